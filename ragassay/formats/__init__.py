@@ -1,12 +1,11 @@
-"""Read users' files as records, and write records as files.
+"""Read records from users' files, and write records to files.
 
-A format is recognised by a file's content, never by its name. A line that cannot be read becomes a
-`Rejection` that names file, line and field; the others are still read.
+Formats are recognized by the content of a file. Each unreadable line becomes a `Rejection` with its
+file, line and field, and the other lines are still read.
 
 Answers: `read_records`, `write_answers`. Gold nuggets: `read_nugget_banks`, `write_nugget_banks`,
-`read_test_banks`, `write_test_banks`. Human labels: `read_labels`. Output of other
-evaluators: `read_assignments`, `read_graded_paragraphs`. Retrieval:
-`read_corpus`, `read_qrels`, `read_run`.
+`read_test_banks`, `write_test_banks`. Human labels: `read_labels`. Output of other evaluators:
+`read_assignments`, `read_graded_paragraphs`. Retrieval: `read_corpus`, `read_qrels`, `read_run`.
 """
 
 from ragassay.formats.assignments import (

@@ -1,4 +1,4 @@
-"""Read and write the nuggetizer's results: nuggets with assignments, and scores."""
+"""Read and write the nuggetizer's output files: nugget assignments and scores."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
 ALL = "all"
-"""The `qid` of the line with the means."""
+"""The `qid` of the line that contains the means."""
 
 _SCORES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 
 
 @dataclass(frozen=True)
 class AssignedNugget:
-    """A gold nugget and whether an answer states it.
+    """A gold nugget and whether an answer supports it.
 
     Attributes:
-        importance: None where unknown or failed; the file says "failed".
-        assignment: None where it failed; the file says "failed".
+        importance: Importance, or None if unknown or if the nuggetizer failed to assign it.
+        assignment: Support, or None if the nuggetizer failed to assign it.
     """
 
     text: str
@@ -49,16 +49,14 @@ class AssignedNugget:
 
 @dataclass(frozen=True)
 class AssignedAnswer:
-    """An answer, or a retrieved passage, with the assignments of its question's gold nuggets.
+    """An answer or retrieved passage with nugget assignments.
 
     Attributes:
-        topic: The question's id.
-        answer: The answer's text, or the passage's.
-        system: The run that wrote it; empty for a passage.
-        nuggets: In the bank's order.
-        n_words: The answer's length as the file gives it; None: counted from the text.
-        document: The passage's id; empty for an answer.
-        metadata: The file's other fields, as text, by dotted path.
+        answer: Text of the answer or passage.
+        system: Run that generated the answer. Empty for a passage.
+        n_words: Answer length from the file, or None if it equals the number of words.
+        document: Id of the passage. Empty for an answer.
+        metadata: Other fields of the file as text, by dotted path.
     """
 
     topic: str
@@ -72,25 +70,25 @@ class AssignedAnswer:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Topic, system and document, which no two of a file share."""
+        """Topic, system and document, which are unique within a file."""
         return self.topic, self.system, self.document
 
     @property
     def n_unscored(self) -> int:
-        """The number of nuggets whose assignment failed."""
+        """Number of nuggets whose assignment failed."""
         return sum(nugget.assignment is None for nugget in self.nuggets)
 
 
 @dataclass(frozen=True)
 class NuggetScores:
-    """The nuggetizer's scores of an answer, each in [0, 1]; None where there is none.
+    """The nuggetizer's scores of an answer, each in [0, 1] or None if undefined.
 
     Attributes:
-        topic: The question's id; "all" for the means.
-        strict_vital_score: Share of vital nuggets in full support.
-        strict_all_score: Share of all nuggets in full support.
-        vital_score: The same of vital nuggets; partial support counts half.
-        all_score: The same of all nuggets; partial support counts half.
+        topic: Id of the question, or "all" for the means.
+        strict_vital_score: Share of vital nuggets with full support.
+        strict_all_score: Share of all nuggets with full support.
+        vital_score: Like `strict_vital_score`, but partial support counts half.
+        all_score: Like `strict_all_score`, but partial support counts half.
     """
 
     topic: str
@@ -101,24 +99,22 @@ class NuggetScores:
 
 
 def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read what the nuggetizer's `assign` wrote of answers, or of retrieved passages.
+    """Read the output of the nuggetizer's `assign` for answers or passages, and its rejected lines.
 
-    Returns:
-        The answers in the file's order, each topic and system once; the lines that could not be
-        read. A label that failed is None; of a line with labels that are none of the nuggetizer's,
-        as its model made some up, the answer stays, and a rejection counts them.
+    Failed labels are None. Answers with unknown labels are kept, and a rejection reports how many
+    labels are unknown.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or is in another form.
+        InputError: The file cannot be opened, is empty, or has another format.
     """
     path = Path(path)
     _, items = sniff(iter_items(path), (ASSIGNED, RETRIEVED), str(path))
-    odd: list[Rejection] = []
+    label_rejections: list[Rejection] = []
 
     def read(item: Item) -> AssignedAnswer:
         row = parse(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
         labels = [*odd_importances(row.nuggets, [FAILED]), *odd_assignments(row.nuggets)]
-        odd.extend(map(item.place.reject, problems_of(labels)))
+        label_rejections.extend(map(item.place.reject, problems_of(labels)))
         return _answer(row, kept_fields(row) | kept_labels(labels))
 
     answers, rejections = read_once(
@@ -127,28 +123,28 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
         key_of=lambda answer: answer.key,
         repeated=lambda answer, _: Problem(
             "qid",
-            f"the answer of {found_text(answer.system or answer.document)} to it appeared before",
+            f"the topic already has an answer of {found_text(answer.system or answer.document)}",
             "each answer once",
         ),
     )
-    return answers, tuple(sorted([*rejections, *odd], key=lambda one: one.line))
+    return answers, tuple(sorted([*rejections, *label_rejections], key=lambda one: one.line))
 
 
 def _is_retrieved(item: Item) -> bool:
     return RETRIEVED.is_complete(item.keys) and not ASSIGNED.is_complete(item.keys)
 
 
-def _answer(row: AssignedRow | RetrievedRow, kept: dict[str, str]) -> AssignedAnswer:
+def _answer(row: AssignedRow | RetrievedRow, metadata: dict[str, str]) -> AssignedAnswer:
     nuggets = tuple(AssignedNugget(one.text, one.weight, one.label) for one in row.nuggets)
     if isinstance(row, RetrievedRow):
         passage = row.candidate_text
         return AssignedAnswer(
-            *(row.qid, row.text, passage, "", nuggets), document=row.docid, metadata=kept
+            *(row.qid, row.text, passage, "", nuggets), document=row.docid, metadata=metadata
         )
     is_counted = row.response_length in (None, _n_words(row.answer_text))
     length = None if is_counted else row.response_length
     return AssignedAnswer(
-        *(row.qid, row.query, row.answer_text, row.run_id, nuggets, length), metadata=kept
+        *(row.qid, row.query, row.answer_text, row.run_id, nuggets, length), metadata=metadata
     )
 
 
@@ -157,14 +153,14 @@ def _n_words(text: str) -> int:
 
 
 def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
-    """Write answers, or passages, with their assignments as the nuggetizer's `assign` does.
+    """Write answers or passages in the format of the nuggetizer's `assign`.
 
-    `read_assignments` returns equal answers. The nuggetizer's `metrics` wants every importance: an
-    unknown one is "failed", which is not vital there either.
+    `read_assignments` returns equal answers. The nuggetizer's `metrics` requires every importance,
+    so an unknown importance is written as "failed", which it does not count as vital.
 
     Raises:
-        InputError: an answer comes twice, has no topic, neither a system nor a document, or both,
-            or a nugget has no text; the file cannot be written.
+        InputError: An answer occurs twice, has no topic, or has neither or both of system and
+            document; a nugget has no text; or the file cannot be written.
     """
     path = Path(path)
     seen: set[tuple[str, str, str]] = set()
@@ -173,7 +169,7 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
         if not answer.topic.strip() or not (answer.system + answer.document).strip():
             raise InputError(f"{path} cannot be written: {key} has no topic or no system")
         if key in seen or (answer.system and answer.document):
-            problem = "comes twice" if key in seen else "is of a system and a passage at once"
+            problem = "occurs twice" if key in seen else "has both a system and a document"
             raise InputError(f"{path} cannot be written: the answer {key} {problem}")
         if not all(nugget.text for nugget in answer.nuggets):
             raise InputError(f"{path} cannot be written: a nugget of {key} has no text")
@@ -203,28 +199,28 @@ def _assigned_row(answer: AssignedAnswer) -> JsonRow:
 
 
 def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
-    nugget, given = answer.nuggets[i], answer.metadata
+    nugget, metadata = answer.nuggets[i], answer.metadata
     return {
         "text": nugget.text,
-        "importance": nugget.importance or given.get(f"nuggets.{i}.importance", FAILED),
-        "assignment": nugget.assignment or given.get(f"nuggets.{i}.assignment", FAILED),
+        "importance": nugget.importance or metadata.get(f"nuggets.{i}.importance", FAILED),
+        "assignment": nugget.assignment or metadata.get(f"nuggets.{i}.assignment", FAILED),
     }
 
 
 def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
-    """Write scores as the nuggetizer does, with their means on a last line "all".
+    """Write scores in the nuggetizer's format, with the means on a last line "all".
 
-    The means leave out None, which the nuggetizer counts as 0; the field is left out there, as its
-    `compare` reads it (its `view` shows files without gaps only). A line "all" among the scores is
-    written as given, and none is added.
+    The means exclude None, which the nuggetizer counts as 0. Missing scores are omitted from their
+    line, which the nuggetizer's `compare` supports and its `view` does not. If `scores` includes a
+    line "all", no means are added.
 
     Raises:
-        InputError: there are no scores, a topic is blank, or the file cannot be written.
+        InputError: There are no scores, a topic is blank, or the file cannot be written.
     """
     path = Path(path)
     rows = list(scores)
     if not rows or not all(row.topic.strip() for row in rows):
-        raise InputError(f"{path} cannot be written: no scores, or scores without a topic")
+        raise InputError(f"{path} cannot be written: there are no scores, or a topic is blank")
     if not any(row.topic == ALL for row in rows):
         means = (_mean([getattr(row, name) for row in rows]) for name in _SCORES)
         rows.append(NuggetScores(ALL, *means))

@@ -1,4 +1,4 @@
-"""Read labelled claims: rows, SciFact's form, Evidence Inference."""
+"""Read labeled claims from plain rows, SciFact files and Evidence Inference files."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _MARK = r"<\|(?:multi_|other_)?cit\|>"
 _CITED = re.compile(
     rf"(?<!\s)\s*+(?:[\[(](?=[^\[\]()]*[\])])[^\[\]()]*{_MARK}[^\[\]()]*[\])]|{_MARK})"
 )
-"""Citation-Integrity's mark in place of a citation: brackets around one contain other citations;
-the text after one without brackets belongs to the sentence."""
+"""Placeholder for a citation in Citation-Integrity. Surrounding brackets contain other citations.
+Text after a placeholder without brackets belongs to the sentence."""
 
 
 class MarkRow(Row):
-    """The sentences of a document that decide on a claim."""
+    """Sentences of a document that support or contradict a claim."""
 
     label: str
 
 
 class DecisiveRow(MarkRow):
-    """The same, with their positions."""
+    """Sentences with their positions."""
 
     sentences: list[int]
 
@@ -53,7 +53,7 @@ class FactCheckRow(Row):
 
 
 class CitingRow(Row):
-    """A claim with the documents that it cites, and the sentences of them that decide."""
+    """A claim with its cited documents and their decisive sentences."""
 
     claim: str = Field(min_length=1)
     evidence: dict[str, list[DecisiveRow]]
@@ -61,7 +61,7 @@ class CitingRow(Row):
 
 
 class CitedRow(Row):
-    """A document in sentences."""
+    """A document, split into sentences."""
 
     doc_id: IdText
     title: str = ""
@@ -69,7 +69,7 @@ class CitedRow(Row):
 
 
 class FindingRow(Row):
-    """A finding of a trial (Evidence Inference)."""
+    """A trial finding from Evidence Inference."""
 
     pmcid: IdText | None = None
     intervention: str
@@ -81,7 +81,7 @@ class FindingRow(Row):
 
 @dataclass(frozen=True)
 class FactCheck:
-    """A claim, a document's id, and the label of the pair in the collection's word."""
+    """A claim and a document id, with the label of the pair in the collection."""
 
     claim: str
     document: str
@@ -94,7 +94,7 @@ def is_fact_check(item: Item) -> bool:
 
 
 def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
-    """Turn a claim into its pairs with documents."""
+    """Return a claim paired with each of its documents."""
     row = validate(FactCheckRow, item.fields)
     if isinstance(row, Problem):
         return row
@@ -103,9 +103,9 @@ def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
         text = f"found {describe_value(row.cited_doc_ids)}"
         return Problem("cited_doc_ids", text, "a document's id")
     labels = {name: {one.label for one in marks} for name, marks in row.evidence.items()}
-    mixed = [name for name, given in labels.items() if len(given) > 1]
+    mixed = [name for name, document_labels in labels.items() if len(document_labels) > 1]
     if mixed:
-        return Problem(f"evidence.{mixed[0][:60]}", "several labels of one document", "one label")
+        return Problem(f"evidence.{mixed[0][:60]}", "several labels for a document", "one label")
     claim = without_citations(row.claim)
     return [FactCheck(claim, name, next(iter(labels.get(name) or ["nei"]))) for name in documents]
 
@@ -139,15 +139,16 @@ _CORPORA = ("corpus.jsonl", "corpus.jsonl.gz")
 
 
 def iter_claims(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labelled claims, each with its claim, its label and its evidence or sentences.
+    """Yield labeled claims with their label and their evidence or sentences.
 
-    A finding of Evidence Inference gives two claims, its annotations need their prompts beside
-    them; a claim of SciFact gives one for each document, from the corpus beside it.
+    An Evidence Inference finding yields two claims. Its annotations require the prompts file in the
+    same folder. A SciFact claim yields one claim per document, and requires the corpus in the same
+    folder.
 
     Raises:
-        InputError: The file cannot be opened, or one that belongs to it is not beside it.
+        InputError: The file cannot be opened, or a required file is missing from its folder.
     """
-    beside = _MoreColumns(path)
+    related = _RelatedFiles(path)
     for item in iter_items(path):
         if isinstance(item, Rejection):
             yield item
@@ -156,9 +157,9 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
         is_citing = is_object(item.fields.get("evidence")) and "claim" in item.fields
         try:
             if is_finding:
-                yield from _finding_claims(item, beside)
+                yield from _finding_claims(item, related)
             elif is_citing:
-                yield from _cited_claims(item, beside)
+                yield from _cited_claims(item, related)
             else:
                 yield item
         except ProblemError as error:
@@ -166,8 +167,8 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
 
 
 @dataclass(frozen=True)
-class _MoreColumns:
-    """The files that belong to a file of claims."""
+class _RelatedFiles:
+    """Additional files in the folder of a claims file."""
 
     path: Path
 
@@ -175,7 +176,7 @@ class _MoreColumns:
     def prompts(self) -> dict[str, Mapping[str, object]]:
         path = self.path.with_name(self.path.name.replace("annotations", "prompts"))
         if path == self.path or not path.is_file():
-            raise InputError(f"{self.path} needs its prompts beside it, as prompts_merged.csv")
+            raise InputError(f"{self.path} needs prompts_merged.csv in the same folder")
         items = (item for item in iter_items(path) if isinstance(item, Item))
         return {str(item.fields.get("PromptID")): item.fields for item in items}
 
@@ -184,50 +185,47 @@ class _MoreColumns:
         paths = [self.path.with_name(name) for name in _CORPORA]
         path = next((one for one in paths if one.is_file()), None)
         if path is None:
-            raise InputError(f"{self.path} needs its documents beside it, as {_CORPORA[0]}")
+            raise InputError(f"{self.path} needs {_CORPORA[0]} in the same folder")
         items = (item for item in iter_items(path) if isinstance(item, Item))
         rows = (validate(CitedRow, item.fields) for item in items)
         return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
 
 
-def _finding_claims(item: Item, beside: _MoreColumns) -> Iterator[Item]:
+def _finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
     fields = item.fields
     row = parse(
-        FindingRow, fields if FIELDS.issubset(fields) else _add_finding_prompt(fields, beside)
+        FindingRow, fields if FIELDS.issubset(fields) else _add_finding_prompt(fields, related)
     )
     if row.label not in _WORDS:
         raise ProblemError("label", f"found {describe_value(row.label)}", " or ".join(_WORDS))
     for finding, label in ((row.label, "supports"), (_OPPOSITE[row.label], "contradicts")):
-        done = f"{row.intervention} {_WORDS[finding]} {row.outcome}"
-        claim = f"Compared with {row.comparator}, {done}."
+        effect = f"{row.intervention} {_WORDS[finding]} {row.outcome}"
+        claim = f"Compared with {row.comparator}, {effect}."
         yield replace(item, fields={"claim": claim, "evidence": row.evidence, "label": label})
 
 
-def _add_finding_prompt(fields: Mapping[str, object], beside: _MoreColumns) -> dict[str, object]:
-    """Return annotations with their prompt as a finding."""
+def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) -> dict[str, object]:
     name = str(fields["PromptID"])
-    prompt = beside.prompts.get(name)
-    if prompt is None:
+    if (prompt := related.prompts.get(name)) is None:
         raise ProblemError("PromptID", f"the prompts have no {name}", "the id of a prompt")
     if str(fields.get("Valid Label")) in _REFUSED:
-        raise ProblemError("Valid Label", "the annotators' verifier refused the label", "1")
-    found = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
-    found |= {"label": fields["Label"], "evidence": fields["Annotations"]}
-    return found | {"pmcid": fields.get("PMCID")}
+        raise ProblemError("Valid Label", "the label was rejected by the verifier", "1")
+    finding = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
+    finding |= {"label": fields["Label"], "evidence": fields["Annotations"]}
+    return finding | {"pmcid": fields.get("PMCID")}
 
 
-def _cited_claims(item: Item, beside: _MoreColumns) -> Iterator[Item | Rejection]:
-    """Yield a claim with each document that it cites."""
+def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejection]:
     row = parse(CitingRow, item.fields)
     for name in dict.fromkeys((*row.cited_doc_ids, *row.evidence)):
-        document = beside.documents.get(name)
+        document = related.documents.get(name)
         decisive = row.evidence.get(name, [])
         labels = {one.label for one in decisive} or {NO_EVIDENCE}
         if document is None or len(labels) > 1:
             missing = f"the corpus has no {found_text(name)}"
             text = f"found {' and '.join(sorted(labels))}" if document else missing
-            wanted = "one label a document" if document else "the id of a document there"
-            yield item.place.reject(Problem(f"evidence.{name}", text, wanted))
+            expected = "one label per document" if document else "the id of a document in it"
+            yield item.place.reject(Problem(f"evidence.{name}", text, expected))
             continue
         fields: dict[str, object] = {
             "claim": row.claim,

@@ -1,11 +1,11 @@
-"""Read conversations: the last answer is judged, the turns before it are its context.
+"""Read conversations, in which the last answer is evaluated and earlier turns are its context.
 
 {"messages": [{"role", "content"}]}                   OpenAI (fine-tuning, logs), LangGraph states
 {"conversations": [{"from", "value"}]}                ShareGPT
-{"user_input": [{"type", "content"}], "reference"}    ragas, several turns
+{"user_input": [{"type", "content"}], "reference"}    ragas, multi-turn
 
-The question is the last message of the user in front of the answer. System prompts are metadata.
-What tools returned is read as sources: those of the answer's own turn first.
+The question is the last user message before the answer. System prompts become metadata, and tool
+results become sources, starting with those of the last turn.
 """
 
 from __future__ import annotations
@@ -56,28 +56,27 @@ ROLES: dict[str, Role] = {
     **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage"), "tool"),
     **dict.fromkeys(("observation", "tool_response", "context", "ipython"), "tool"),
 }
-"""Names of roles: those of OpenAI, LangChain, ShareGPT, Gemini, Cohere, Llama, OpenAssistant."""
+"""Role names of OpenAI, LangChain, ShareGPT, Gemini, Cohere, Llama and OpenAssistant."""
 
 _ROLE_NAMES = ("role", "from", "type", "author", "speaker")
 _CONTENT_NAMES = ("content", "value", "text", "message", "parts")
 _LISTS = ("messages", "conversations", "conversation", "user_input", "dialog", "dialogue")
 ANSWER_FIELDS = ("answer", "response", "output", "completion")
-"""Fields beside the messages that may hold the answer to the last of them."""
+"""Fields next to the messages that may contain the answer to the last message."""
 
 _PASSAGE_LISTS = ("documents", "results", "passages", "chunks", "contexts", "sources", "data")
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """The last answer of a conversation, and what stands in front of it.
+    """The last answer of a conversation with the preceding messages.
 
     Attributes:
-        question: The last message of the user in front of the answer.
-        answer: The last message of the assistant that has a text.
-        turns: The messages of the user and the assistant in front of the question.
-        sources: What tools returned.
-        system: System prompts.
-        n_after: Messages behind the answer, which are not read.
+        question: Last user message before the answer.
+        answer: Last assistant message that contains text.
+        turns: User and assistant messages before the question.
+        sources: Tool results.
+        n_after: Number of messages after the answer, which are not read.
     """
 
     question: str
@@ -96,45 +95,36 @@ class _Message:
 
 
 def read_messages(messages: Sequence[object]) -> Conversation | Problem:
-    """Read the messages of a conversation, oldest first, in any of the shapes of `ROLES`."""
+    """Read a list of messages, oldest first, in any format with the roles in `ROLES`."""
     read: list[_Message] = []
-    for n, message in enumerate(messages):
-        made = _read_one(message)
-        if isinstance(made, str):
+    for n, raw_message in enumerate(messages):
+        message = _read_one(raw_message)
+        if isinstance(message, str):
             expected = "a message with a role (user, assistant, system, tool) and a content"
-            return Problem(str(n), made, expected)
-        read.append(made)
-    last = _last(read, len(read), "assistant")
-    if last is None:
-        return Problem("", "no message of the assistant has a text", "an answer to be judged")
-    asked = _last(read, last, "user")
-    if asked is None:
-        text = "no message of the user is in front of the last answer"
-        return Problem("", text, "the question that it answers")
+            return Problem(str(n), message, expected)
+        read.append(message)
+    if (answer := _last(read, len(read), "assistant")) is None:
+        return Problem("", "no assistant message contains text", "an answer to evaluate")
+    if (question := _last(read, answer, "user")) is None:
+        return Problem("", "no user message precedes the last answer", "a question")
     return Conversation(
-        question=read[asked].reply.text.strip(),
-        answer=read[last].reply,
-        turns=_turns(read[:asked]),
-        sources=_sources([*read[asked:last], *read[:asked]]),
-        system=tuple(one.reply.text for one in read if one.role == "system"),
-        n_after=len(read) - 1 - last,
+        question=read[question].reply.text.strip(),
+        answer=read[answer].reply,
+        turns=_turns(read[:question]),
+        sources=_sources([*read[question:answer], *read[:question]]),
+        system=tuple(message.reply.text for message in read if message.role == "system"),
+        n_after=len(read) - 1 - answer,
     )
 
 
 def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
-    return next(
-        (
-            n
-            for n in range(end - 1, -1, -1)
-            if messages[n].role == role and messages[n].reply.text.strip()
-        ),
-        None,
-    )
+    texts = enumerate(one.reply.text.strip() if one.role == role else "" for one in messages[:end])
+    return max((n for n, text in texts if text), default=None)
 
 
 def _read_one(message: object) -> _Message | str:
-    """Return a message, or what is wrong with it."""
-    if is_list(message) and len(message) == 2:  # LangChain's ("human", "…")
+    """Return the message, or a description of what is wrong with it."""
+    if is_list(message) and len(message) == 2:  # LangChain's ("human", "…") pairs
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
         return f"found {describe_value(message)}"
@@ -151,29 +141,27 @@ def _read_one(message: object) -> _Message | str:
 
 
 def read_history(history: object) -> tuple[Turn, ...] | None:
-    """Return the turns of a chat history: messages, or pairs of a question and its answer.
+    """Return the turns of a chat history, or None if it is not a chat history.
 
-    Returns:
-        None where it is neither.
+    The history is a list of messages, or of pairs of a question and its answer.
     """
     if not is_list(history) or not history:
         return None
     messages: list[object] = []
-    for one in history:
-        is_pair = is_list(one) and len(one) == 2 and one[0] not in ROLES
-        if is_pair and is_list(one):
-            roles = zip(("user", "assistant"), one, strict=True)
+    for entry in history:
+        if is_list(entry) and len(entry) == 2 and entry[0] not in ROLES:
+            roles = zip(("user", "assistant"), entry, strict=True)
             messages += [{"role": role, "content": text or ""} for role, text in roles]
         else:
-            messages.append(one)
+            messages.append(entry)
     read = [_read_one(message) for message in messages]
-    if any(isinstance(one, str) for one in read):
+    if any(isinstance(message, str) for message in read):
         return None
-    return _turns(one for one in read if isinstance(one, _Message))
+    return _turns(message for message in read if isinstance(message, _Message))
 
 
 def _turns(messages: Iterable[_Message]) -> tuple[Turn, ...]:
-    """Return what the user and the assistant wrote; calls of tools have no text."""
+    """Return the user and assistant messages that contain text, which excludes tool calls."""
     return tuple(
         Turn(role="user" if one.role == "user" else "assistant", text=one.reply.text)
         for one in messages
@@ -192,24 +180,24 @@ def _role_name(fields: Fields) -> str:
 
 
 def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
-    """Return what tools returned as documents: lists of passages, or the text itself."""
-    found_sources: list[Document] = []
+    """Return tool results as documents: their lists of passages, or else their text."""
+    documents: list[Document] = []
     for message in messages:
         if message.role != "tool":
             continue
         artifact = get(message.fields, "artifact")
-        content = message.fields["content"] if not message.reply.text else message.reply.text
+        content = message.reply.text or message.fields["content"]
         passages = _passages(artifact) or _passages(_parse_content(content))
         if not passages and isinstance(content, str) and content.strip():
             passages = [{"text": content, "title": get_text(message.fields, "name")}]
         for passage in passages:
-            name = get_text(passage, *NAME_NAMES) or str(len(found_sources) + 1)
+            name = get_text(passage, *NAME_NAMES) or str(len(documents) + 1)
             title, text = get_text(passage, *TITLE_NAMES), free_text(passage)
-            found_sources.append(Document(id=name, text=text, title=title))
-    ids = distinct_ids([one.id for one in found_sources])
+            documents.append(Document(id=name, text=text, title=title))
+    ids = distinct_ids([document.id for document in documents])
     return tuple(
         one if one.id == name else one.model_copy(update={"id": name, "part_of": one.id})
-        for one, name in zip(found_sources, ids, strict=True)
+        for one, name in zip(documents, ids, strict=True)
     )
 
 
@@ -221,14 +209,13 @@ def _parse_content(content: object) -> object:
 
 
 def _passages(value: object) -> list[Mapping[str, Any]]:
-    """Return the passages of a tool's result; none where it has no list of texts or objects."""
+    """Return the passages in a tool result, or an empty list if it contains no list of them."""
     if is_object(value):
         inner = next((one for one in _PASSAGE_LISTS if is_list(value.get(one))), None)
         return _passages(value[inner]) if inner else []
     if not is_list(value):
         return []
-    passages = [_passage(one) for one in value]
-    return [one for one in passages if free_text(one).strip()]
+    return [one for one in map(_passage, value) if free_text(one).strip()]
 
 
 def _passage(value: object) -> Mapping[str, Any]:
@@ -237,29 +224,29 @@ def _passage(value: object) -> Mapping[str, Any]:
     if not is_mapping(value):
         return {}
     fields = {str(name): part for name, part in value.items()}
-    inner = get_fields(fields, "document", "node", "metadata")
-    return inner | fields
+    return get_fields(fields, "document", "node", "metadata") | fields
 
 
 def read_conversation(item: Item) -> Sequence[Record | Problem]:
-    """Turn a row with messages into a record; its other fields are those of ragassay's format."""
-    name = next((one for one in _LISTS if is_list(item.fields.get(one))), None)
+    """Convert a row with messages to a record. Other fields are read as in ragassay's format."""
+    fields = item.fields
+    name = next((one for one in _LISTS if is_list(fields.get(one))), None)
     if name is None:
-        seen = next((one for one in _LISTS if one in item.fields), _LISTS[0])
-        text = f"found {describe_value(item.fields.get(seen))}"
-        raise ProblemError(seen, text, 'a list of messages: [{"role": …, "content": …}]')
-    given = item.fields[name]
-    messages = list(given) if is_list(given) else []
-    beside = next((key for key in ANSWER_FIELDS if item.fields.get(key)), None)
-    if beside is not None:
-        messages.append({"role": "assistant", "content": item.fields[beside]})
+        first = next((one for one in _LISTS if one in fields), _LISTS[0])
+        text = f"found {describe_value(fields.get(first))}"
+        raise ProblemError(first, text, 'a list of messages: [{"role": …, "content": …}]')
+    value = fields[name]
+    messages = list(value) if is_list(value) else []
+    answer_field = next((key for key in ANSWER_FIELDS if fields.get(key)), None)
+    if answer_field is not None:
+        messages.append({"role": "assistant", "content": fields[answer_field]})
     conversation = read_messages(messages)
     if isinstance(conversation, Problem):
-        where = ".".join(part for part in (name, conversation.field) if part)
-        raise ProblemError(where, conversation.text, conversation.expected)
-    fields = {key: value for key, value in item.fields.items() if key not in (name, beside)}
-    fields |= {"question": conversation.question, "answer": conversation.answer.text}
-    record = _with_turns(read_ragassay(replace(item, fields=fields)), conversation)
+        path = ".".join(part for part in (name, conversation.field) if part)
+        raise ProblemError(path, conversation.text, conversation.expected)
+    rest = {key: part for key, part in fields.items() if key not in (name, answer_field)}
+    rest |= {"question": conversation.question, "answer": conversation.answer.text}
+    record = _with_turns(read_ragassay(replace(item, fields=rest)), conversation)
     return _with_reply(record, conversation.answer, name)
 
 
@@ -274,40 +261,40 @@ CONVERSATION = Format(
 
 
 def _with_reply(record: Record, reply: StructuredReply, name: str) -> list[Record | Problem]:
-    """Return a record with what a reply cites, and what could not be read of the reply."""
-    expected = "citations that name a source, and offsets inside the text"
+    """Add the citations of a reply to a record, and return it with the reply's problems."""
+    expected = "citations with a known source and offsets within the text"
     problems = [Problem(name, problem, expected) for problem in reply.problems]
     return [add_reply(record, reply), *problems]
 
 
 def _with_turns(record: Record, conversation: Conversation) -> Record:
-    kept = {"system_prompt": "\n\n".join(conversation.system)} if conversation.system else {}
+    metadata = {"system_prompt": "\n\n".join(conversation.system)} if conversation.system else {}
     if conversation.n_after:
-        kept["messages_after_the_answer"] = as_text(conversation.n_after)
+        metadata["messages_after_the_answer"] = as_text(conversation.n_after)
     return record.model_copy(
         update={
             "turns": conversation.turns,
             "sources": record.sources or conversation.sources,
-            "metadata": record.metadata | kept,
+            "metadata": record.metadata | metadata,
         }
     )
 
 
 REPLY_FIELDS = ("answer", "response", "reply", "output", "result", "completion", "generation")
-"""Fields of a row that may hold a reply."""
+"""Fields of a row that may contain a provider's reply."""
 
 _ASKED = ("query", "prompt", "input")
 HISTORY_FIELDS = ("chat_history", "history", "conversation_history", "previous_messages")
-"""Fields of a row that may hold the turns in front of its question."""
+"""Fields of a row that may contain the earlier turns of a conversation."""
 
 _SHAPED = ("choices", "candidates", "message", "content")
-"""Fields that make a row a provider's reply."""
+"""Fields that identify a provider's reply."""
 
 
 def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record | Problem]:
-    """Turn a row into a record, where its answer may be a reply that cites by structure.
+    """Convert a row to a record. Its answer may be a provider's reply with structured citations.
 
-    Citations that could not be read are problems beside the record. A chat history becomes turns.
+    Unreadable citations are returned as problems after the record. A chat history becomes turns.
     """
     name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
     turns = read_history(item.fields[name]) if name else None
@@ -324,15 +311,15 @@ def _read_answer(item: Item, tally: FieldTally | None) -> Sequence[Record | Prob
     fields = item.fields
     name = next((one for one in REPLY_FIELDS if is_object(p := fields.get(one)) or is_list(p)), "")
     reply = read_structured_reply(fields[name]) if name else None
-    taken: tuple[str, ...] = (name,)
+    used: tuple[str, ...] = (name,)
     if reply is None and (shape := find_shape(fields)) is not None:
-        taken = shape.fields
+        used = shape.fields
         reply = read_structured_reply(fields)
     if reply is None:
         return [read_ragassay(item, tally)]
-    rest = {key: value for key, value in fields.items() if key not in taken}
+    rest = {key: value for key, value in fields.items() if key not in used}
     record = read_ragassay(replace(item, fields=rest | {"answer": reply.text}), tally)
-    return _with_reply(record, reply, taken[0])
+    return _with_reply(record, reply, used[0])
 
 
 REPLY = Format(

@@ -1,4 +1,4 @@
-"""Split JSON arrays, and documents with rows in a list, without loading the whole file."""
+"""Split JSON arrays and documents into their rows as bytes, before the rows are parsed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,10 @@ _OPENS_ITEM = (b"[", b"{", b",")
 
 
 def is_array(head: Sequence[RawLine]) -> bool:
-    """Return whether a file contains one JSON array rather than a JSON object a line.
+    """Return whether a file with these first two lines is a single JSON array.
 
-    Args:
-        head: The first two lines that are not blank; fewer if the file has fewer.
-
-    Returns:
-        False for a file whose first line is a whole array with further lines below: there it
-        is one bad line among others.
+    If the first line is a complete array and another line follows, the file is JSON lines with an
+    invalid first line.
     """
     if not head or head[0].problem or not head[0].data.lstrip().startswith(b"["):
         return False
@@ -45,7 +41,7 @@ def _is_json(data: bytes) -> bool:
 
 @dataclass
 class Pieces:
-    """The pieces of an item that spans several lines."""
+    """Pieces of an item that spans several lines."""
 
     start: int = 0
     pieces: list[bytes] = field(default_factory=list[bytes])
@@ -53,16 +49,16 @@ class Pieces:
     n_bytes: int = 0
 
     def add(self, number: int, piece: bytes) -> None:
-        """Add a piece of the line with this number; blanks before an item are dropped."""
+        """Add a piece of a line, without leading whitespace if it starts an item."""
         if not self.pieces:
             piece = piece.lstrip()
             self.start = number
-        if piece and self.n_bytes <= self.limit:  # One that is too long is not kept whole.
+        if piece and self.n_bytes <= self.limit:  # The rest of an oversized item is dropped.
             self.pieces.append(piece)
             self.n_bytes += len(piece) + 1
 
     def item(self, number: int) -> RawLine:
-        """Return the item, which ends on the line with this number, and start the next."""
+        """Return the item that ends on a line, and clear the pieces."""
         data = b"\n".join(self.pieces).rstrip()
         self.pieces, self.n_bytes = [], 0
         if len(data) > self.limit:
@@ -72,14 +68,14 @@ class Pieces:
         return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
 
     def rest(self, number: int, problem: str, expected: str) -> RawLine:
-        """Return what is left at the end, as damage."""
+        """Return the remaining pieces as a line with a problem."""
         data = b"\n".join(self.pieces).strip()
         self.pieces, self.n_bytes = [], 0
         return RawLine(self.start if data else number, data, problem, expected)
 
 
 ROW_LISTS = ("results", "questions", "data", "runs", "traces", "rows", "records", "examples")
-"""Names of the lists that contain a document's rows."""
+"""Names of lists that may contain the rows of a document."""
 
 ROW_FIELDS = frozenset(
     {
@@ -89,7 +85,7 @@ ROW_FIELDS = frozenset(
         *("user_query", "user_question", "instruction", "completion", "output", "prediction"),
     }
 )
-"""An object with one of these fields is a row itself, whatever lists it contains."""
+"""An object with one of these fields is itself a row, even if it contains lists."""
 _CLOSING = (b",", b"]", b"}")
 
 
@@ -98,9 +94,9 @@ class CutDocument:
     """A document split into its header and rows.
 
     Attributes:
-        name: Name of the list that contained the rows.
-        header: The document as JSON with that list empty.
-        rows: Each with the number of the line that it starts on; damage included.
+        name: Name of the list that contains the rows.
+        header: JSON of the document with an empty list.
+        rows: Rows with the number of their first line, including damaged rows.
     """
 
     name: str
@@ -109,17 +105,17 @@ class CutDocument:
 
 
 def row_list(fields: Mapping[str, object]) -> str | None:
-    """Return the name of the list that contains a document's rows; None for a row."""
+    """Return the name of the list that contains a document's rows, or None for a row."""
     if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
 
 
 def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
-    """Return the rows of an object of columns; None for any other object.
+    """Return the rows of an object whose values are columns, or None for any other object.
 
-    Columns are lists of one length, as a data set's `to_dict` gives, or objects with the same keys,
-    as a frame's `to_json` writes; one of `ROW_FIELDS` is texts.
+    Columns are lists of equal length, as returned by a dataset's `to_dict`, or objects with the
+    same keys, as written by a frame's `to_json`. At least one of `ROW_FIELDS` must contain text.
     """
     columns = {
         name: list(part.values()) if is_object(part) else part for name, part in fields.items()
@@ -135,11 +131,7 @@ def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
 
 
 def is_document(head: Sequence[RawLine]) -> bool:
-    """Return whether a file contains one JSON object that spans several lines.
-
-    Returns:
-        False for JSON lines whose first line is truncated.
-    """
+    """Return whether a file is a JSON object on several lines, not JSON lines with a broken one."""
     if len(head) < 2 or any(line.problem for line in head):
         return False
     first, second = head[0].data.strip(), head[1].data.strip()
@@ -161,16 +153,16 @@ def is_document(head: Sequence[RawLine]) -> bool:
 
 
 def may_be_document(line: RawLine) -> bool:
-    """Return whether a line may start a document with a list of rows."""
+    """Return whether a line may be a document with a list of rows."""
     return not line.problem and any(f'"{name}"'.encode() in line.data for name in ROW_LISTS)
 
 
 @dataclass
 class _Cutter:
-    """Cuts the entries of one list out of lines: of an array, or of a document's list of rows.
+    """Incremental parser that extracts the entries of an array or of a document's list of rows.
 
     Attributes:
-        level: The brackets around an entry: 1 in an array, 2 in a list of a document.
+        level: Nesting level of the entries: 1 in an array, 2 in the list of a document.
     """
 
     level: int
@@ -203,7 +195,7 @@ class _Cutter:
                     self.pieces.add(line.number, line.data[position : match.start()])
                     if self.pieces.pieces:
                         yield self.pieces.item(line.number)
-                    # What follows an array is damage; what follows a list is the document's.
+                    # Text after an array is damage. Text after a list belongs to the document.
                     position = match.end() if self.level == 1 else match.start()
                     self.inside = False
         rest = line.data[position:]
@@ -222,9 +214,9 @@ class _Cutter:
 
 
 def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
-    """Split a JSON array into its items, each with the number of the line that it starts on.
+    """Split a JSON array into its items, numbered by their first line.
 
-    A line that cannot be read ends the array: what follows cannot be split any more.
+    Reading stops at a line with a problem because the remaining text cannot be split.
     """
     cutter = _Cutter(level=1)
     number = 0
@@ -242,11 +234,7 @@ def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
-    """Split a document into its rows and the rest.
-
-    Returns:
-        None where it has no list of rows.
-    """
+    """Split a document into its rows and the rest, or return None if it has no list of rows."""
     cutter = _Cutter(level=2)
     rows: list[RawLine] = []
     number = 0

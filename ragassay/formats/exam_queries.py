@@ -1,10 +1,10 @@
-"""Read the queries that test banks are made for, in any form that queries come in.
+"""Read the queries for test banks from any common format.
 
-{"q1": "when did it begin?"}                                     JSON, as the Workbench reads it
-{"topics": [{"id", "question"}]}, CSV topic_id,title,question    topics of TREC
-{"id", "text"} a line, or `id TAB text`                          queries of a retrieval task
-{"query_id", "title", "facets": [{"id", "text"}]} a line         pages with their sections
-answers in any form that `read_records` knows                    their questions, by topic
+{"q1": "when did it begin?"}                                     JSON object of the Workbench
+{"topics": [{"id", "question"}]}, CSV topic_id,title,question    TREC topics
+{"id", "text"} per line, or `id TAB text`                        queries of a retrieval task
+{"query_id", "title", "facets": [{"id", "text"}]} per line       pages with their sections
+answers in any format that `read_records` reads                  questions, by topic
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SHAPES = (__doc__ or "").partition("\n\n")[2]
 
 @dataclass(frozen=True)
 class ExamQuery:
-    """A query, or the title of its parts; of each part its id and heading."""
+    """A query, or the title of a page with the id and heading of each section."""
 
     id: str
     text: str
@@ -43,12 +43,10 @@ class ExamQuery:
 
 @dataclass(frozen=True)
 class QueryFile:
-    """The queries of a file.
+    """Queries of a file.
 
     Attributes:
-        queries: In the file's order.
-        records: The answers that they were taken from; empty where the file has queries only.
-        rejections: Lines that could not be read.
+        records: Answers that contain the queries. Empty if the file contains only queries.
     """
 
     queries: tuple[ExamQuery, ...]
@@ -56,7 +54,7 @@ class QueryFile:
     rejections: tuple[Rejection, ...] = ()
 
     def first(self, limit: int | None) -> QueryFile:
-        """Return the file with its first queries only; None leaves all."""
+        """Return the file limited to the first queries, or unchanged if the limit is None."""
         return replace(self, queries=self.queries[:limit])
 
 
@@ -65,7 +63,7 @@ def _text_as_facet(value: object) -> object:
 
 
 class FacetRow(Row):
-    """A part of a query: plain text, or an object."""
+    """A part of a query, as plain text or an object."""
 
     id: IdText = Field(validation_alias=AliasChoices("id", "facet_id", "heading_id"))
     text: str = Field(
@@ -74,7 +72,7 @@ class FacetRow(Row):
 
 
 class ExamQueryRow(Row):
-    """A query on a line."""
+    """A query on its own line."""
 
     id: IdText = Field(validation_alias=AliasChoices("query_id", "id", "_id", "qid", "topic_id"))
     text: str = Field(
@@ -89,10 +87,10 @@ class ExamQueryRow(Row):
 
 
 def read_exam_queries(path: Path) -> QueryFile:
-    """Read queries; the form is recognised by the content.
+    """Read queries from a file, whose format is recognized by its content.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or is in no known form.
+        InputError: The file cannot be opened, is empty, or has an unknown format.
     """
     data = whole_bytes(path)
     head = data[:4096].lstrip()
@@ -113,7 +111,7 @@ def read_exam_queries(path: Path) -> QueryFile:
 
 
 def _is_query(first: list[Item | Rejection]) -> bool:
-    """Return whether a file's first item is one query, not a mapping of ids to queries."""
+    """Return whether the first item is a query rather than a mapping of ids to queries."""
     if not first or not isinstance(first[0], Item) or is_object(first[0].fields.get("topics")):
         return bool(first) and isinstance(first[0], Rejection)
     names = {"query_id", "id", "_id", "qid", "topic_id"}
@@ -121,20 +119,18 @@ def _is_query(first: list[Item | Rejection]) -> bool:
 
 
 def write_exam_queries(queries: Iterable[ExamQuery], path: Path) -> None:
-    """Write queries as the Workbench reads them: `{"id": "text"}`, without their parts.
-
-    `read_exam_queries` returns them.
+    """Write queries as a JSON object, `{"id": "text"}`, without their facets.
 
     Raises:
-        InputError: There are none, two share an id, or the file cannot be written.
+        InputError: There are no queries, an id occurs twice, or the file cannot be written.
     """
     texts: JsonRow = {}
     for query in queries:
         if query.id in texts:
-            raise InputError(f"{path} cannot be written: the query {query.id!r} comes twice")
+            raise InputError(f"{path} cannot be written: the query {query.id!r} occurs twice")
         texts[query.id] = query.text
     if not texts:
-        raise InputError(f"{path} cannot be written: there is no query")
+        raise InputError(f"{path} cannot be written: there are no queries")
     write_values([texts], path)
 
 
@@ -147,20 +143,19 @@ _TITLE = re.compile(r"<(?:title|query|question)>([^<]*)", re.IGNORECASE)
 
 
 def _topics(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each topic with the line that it begins in."""
-    line, place = 1, 0
-    while opening := _OPENING.search(text, place):
-        closing = _CLOSING.search(text, opening.end())
-        if closing is None:
+    """Yield each topic with the number of its first line."""
+    line, position = 1, 0
+    while opening := _OPENING.search(text, position):
+        if (closing := _CLOSING.search(text, opening.end())) is None:
             return
-        line += text.count("\n", place, opening.start())
+        line += text.count("\n", position, opening.start())
         yield line, text[opening.start() : closing.end()]
         line += text.count("\n", opening.start(), closing.end())
-        place = closing.end()
+        position = closing.end()
 
 
 def _of_tags(path: Path, data: bytes) -> QueryFile:
-    """Read topics in tags, which TREC does not always close."""
+    """Read topics in SGML, whose inner tags may be unclosed."""
     text = data.decode("utf-8", "replace")
     queries: dict[str, ExamQuery] = {}
     rejections: list[Rejection] = []
@@ -172,9 +167,9 @@ def _of_tags(path: Path, data: bytes) -> QueryFile:
         problem = None
         if not name or not query:
             missing = "title" if name else "num"
-            problem = Problem(missing, "the topic has none", f"<{missing}> and a text")
+            problem = Problem(missing, f"the topic has no {missing}", f"<{missing}> with a text")
         elif name in queries:
-            problem = Problem("num", f"the topic {found_text(name)} appeared before", "unique ids")
+            problem = Problem("num", f"the topic {found_text(name)} already appeared", "unique ids")
         if problem:
             place = Place(str(path), line, f"line-{line}", shorten_text(topic))
             rejections.append(place.reject(problem))
@@ -186,8 +181,8 @@ def _of_tags(path: Path, data: bytes) -> QueryFile:
 
 
 def _plain(queries: dict[str, str], rejections: Iterable[Rejection] = ()) -> QueryFile:
-    found = tuple(ExamQuery(name, text) for name, text in queries.items())
-    return QueryFile(found, rejections=tuple(rejections))
+    exam_queries = tuple(ExamQuery(name, text) for name, text in queries.items())
+    return QueryFile(exam_queries, rejections=tuple(rejections))
 
 
 def _of_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
@@ -210,15 +205,15 @@ def _query(item: Item) -> ExamQuery:
     ids = [facet.id for facet in row.facets]
     twice = next((i for i, name in enumerate(ids) if name in ids[:i]), None)
     if twice is not None:
-        text = f"the facet {found_text(ids[twice])} appeared before"
+        text = f"the facet {found_text(ids[twice])} already appeared"
         raise ProblemError(f"facets.{twice}.id", text, "unique ids")
     return ExamQuery(row.id, row.text, tuple((facet.id, facet.text) for facet in row.facets))
 
 
 def _of_records(path: Path) -> QueryFile:
-    found = read_records(path)
+    result = read_records(path)
     queries: dict[str, ExamQuery] = {}
-    for record in found.records:
+    for record in result.records:
         name = record.topic or record.id
         queries.setdefault(name, ExamQuery(name, record.question))
-    return QueryFile(tuple(queries.values()), found.records, found.rejections)
+    return QueryFile(tuple(queries.values()), result.records, result.rejections)

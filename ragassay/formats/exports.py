@@ -1,7 +1,7 @@
-"""Read what LangSmith, Langfuse, Phoenix, promptfoo and OpenAI evals export.
+"""Read exports of LangSmith, Langfuse, Phoenix, promptfoo and OpenAI evals.
 
-Their shapes stand in `export_shapes.yaml`. A record whose question or answer cannot be told is
-refused with the `--map` that would read it.
+The record structures are defined in `export_shapes.yaml`. If the question or answer of a record is
+not found, the error message suggests a `--map` option to locate it.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from ragassay.formats.ragassay_jsonl import read_sources
 from ragassay.formats.rows import as_text
 from ragassay.formats.sniff import Format
 from ragassay.formats.source_values import n_texts, source_rows
-from ragassay.formats.values import literal
+from ragassay.formats.values import parse_text
 from ragassay.records import Record, Rejection, Turn
 
 ROOTS = (
     *("inputs", "outputs", "reference", "reference_outputs", "attributes", "context", "item"),
     *("sample", "datasource_item", "run", "example", "trace", "metadata", "vars", "response"),
 )
-"""Objects whose fields tables write as columns with dots: `inputs.question`."""
+"""Objects that tables flatten to columns with dotted names such as `inputs.question`."""
 
 
 class Spans(BaseModel):
-    """Paths by which the rows of a trace are put together.
+    """Paths used to merge the rows of a trace.
 
     Attributes:
-        trace: Paths of the trace's id.
-        parent: Paths of the id of the row above; the answer's row has none.
-        kind: Paths of what a row did.
-        documents: Paths of what a row that retrieved has found.
+        trace: Paths of the trace id.
+        parent: Paths of the parent span's id, which is missing in the root span.
+        kind: Paths of the span kind.
+        documents: Paths of the documents found by a retriever span.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,19 +59,19 @@ class Spans(BaseModel):
 
 
 class ExportShape(BaseModel):
-    """The shape of one tool's records; paths are those of `fields.value_at`.
+    """Structure of the records that a tool exports. Paths have the syntax of `fields.value_at`.
 
     Attributes:
-        tool: The tool, as shown to people.
-        marks: Paths that are all there in such a record, and in no other known one.
-        question: Where the question is: a text, messages, or an object with a usual name in it;
-            the first that has one.
-        answer: Where the answer is, the same way.
-        sources: Objects that have sources under a usual name, or lists of them.
-        rows: The list whose entries are the records, where one record has several.
-        spans: How several rows of a trace become one; None where a row is a record.
-        has_objects: Whether a record is only one where its question or answer is no plain text.
-        refusal: Why such a record has no answer; empty where it has one.
+        tool: Display name of the tool.
+        marks: Paths that identify a record of this shape because all of them have a value.
+        question: Paths of the question. The value may be text, messages, or an object with a field
+            that has a common name. The first path with a question is used.
+        answer: Paths of the answer, which are read in the same way.
+        sources: Paths of objects with a sources field, or of lists of sources.
+        rows: Path of the list of records if an exported object contains several.
+        spans: How to merge the rows of a trace, or None if each row is a record.
+        has_objects: Whether at least one of the marked values must be an object or a list.
+        refusal: Reason why records of this shape contain no answers, or empty if they do.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -92,80 +92,79 @@ class ExportShape(BaseModel):
 
     @property
     def name(self) -> str:
-        """The name of the format."""
+        """Name of the format."""
         return self.tool.lower().replace(" ", "-")
 
     def fits(self, fields: Mapping[str, object]) -> bool:
-        """Return whether a record has a value at each of the marks."""
-        found = [value_at(fields, path) for path in self.marks]
-        if any(value is None for value in found):
+        """Return whether a record has a value at every path in `marks`."""
+        values = [value_at(fields, path) for path in self.marks]
+        if any(value is None for value in values):
             return False
-        return not self.has_objects or any(map(_is_packed, found))
+        return not self.has_objects or any(map(_is_packed, values))
 
 
 @dataclass(frozen=True)
 class ShapeFormat(Format):
-    """A format that is known by the shape of its records, not by their fields alone."""
+    """A format that is identified by the structure of its records."""
 
     shape: ExportShape | None = None
 
 
 @cache
 def export_shapes() -> tuple[ExportShape, ...]:
-    """Return the shapes of `export_shapes.yaml`, the more specific ones first."""
+    """Return the shapes in `export_shapes.yaml`, the most specific ones first."""
     text = files("ragassay.formats").joinpath("export_shapes.yaml").read_text("utf-8")
     return TypeAdapter(tuple[ExportShape, ...]).validate_python(yaml.safe_load(text))
 
 
 def shape_of(fields: Mapping[str, object]) -> ExportShape | None:
-    """Return the shape of an exported record; None for any other record."""
+    """Return the shape of an exported record, or None if it matches no shape."""
     nested = nested_fields(fields, ROOTS)
     return next((shape for shape in export_shapes() if shape.fits(nested)), None)
 
 
 def _is_packed(value: object) -> bool:
-    """Return whether a value is an object or a list, or JSON text of one."""
+    """Return whether a value is an object or a list, possibly as JSON text."""
     return not isinstance(value, str) or value.lstrip()[:2] in ('{"', "[{")
 
 
 def export_format(fields: Mapping[str, object]) -> ShapeFormat | None:
-    """Return the format of an exported record; None for any other record."""
-    shape = shape_of(fields)
-    if shape is None:
+    """Return the format of an exported record, or None if it matches no shape."""
+    if (shape := shape_of(fields)) is None:
         return None
     return ShapeFormat(shape.name, ((shape.name,),), frozenset(), "", shape.tool, shape=shape)
 
 
 _INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
-"""Objects around the fields of a call."""
+"""Names of objects that wrap the inputs and outputs of a call."""
 
 MESSAGE_ROLES = {"question": ("user", "human"), "answer": ("assistant", "ai", "model")}
 _MAX_LEVELS = 3
 _MOST_NAMED = 8
 _NO_ANSWERS = ("spec", "final_report", "event_id")
-"""Fields of lines of a log that are no answers."""
+"""Fields of log lines that contain no answer."""
 
 _OWN = ("id", "question", "answer", "input", "output")
 _RETRIEVERS = ("retriev", "search", "rerank")
 
 
 def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
-    """Turn an exported record into records."""
-    shape = shape_of(item.fields)
-    if shape is None:
+    """Convert an exported record to records."""
+    if (shape := shape_of(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
-        return [Problem("", "a record without the fields of an export", "one as in the first line")]
+        text, expected = "the record matches no known export", "the structure of the first line"
+        return [Problem("", text, expected)]
     if not shape.rows:
         return [_record(shape, nested_fields(item.fields, ROOTS), item.place.label, tally)]
     rows = value_at(item.fields, shape.rows)
-    made: list[Record | Problem] = []
+    records: list[Record | Problem] = []
     for n, row in enumerate(rows if is_list(rows) else [], start=1):
         if is_object(row):
             around = {"example_inputs": item.fields.get("inputs")}
             around |= {"example_outputs": item.fields.get("outputs")}
-            made.append(_record(shape, around | row, f"{item.place.label}-{n}", tally))
-    return made
+            records.append(_record(shape, around | row, f"{item.place.label}-{n}", tally))
+    return records
 
 
 def _record(
@@ -175,45 +174,44 @@ def _record(
     answer = _first(fields, shape.answer, ANSWER_NAMES, "answer")
     if shape.refusal or not question or not answer:
         return _refusal(shape, fields, question, answer)
-    place, rows = _sources(fields, shape)
+    sources_path, rows = _sources(fields, shape)
     sources = read_sources(rows)
     documents = sources if isinstance(sources, tuple) else ()
-    name = next((str(v) for p in shape.id if (v := value_at(fields, p)) is not None), label)
+    record_id = next((str(v) for p in shape.id if (v := value_at(fields, p)) is not None), label)
     system = next((v for p in shape.system if isinstance(v := value_at(fields, p), str)), None)
-    is_own = not set(shape.reference) & set(shape.question)
+    is_separate = not set(shape.reference) & set(shape.question)
     names = (*REFERENCE_NAMES, *ANSWER_NAMES)
-    reference = _first(fields, shape.reference, names, "answer", lone=is_own)
+    reference = _first(fields, shape.reference, names, "answer", lone=is_separate)
     if reference is not None and reference[1] == answer[1]:
         reference = None
-    read = {"question": question[1], "answer": answer[1]}
-    read |= {"sources": place} if documents else {}
-    read |= {"reference": reference[1]} if reference else {}
-    tally.add(read)
-    known = {path.partition(".")[0] for path in read.values()}
-    left = {key: value for key, value in fields.items() if key not in known}
+    paths = {"question": question[1], "answer": answer[1]}
+    paths |= {"sources": sources_path} if documents else {}
+    paths |= {"reference": reference[1]} if reference else {}
+    tally.add(paths)
+    used_fields = {path.partition(".")[0] for path in paths.values()}
+    rest = {key: value for key, value in fields.items() if key not in used_fields}
     return Record(
-        id=name or label,
+        id=record_id or label,
         question=question[0],
         answer=answer[0],
         sources=documents,
         reference=reference[0] if reference else None,
         system=str(system) if system else None,
         turns=_earlier_turns(fields, question[1], question[0]),
-        metadata=_metadata(left),
+        metadata=_metadata(rest),
         unread=() if documents else find_unread(fields, has_sources=False),
     )
 
 
 def _earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
-    """Return the turns before a question that is a message of a list."""
-    messages = _parse_literal(value_at(fields, path))
+    """Return the turns before the question if the question is in a list of messages."""
+    messages = parse_text(value_at(fields, path))
     turns = (read_history(messages) if is_list(messages) else None) or ()
     asked = [n for n, turn in enumerate(turns) if turn.role == "user" and turn.text == question]
     return turns[: asked[-1]] if asked else ()
 
 
 def _metadata(fields: Mapping[str, object]) -> dict[str, str]:
-    """Return the plain values beside question and answer, as text."""
     plain = {n: v for n, v in fields.items() if isinstance(v, str | int | float) and n not in _OWN}
     return {name: as_text(value) for name, value in plain.items()}
 
@@ -226,18 +224,18 @@ def _first(
     *,
     lone: bool = True,
 ) -> tuple[str, str] | None:
-    """Return the first text that one of the paths leads to, and where it was."""
-    for path in paths:
-        found = _text(_parse_literal(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
-        if found is not None:
-            return found
-    return None
+    """Return the first text found at one of the paths, with its path."""
+    texts = (
+        _text(parse_text(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
+        for path in paths
+    )
+    return next((text for text in texts if text is not None), None)
 
 
 def _text(
     value: object, names: tuple[str, ...], role: str, path: str, levels: int, lone: bool
 ) -> tuple[str, str] | None:
-    """Return the text in a value: the value, its field of a usual name, a message, the only one."""
+    """Return a text with its path: the value, a named field, a message or the only text field."""
     if isinstance(value, str):
         return (str(value), path) if value.strip() else None
     if levels == 0:
@@ -255,7 +253,7 @@ def _text(
     texts = [name for name, part in value.items() if isinstance(part, str) and part.strip()]
     inner += texts if lone and len(texts) == 1 and len(value) <= 2 else []
     for name in inner:
-        part = _parse_literal(value[name])
+        part = parse_text(value[name])
         found = _text(part, names, role, f"{path}.{name}", levels - 1, lone)
         if found is not None:
             return found
@@ -263,9 +261,9 @@ def _text(
 
 
 def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
-    """Return the text of the last message of one of the roles; None where there is none."""
+    """Return the text of the last message with one of the roles, or None if there is none."""
     for message in reversed(messages):
-        if is_list(message):  # LangChain traces a list of lists
+        if is_list(message):  # LangChain traces contain nested lists.
             return last_message(message, roles)
         if not is_object(message):
             continue
@@ -280,7 +278,7 @@ def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
 
 
 def block_text(content: object) -> str | None:
-    """Return the text of a message, whose content may be blocks; None where it has none."""
+    """Return the text of a message's content, or None if it is empty."""
     if isinstance(content, str):
         return content or None
     blocks = content if is_list(content) else []
@@ -289,51 +287,42 @@ def block_text(content: object) -> str | None:
 
 
 def _block_text(block: Mapping[str, object]) -> object:
-    """Return the text of a block of text; thinking, calls of tools and the like have none."""
+    """Return the text of a text block, or None for other blocks such as tool calls."""
     is_text = block.get("type") in (None, "text", "output_text", "input_text")
     return block.get("text") if is_text else None
 
 
-def _parse_literal(value: object) -> object:
-    """Return the list or object that JSON text writes; any other text as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return literal(str(value))
-        except ValueError:
-            return value
-    return value
-
-
 def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
-    """Return the first place that has sources, and these; nothing where there are none."""
+    """Return the path and the rows of the first sources found, or nothing if there are none."""
     for path in shape.sources:
-        place, rows = _found_sources(_parse_literal(value_at(fields, path)), path, _MAX_LEVELS)
+        value = parse_text(value_at(fields, path))
+        sources_path, rows = _find_sources(value, path, _MAX_LEVELS)
         if rows:
-            return place, rows
+            return sources_path, rows
     return "", []
 
 
-def _found_sources(value: object, path: str, levels: int) -> tuple[str, list[object]]:
+def _find_sources(value: object, path: str, levels: int) -> tuple[str, list[object]]:
     if levels == 0:
         return path, []
     if is_list(value):
         spans = [one for one in value if is_object(one) and _output_of(one) is not None]
-        retrieved = [_parse_literal(_output_of(one)) for one in spans if _is_retriever(one)]
+        retrieved = [parse_text(_output_of(one)) for one in spans if _is_retriever(one)]
         if spans:
-            lists = (_found_sources(output, "", levels - 1)[1] for output in retrieved)
+            lists = (_find_sources(output, "", levels - 1)[1] for output in retrieved)
             return path, [row for rows in lists for row in rows]
         rows = source_rows(value) if n_texts(value) else []
         return path, rows if is_list(rows) else []
     if not is_object(value):
         return path, []
-    name = find_sources(value)
-    if name is not None:
+    if (name := find_sources(value)) is not None:
         rows = source_rows(value[name])
         return f"{path}.{name}", rows if is_list(rows) else []
     for key in _INNER:
-        place, rows = _found_sources(_parse_literal(value.get(key)), f"{path}.{key}", levels - 1)
+        inner = parse_text(value.get(key))
+        inner_path, rows = _find_sources(inner, f"{path}.{key}", levels - 1)
         if rows:
-            return place, rows
+            return inner_path, rows
     return path, []
 
 
@@ -352,18 +341,18 @@ def _refusal(
     question: tuple[str, str] | None,
     answer: tuple[str, str] | None,
 ) -> Problem:
-    """Return a problem that names the tool, and the `--map` that would read the record."""
-    asked = question[1] if question else _guess(fields, shape.question, "QUESTION")
-    told = answer[1] if answer else _guess(fields, shape.answer, "ANSWER")
-    line = f"--map question={asked},answer={told}"
+    """Return a problem that names the tool and suggests a `--map` option."""
+    question_path = question[1] if question else _guess(fields, shape.question, "QUESTION")
+    answer_path = answer[1] if answer else _guess(fields, shape.answer, "ANSWER")
+    option = f"--map question={question_path},answer={answer_path}"
     if shape.refusal:
-        return Problem("", f"{shape.tool}: {shape.refusal} {line}", "answers")
+        return Problem("", f"{shape.tool}: {shape.refusal} {option}", "answers")
     missing = " and ".join(
         name for name, one in (("question", question), ("answer", answer)) if one is None
     )
-    where = ", ".join(dict.fromkeys((*_texts_in(fields, shape.question + shape.answer),)))
-    text = f"{shape.tool}: the {missing} cannot be told; it has {where or 'no texts'}"
-    return Problem(shape.answer[0] if question else shape.question[0], text, f"its place: {line}")
+    texts = dict.fromkeys(_texts_in(fields, shape.question + shape.answer))
+    text = f"{shape.tool}: no {missing} found among {', '.join(texts) or 'no texts'}"
+    return Problem(shape.answer[0] if question else shape.question[0], text, f"a path: {option}")
 
 
 def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> str:
@@ -371,17 +360,16 @@ def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> s
 
 
 def _texts_in(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[str]:
-    """Yield the paths of texts in the objects that some paths lead to."""
     for path in paths:
-        value = _parse_literal(value_at(fields, path))
+        value = parse_text(value_at(fields, path))
         named = list(value.items())[:_MOST_NAMED] if is_object(value) else []
         yield from (f"{path}.{name}" for name, part in named if isinstance(part, str))
 
 
 def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Item | Rejection]:
-    """Return one item a trace: its first row without one above, with what its retrievers found.
+    """Merge each trace into one item: its root span with the documents of its retriever spans.
 
-    Rows that are in no trace are items of their own.
+    Rows without a trace id remain separate items.
     """
     traces: dict[str, list[Item]] = {}
     order: list[Item | Rejection | str] = []
@@ -402,13 +390,13 @@ def _merge_rows(rows: list[Item], spans: Spans) -> Item:
     ids = {as_text(v) for row in rows if (v := _value(row, ("context.span_id", "id"))) is not None}
     roots = [row for row in rows if _is_root(row, spans, ids)]
     root = next((row for row in roots if not _is_kind(row, spans)), (roots or rows)[0])
-    found: list[object] = []
+    documents: list[object] = []
     for row in rows:
         if row is not root and _is_kind(row, spans):
-            values = (_parse_literal(_value(row, (path,))) for path in spans.documents)
-            lists = (_found_sources(value, "", _MAX_LEVELS)[1] for value in values)
-            found += next((rows for rows in lists if rows), [])
-    return replace(root, fields=root.fields | {"retrieved": found}) if found else root
+            values = (parse_text(_value(row, (path,))) for path in spans.documents)
+            lists = (_find_sources(value, "", _MAX_LEVELS)[1] for value in values)
+            documents += next((found for found in lists if found), [])
+    return replace(root, fields=root.fields | {"retrieved": documents}) if documents else root
 
 
 def _is_root(row: Item, spans: Spans, ids: set[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Names that people give to the fields of an answer, and paths to values inside a record."""
+"""Common names for the fields of an answer, and paths to nested values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 from ragassay.formats.problems import is_list, is_object
-from ragassay.formats.values import literal
+from ragassay.formats.values import parse_text
 
 QUESTION_NAMES = (
     *("question", "query", "user_input", "user_query", "user_question", "input", "prompt"),
@@ -42,17 +42,17 @@ SOURCE_NAMES = (
     *("hits", "matches", "results", "references", "citations", "context_text", "source_text"),
     *("passage", "passage_text", "chunk", "chunk_text", "document", "snippet", "source"),
 )
-"""Fields with the texts that an answer was written from."""
+"""Fields that contain the source texts of an answer."""
 
 LISTED_NAMES = ("references", "citations", "results", "document", "source", "evidence", "papers")
-"""Names of sources that often list ids or titles: only long texts in them are sources."""
+"""Source fields that often contain ids or titles. Only long texts in them count as sources."""
 
 GOLD_SOURCE_NAMES = (
     *("reference_contexts", "reference_context", "gold_contexts", "gold_context"),
     *("golden_contexts", "ground_truth_context", "ground_truth_contexts", "gold_passages"),
     *("expected_context", "expected_contexts", "reference_context_ids", "retrieved_context_ids"),
 )
-"""What a perfect search would have found: never read as what was retrieved."""
+"""Fields with ideal retrieval results, which are never read as retrieved sources."""
 
 NO_SOURCE_NAMES = frozenset(
     {
@@ -70,7 +70,7 @@ NO_SOURCE_NAMES = frozenset(
         *("tool_calls", "tools_called", "expected_tools", "usage", "config", "settings"),
     }
 )
-"""Fields of texts that are no sources: not reported as unread."""
+"""Fields whose texts are not sources. They are not reported as unread."""
 
 TEXT_NAMES = (
     *("text", "content", "page_content", "body", "abstract", "snippet", "passage", "chunk"),
@@ -79,13 +79,13 @@ TEXT_NAMES = (
     *("extract", "document_content", "context", "sentence", "highlight", "document", "doc"),
     *("cited_text", "evidence", "summary", "description", "value"),
 )
-"""Keys of a source that have its text."""
+"""Keys that contain the text of a source."""
 
 INNER_NAMES = (
     *("document", "doc", "node", "payload", "_source", "source", "chunk", "passage", "entity"),
     *("fields", "article", "record", "object", "retrieved_context", "metadata"),
 )
-"""Keys of a source that have an object with its text: `document.content`, `node.text`."""
+"""Keys of a nested object that contains the source text: `document.content`, `node.text`."""
 
 SOURCE_ID_NAMES = (
     *("id", "pmid", "docid", "doc_id", "docno", "document_id", "passage_id", "pubmed_id"),
@@ -96,21 +96,21 @@ URL_NAMES = ("url", "uri", "link", "href", "source", "source_url", "source_uri")
 TITLE_NAMES = ("title", "document_title", "doc_title", "article_title", "headline", "name")
 
 PASSAGE_ID_NAMES = ("passage_id", "chunk_id", "doc_id", "docid", "document_id", "pmid", "source_id")
-"""Columns beside a column with one passage that have its id."""
+"""Columns that contain the id of a passage in another column."""
 
 ONE_PASSAGE_NAMES = (
     *("passage", "passage_text", "chunk", "chunk_text", "document", "snippet", "context"),
     *("context_text", "source_text", "source", "evidence", "retrieved_context", "sources"),
 )
-"""Columns of tables that may have one passage a row."""
+"""Table columns that may contain one passage per row."""
 
 
 _MAX_NAME = 100
-"""Characters of a field's name; a longer one is none of those known here."""
+"""Maximum number of characters of a known field name."""
 
 
 def fold(name: str) -> str:
-    """Return a name without case, spaces, hyphens and underscores.
+    """Normalize a name by removing case, spaces, hyphens and underscores.
 
     Example:
         >>> fold("User-Input") == fold("userInput") == fold("user_input")
@@ -122,44 +122,43 @@ def fold(name: str) -> str:
 @lru_cache(maxsize=4_096)
 def _fold(name: str) -> str:
     if name.strip("_") != name:
-        return name  # `_id` and `id_` are names of their own
+        return name  # `_id` and `id_` differ from `id`.
     return name.strip().lower().replace("_", "").replace("-", "").replace(" ", "")
 
 
 @lru_cache(maxsize=256)
 def _fold_all(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the rank of each folded name, the best first."""
-    folded = dict.fromkeys(map(fold, names))
-    return {name: rank for rank, name in enumerate(folded)}
+    """Return the rank of each normalized name, starting at 0 for the best."""
+    return {name: rank for rank, name in enumerate(dict.fromkeys(map(fold, names)))}
 
 
 def find_name(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
-    """Return the first field that has one of the names and a value; None where there is none."""
+    """Return the best field with one of the names and a value, or None if there is none."""
     return next(iter(find_all(fields, names)), None)
 
 
 def find_all(fields: Mapping[str, object], names: tuple[str, ...]) -> list[str]:
-    """Return the fields that have one of the names and a value, in the order of the names.
+    """Return the fields with one of the names and a value, in the order of `names`.
 
-    Of several that are one name in other spellings, the one as the name is written comes first.
+    If several spellings of a name match, the exact spelling comes first.
     """
     ranks = _fold_all(names)
-    found = [
+    matches = [
         (rank, key not in names, key)
         for key, value in fields.items()
         if (rank := ranks.get(fold(key))) is not None and has_value(value)
     ]
-    return [key for _, _, key in sorted(found)]
+    return [key for _, _, key in sorted(matches)]
 
 
 def has_value(value: object) -> bool:
-    """Return whether a field is more than null or empty."""
+    """Return whether a value is neither null nor empty."""
     is_empty = isinstance(value, str | list | dict | tuple) and not value
     return value is not None and not is_empty
 
 
 MAX_PARTS = 20
-"""Names and numbers of a path that are followed."""
+"""Maximum number of path parts to follow."""
 
 _MOST_VALUES = 1_000
 _INDEX = re.compile(r"-?\d{1,9}")
@@ -167,7 +166,7 @@ _BRACKETS = re.compile(r"\[(?P<index>-?\d{1,9}|\*?)\]")
 
 
 def path_parts(path: str) -> list[str]:
-    """Return the names and numbers of a path; brackets are read as dots.
+    """Split a path into names and indexes. Brackets are equivalent to dots.
 
     Example:
         >>> path_parts("messages[-1].content"), path_parts("hits[].text")
@@ -178,11 +177,11 @@ def path_parts(path: str) -> list[str]:
 
 
 def value_at(fields: Mapping[str, object], path: str) -> object:
-    """Return the value that a path leads to; None where it leads nowhere.
+    """Return the value at a path, or None if it does not exist.
 
-    A field whose own name is the path comes first, and so do names with dots in them on the way. A
-    number counts the entries of a list from 0, -1 is the last one, and `*` stands for all. JSON
-    text is read on the way.
+    A field whose name equals the whole path, or several parts of it, takes precedence. Indexes
+    start at 0, -1 is the last entry, and `*` selects all entries. Strings along the path are parsed
+    as JSON.
 
     Example:
         >>> value_at({"messages": [{"content": "Hi"}]}, "messages.-1.content")
@@ -196,8 +195,7 @@ def value_at(fields: Mapping[str, object], path: str) -> object:
 def _follow(value: object, parts: Sequence[str]) -> object:
     if not parts:
         return value
-    if isinstance(value, str):
-        value = _parse_literal(value)
+    value = parse_text(value)
     if is_list(value):
         return _in_list(value, parts)
     if not is_object(value):
@@ -205,32 +203,23 @@ def _follow(value: object, parts: Sequence[str]) -> object:
     for n in range(len(parts), 0, -1):
         name = ".".join(parts[:n])
         if name in value:
-            found = _follow(value[name], parts[n:])
-            if found is not None:
+            if (found := _follow(value[name], parts[n:])) is not None:
                 return found
     return None
 
 
 def _in_list(value: list[object], parts: Sequence[str]) -> object:
     if parts[0] == "*":
-        found = (_follow(one, parts[1:]) for one in islice(value, _MOST_VALUES))
-        kept = [one for one in found if one is not None]
-        return kept or None
+        results = (_follow(entry, parts[1:]) for entry in islice(value, _MOST_VALUES))
+        return [result for result in results if result is not None] or None
     if not _INDEX.fullmatch(parts[0]):
         return None
     index = int(parts[0])
     return _follow(value[index], parts[1:]) if -len(value) <= index < len(value) else None
 
 
-def _parse_literal(text: str) -> object:
-    try:
-        return literal(str(text))
-    except ValueError:
-        return None
-
-
 def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[str, object]:
-    """Return fields with dotted names under some roots put into objects.
+    """Nest the fields with dotted names under the given roots.
 
     Example:
         >>> nested_fields({"inputs.question": "Q", "id": "1"}, ["inputs"])
@@ -251,7 +240,7 @@ def _is_under(key: str, roots: Sequence[str]) -> bool:
 
 
 def _put_value(target: dict[str, object], parts: Sequence[str], value: object) -> None:
-    """Put a value where a path leads, with the objects on the way; one that is there stays."""
+    """Set the value at a path unless it exists, and create the objects on the way."""
     for part in parts[:-1]:
         inner = target.get(part)
         if not is_object(inner):

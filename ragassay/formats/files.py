@@ -1,4 +1,4 @@
-"""Open files that nobody vouches for, unpack them within bounds, and read them a line at a time."""
+"""Open untrusted files, decompress them within limits, and read them line by line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
-"""Marks at the start of a file; the longer ones first, for they begin like the others."""
+"""Byte order marks. The longer ones come first because they start like the shorter ones."""
 
 _TYPED = frozenset(b"\t\n\r\f")
 _HIGH = 0x80
@@ -31,12 +31,12 @@ _SEEN = 4_096
 
 
 def encoding_of_start(data: bytes) -> str | None:
-    """Return the encoding that a file's mark names, other than UTF-8; None without a mark."""
+    """Return the encoding of a byte order mark other than UTF-8, or None without such a mark."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), None)
 
 
 def guess_encoding(data: bytes) -> str | None:
-    """Return the encoding that bytes read as, where they are not UTF-8; None where it is unclear.
+    """Guess the encoding of bytes that are not UTF-8, or return None if it is unclear.
 
     Example:
         >>> guess_encoding("naïve".encode("cp1252")), guess_encoding("ab".encode("utf-16-le"))
@@ -59,19 +59,18 @@ def guess_encoding(data: bytes) -> str | None:
 
 
 def encoding_note(data: bytes) -> str:
-    """Return what bytes that are not UTF-8 read as, and what to do; empty where it is unclear."""
-    name = guess_encoding(data)
-    if name is None:
+    """Describe the likely encoding and how to convert it, or return "" if it is unclear."""
+    if (name := guess_encoding(data)) is None:
         return ""
-    return f"; it reads as {name}: {SAVE_AS_UTF8.format(iconv=name.upper())}"
+    return f"; it looks like {name}: {SAVE_AS_UTF8.format(iconv=name.upper())}"
 
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_WINDOW_BYTES = 2 * 1024 * 1024
-"""A bomb unpacks 4 KiB to more; text that people write unpacks to a hundredth of it."""
+"""Maximum unpacked size of 4 KiB. Only decompression bombs exceed it."""
 
 MAX_RATIO = 100
-"""Of a file as a whole, once it is large: text in gzip unpacks to 3 to 20 times its size."""
+"""Maximum compression ratio of a large file. Gzip compresses text by a factor of 3 to 20."""
 
 LARGE_BYTES = 256 * 1024 * 1024
 
@@ -80,14 +79,14 @@ _GZIP_WBITS = 31
 
 
 class BombError(OSError):
-    """A packed file unpacks to far more than any file of text does."""
+    """A compressed file unpacks to far more than a text file does."""
 
 
 class Unpacked(io.RawIOBase):
-    """The content of a gzip file, unpacked a window at a time; wrap it in a `BufferedReader`.
+    """Raw stream that decompresses a gzip file in small windows, for use in a `BufferedReader`.
 
-    Reading raises `BombError`, `EOFError` where the file is truncated, `zlib.error` where it is
-    damaged; what comes before is read first.
+    Reading raises `BombError`, `EOFError` for a truncated file, or `zlib.error` for a damaged one,
+    after all preceding content was returned.
     """
 
     def __init__(self, packed: BinaryIO) -> None:
@@ -99,11 +98,11 @@ class Unpacked(io.RawIOBase):
         self._end: zlib.error | BombError | None = None
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill a buffer; as of any raw file."""
+        """Read decompressed bytes into a buffer, and return their number."""
         while not self._ready:
             if self._end is not None:
                 raise self._end
@@ -111,7 +110,7 @@ class Unpacked(io.RawIOBase):
             if not window:
                 if self._is_between:
                     return 0
-                raise EOFError("it ends before its packed content does")
+                raise EOFError("the compressed stream is incomplete")
             self._ready = memoryview(self._check_window(window))
         n = min(len(buffer), len(self._ready))
         buffer[:n] = self._ready[:n]
@@ -124,32 +123,33 @@ class Unpacked(io.RawIOBase):
         self._n_out += len(data)
         if len(data) > MAX_WINDOW_BYTES:
             self._end = BombError(
-                f"{len(window):,} bytes of it unpack to more than {MAX_WINDOW_BYTES:,}: a bomb"
+                f"{len(window):,} bytes unpack to more than {MAX_WINDOW_BYTES:,}: "
+                "decompression bomb"
             )
         elif self._n_out > max(LARGE_BYTES, MAX_RATIO * self._n_in):
             self._end = BombError(
-                f"its first {self._n_in:,} bytes unpack to {self._n_out:,}, more than {MAX_RATIO} "
-                "times as many: a bomb"
+                f"the first {self._n_in:,} bytes unpack to {self._n_out:,}, more than {MAX_RATIO} "
+                "times as many: decompression bomb"
             )
         return data
 
     def _unpack_window(self, window: bytes) -> bytes:
-        """Return what a window unpacks to, a little more than a window may at most."""
+        """Decompress a window, up to one byte more than `MAX_WINDOW_BYTES`."""
         before, was_between = self._unpacker.copy(), self._is_between
         try:
             return b"".join(self._parts(window))
-        except zlib.error:  # It says nothing of what it had unpacked: do it again byte by byte.
+        except zlib.error:  # zlib discards partial output, so retry byte by byte.
             self._unpacker, self._is_between = before, was_between
-        found: list[bytes] = []
+        parts: list[bytes] = []
         try:
             for n in range(len(window)):
-                found += self._parts(window[n : n + 1])
+                parts += self._parts(window[n : n + 1])
         except zlib.error as error:
             self._end = error
-        return b"".join(found)
+        return b"".join(parts)
 
     def _parts(self, window: bytes) -> list[bytes]:
-        """Unpack members, which may follow each other; zeros may follow the last one."""
+        """Decompress concatenated gzip members, and skip trailing zeros."""
         parts: list[bytes] = []
         room = MAX_WINDOW_BYTES + 1
         while window and room > 0:
@@ -166,13 +166,13 @@ class Unpacked(io.RawIOBase):
 
 
 DAMAGE = (EOFError, zlib.error, OSError)
-"""What reading a file raises where it is truncated or damaged, or cannot be read."""
+"""Errors raised when a file is truncated, damaged or unreadable."""
 
 _MAX_NAME = 300
 
 
 class _AsOpened(io.FileIO):
-    """A file up to the length that it had when it was opened: one that grows has an end."""
+    """A file limited to its size when opened, so that reading a growing file ends."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")
@@ -180,20 +180,20 @@ class _AsOpened(io.FileIO):
 
     @property
     def n_grown(self) -> int:
-        """Bytes that were appended since."""
+        """Number of bytes appended since the file was opened."""
         return max(0, os.fstat(self.fileno()).st_size - self._size)
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        """Fill a buffer; as of any raw file."""
+        """Read bytes into a buffer, and return their number."""
         n = super().readinto(memoryview(buffer)[: self._left]) or 0
         self._left -= n
         return n
 
-    readall = io.RawIOBase.readall  # That of a file does not ask `readinto`.
+    readall = io.RawIOBase.readall  # FileIO.readall bypasses `readinto`.
 
 
 class UnpackedFile(io.BufferedReader):
-    """The bytes of a file, unpacked."""
+    """Buffered reader of a file's decompressed bytes."""
 
     def __init__(self, file: _AsOpened) -> None:
         packed = io.BufferedReader(file)
@@ -203,16 +203,16 @@ class UnpackedFile(io.BufferedReader):
 
     @property
     def n_grown(self) -> int:
-        """Bytes that were appended since it was opened, and are not read."""
+        """Number of bytes appended since the file was opened, which are not read."""
         return self._file.n_grown
 
 
 @contextmanager
 def open_binary(path: Path) -> Generator[UnpackedFile]:
-    """Open a file for reading; gzip is unpacked whatever the name.
+    """Open a file for reading, and decompress gzip regardless of the file name.
 
     Raises:
-        InputError: there is no such file, it is a folder or a pipe, or it may not be read.
+        InputError: The file does not exist, is a folder or a pipe, or cannot be opened.
     """
     check_file(path)
     try:
@@ -224,23 +224,23 @@ def open_binary(path: Path) -> Generator[UnpackedFile]:
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file: a folder, a pipe, a device, a link that leads nowhere.
+    """Raise an error if the path is not a regular file.
 
     Raises:
-        InputError: names what it is.
+        InputError: The path does not exist, or is a folder, a pipe, a device or a broken link.
     """
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
-        why = "is a link that leads nowhere" if path.is_symlink() else "does not exist"
+        why = "is a broken link" if path.is_symlink() else "does not exist"
         raise InputError(f"{path} {why}: check the path") from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{_shorten_path(path)} cannot be opened: {why}") from error
     if stat.S_ISDIR(mode):
-        raise InputError(f"{path} is a folder: name the file in it that is to be read")
+        raise InputError(f"{path} is a folder: pass a file in the folder instead")
     if special := special_kind(mode):
-        raise InputError(f"{path} is {special}, and files are read more than once: save it in one")
+        raise InputError(f"{path} is {special}, but input is read several times: save it to a file")
 
 
 def _shorten_path(path: Path) -> str:
@@ -249,10 +249,10 @@ def _shorten_path(path: Path) -> str:
 
 
 def damage_text(error: BaseException) -> str:
-    """Return why a file cannot be read from here on."""
+    """Describe why the rest of a file cannot be read."""
     if isinstance(error, BombError):
         return f"the file is refused: {error}"
-    return f"the file is truncated or is damaged here ({error})"
+    return f"the file is truncated or damaged here ({error})"
 
 
 UTF8_BOM = b"\xef\xbb\xbf"
@@ -263,13 +263,13 @@ _CONTENT_BYTES = 8_000
 
 @dataclass(frozen=True)
 class RawLine:
-    """A line of a file, unparsed.
+    """An unparsed line of a file.
 
     Attributes:
-        number: 1-based.
-        data: The bytes without the line end; only the first ones where `problem` is set.
-        problem: Why the line could not be read; else empty.
-        expected: What was expected, where `problem` is set.
+        number: 1-based line number.
+        data: Bytes without the line ending. Cut if `problem` is set.
+        problem: Reason why the line could not be read, or empty.
+        expected: Description of a valid line if `problem` is set.
     """
 
     number: int
@@ -284,22 +284,19 @@ class RawLine:
 
 
 def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
-    """Return a line, or what is used as one, that is above the limit; its beginning is kept."""
+    """Return the start of a line that exceeds the limit, with a problem."""
     return RawLine(
         number,
         data[:_CONTENT_BYTES],
         problem=f"the {what} is longer than {limit:,} bytes",
-        expected="one record a line, or a higher limit (RAGASSAY_LIMITS__MAX_LINE_BYTES)",
+        expected="one record per line, or a higher limit (RAGASSAY_LIMITS__MAX_LINE_BYTES)",
     )
 
 
 def iter_lines(path: Path) -> Iterator[RawLine]:
-    """Read a file line by line; where it cannot be read further, the last line has a problem.
+    """Yield the lines of a file. If reading fails, the last line has a problem.
 
-    Blank lines are skipped, and a byte order mark at the start is removed.
-
-    Raises:
-        InputError: as `open_binary`.
+    Blank lines and a leading byte order mark are skipped.
     """
     limit = max_line_bytes()
     with open_binary(path) as handle:
@@ -312,8 +309,8 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                     continue
                 line = _line(handle, number, data, limit)
             except DAMAGE as error:
-                whole = "a whole file: copy or pack it again"
-                yield RawLine(number, b"", problem=damage_text(error), expected=whole)
+                expected = "a complete file: copy or compress it again"
+                yield RawLine(number, b"", problem=damage_text(error), expected=expected)
                 return
             except UnicodeError as error:
                 iconv = str(error).rpartition(" ")[2]
@@ -325,12 +322,12 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
             if not line.blank:
                 yield line
         if handle.n_grown:
-            text = f"the file grew while it was read: {handle.n_grown:,} bytes are left out"
-            yield RawLine(number, b"", problem=text, expected="a file that is complete")
+            text = f"the file grew during reading: the {handle.n_grown:,} new bytes are skipped"
+            yield RawLine(number, b"", problem=text, expected="a file that does not change")
 
 
 def _line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine | None:
-    """Return the line that begins with some data; None at the end."""
+    """Read the rest of a line that starts with the data, or return None at the end of the file."""
     if not data:
         return None
     if number == 1:

@@ -1,10 +1,10 @@
-"""Read and write gold nuggets by topic, in any known form.
+"""Read and write gold nuggets by topic, in any known format.
 
     {"116": ["a fact", {"text": "another", "importance": "vital"}]}                BioACE
-    {"query", "qid", "nuggets": [{"text", "importance"}]} a line                   the nuggetizer
-    {"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} a line     a test bank
+    {"query", "qid", "nuggets": [{"text", "importance"}]} per line                 nuggetizer
+    {"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} per line   test bank
 
-A topic may repeat with the same nuggets, as in the nuggetizer's assignments of several runs.
+A topic may occur several times with the same nuggets, as in assignments of several runs.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from ragassay.records import Nugget, Rejection
 
 _SHAPES = "\n".join(
     (
-        "  {topic_id: [text]}, or [{text, importance}] in place of the texts",
+        "  {topic_id: [text]} or {topic_id: [{text, importance}]}",
         f"  {CREATED.name}: {CREATED.keys}",
         f"  {ASSIGNED.name}: {ASSIGNED.keys}",
         f"  {TEST_BANK.name}: {TEST_BANK.keys}",
@@ -63,13 +63,11 @@ _OF_ANSWERS = frozenset({"answer_text", "candidate_text"})
 
 @dataclass(frozen=True)
 class NuggetBank:
-    """The gold nuggets of one question.
+    """Gold nuggets of a question.
 
     Attributes:
-        topic: The question's id.
-        question: The question; empty where the file has none.
-        nuggets: In the file's order.
-        metadata: The file's other fields, as text, by dotted path.
+        question: Text of the question. Empty if the file does not contain it.
+        metadata: Other fields of the file as text, by dotted path.
     """
 
     topic: str
@@ -79,7 +77,7 @@ class NuggetBank:
 
 
 class NuggetsRow(Row):
-    """The gold nuggets of one topic."""
+    """Gold nuggets of a topic."""
 
     nuggets: list[Annotated[GoldNuggetRow, BeforeValidator(text_as_object)]]
 
@@ -91,33 +89,29 @@ class _Gold:
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, bank: NuggetBank, place: Place, has_facets: bool = False) -> None:
-        """Add a topic's nuggets; it may repeat with the same ones, or with another facet."""
+        """Add the nuggets of a topic, which may repeat unchanged or with another facet."""
         first = self.banks.setdefault(bank.topic, bank)
         if has_facets:
-            both = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
-            self.banks[bank.topic] = replace(first, nuggets=both)
+            nuggets = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
+            self.banks[bank.topic] = replace(first, nuggets=nuggets)
             return
         line = self.places.setdefault(bank.topic, place).line
         if first.nuggets != bank.nuggets:
-            text = f"the topic {found_text(bank.topic)} appeared before, with other nuggets"
+            text = f"the topic {found_text(bank.topic)} already appeared with other nuggets"
             where = f" (line {line})" if line else ""
             problem = Problem("", f"{text}{where}", "all nuggets of a topic together")
             self.rejections.append(place.reject(problem))
 
 
 def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
-    """Read gold nuggets with their questions, from a file in any known form.
+    """Read gold nuggets with their questions, and the rejected lines.
 
-    Args:
-        path: JSON or JSON lines, plain or gzip: `{topic_id: [text]}`, what the nuggetizer's
-            `create` or `assign` wrote, or a test bank of the Rubric workbench.
-
-    Returns:
-        The topics in the file's order, each once, and the lines that could not be read. A nugget
-        whose importance failed has none; a rejection counts them.
+    The file is JSON or JSON lines, optionally compressed with gzip: `{topic_id: [text]}`, output of
+    the nuggetizer's `create` or `assign`, or a test bank of the Rubric workbench. Nuggets with an
+    unknown importance are kept without it, and a rejection reports how many there are.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or is in no known form.
+        InputError: The file cannot be opened, is empty, or has an unknown format.
     """
     path = Path(path)
     items = list(iter_items(path))
@@ -135,26 +129,26 @@ def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Reje
 
 
 def read_nuggets(path: AnyPath) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
-    """Read gold nuggets by topic, as `read_nugget_banks` does, without the questions."""
+    """Read gold nuggets by topic, like `read_nugget_banks` but without questions."""
     path = Path(path)
     banks, rejections = read_nugget_banks(path)
     return {bank.topic: bank.nuggets for bank in banks}, list(rejections)
 
 
 def write_nugget_banks(banks: Sequence[NuggetBank], path: AnyPath) -> None:
-    """Write gold nuggets as the nuggetizer's `create` does.
+    """Write gold nuggets in the format of the nuggetizer's `create`.
 
-    The format stores text and importance; `read_nugget_banks` returns equal banks where the nuggets
-    are gold and given.
+    The format stores only text and importance. `read_nugget_banks` returns equal banks if the
+    origin of all nuggets is "gold" and their method is "given".
 
     Raises:
-        InputError: two banks are on one topic, a topic is blank, or the file cannot be written.
+        InputError: A topic is blank or occurs twice, or the file cannot be written.
     """
     path = Path(path)
     topics: set[str] = set()
     for bank in banks:
         if not bank.topic.strip() or bank.topic in topics:
-            problem = "appeared before" if bank.topic in topics else "is blank"
+            problem = "occurs twice" if bank.topic in topics else "is blank"
             raise InputError(f"nuggets cannot be written: the topic {bank.topic!r} {problem}")
         topics.add(bank.topic)
     write_values((_bank_row(bank) for bank in banks), path)
@@ -175,8 +169,8 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
         if isinstance(item, Rejection):
             gold.rejections.append(item)
             continue
-        read = read_item(_from_test_bank if are_test_banks else _from_created, item)
-        for outcome in [read] if isinstance(read, Problem) else read:
+        result = read_item(_from_test_bank if are_test_banks else _from_created, item)
+        for outcome in [result] if isinstance(result, Problem) else result:
             if isinstance(outcome, Problem):
                 gold.rejections.append(item.place.reject(outcome))
             else:
@@ -185,18 +179,18 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
 
 def _from_created(item: Item) -> list[NuggetBank | Problem]:
     row = parse(CreatedRow, item.fields)
-    # What else a line of assignments has is about the answer.
-    kept = kept_fields(row) if not _OF_ANSWERS & item.keys else {}
+    # The other fields of a line with assignments describe the answer.
+    metadata = kept_fields(row) if not _OF_ANSWERS & item.keys else {}
     odd = list(odd_importances(row.nuggets))
-    kept |= kept_labels(odd)
-    bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), kept)
+    metadata |= kept_labels(odd)
+    bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), metadata)
     return [bank, *problems_of(odd)]
 
 
 def _from_test_bank(item: Item) -> list[NuggetBank | Problem]:
     bank = read_bank(item)
     if bank.kind == "questions":
-        text = "a bank of exam questions: questions are not nuggets"
+        text = "found a bank of exam questions, which are not nuggets"
         raise ProblemError("items.0.question_text", text, 'items with "nugget_text"')
     nuggets = tuple(Nugget(text=item.text) for item in bank.items)
     return [NuggetBank(bank.query_id, bank.query_text, nuggets)]
@@ -207,7 +201,8 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected gold nuggets:\n{_SHAPES}")
     if not is_object(value) or not any(is_list(part) for part in value.values()):
-        raise InputError(f"{path} holds {describe_value(value)}; expected gold nuggets:\n{_SHAPES}")
+        text = f"{path} contains {describe_value(value)}"
+        raise InputError(f"{text}; expected gold nuggets:\n{_SHAPES}")
     for topic, entries in value.items():
         place = Place(str(path), 0, topic, content_of({topic: entries}))
         fields = {"nuggets": entries}
@@ -219,5 +214,5 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
             field_name = f"{join_path((topic,))}{problem.field.removeprefix('nuggets')}"
             gold.rejections.append(place.reject(replace(problem, field=field_name)))
         if not isinstance(row, Problem):
-            kept = kept_fields(row) | kept_labels(odd)
-            gold.add(NuggetBank(topic, "", gold_nuggets(row.nuggets), kept), place)
+            metadata = kept_fields(row) | kept_labels(odd)
+            gold.add(NuggetBank(topic, "", gold_nuggets(row.nuggets), metadata), place)

@@ -1,4 +1,4 @@
-"""Read the items of a file or list: JSON objects that are safe to work with, or rejections."""
+"""Read the JSON objects in a file or a list, and reject those that are unsafe or invalid."""
 
 from __future__ import annotations
 
@@ -27,38 +27,36 @@ from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
-"""Of a file that has more unreadable lines than `MAX_JUNK` and this share, the rest is not read."""
+"""Reading stops if at least `MAX_JUNK` lines and more than this share of lines are unreadable."""
 
 T = TypeVar("T")
 
 
 @dataclass
 class JunkCount:
-    """Counts the lines of a file that cannot be read, and ends one that is all junk."""
+    """Count of unreadable lines, used to stop reading a file that is mostly junk."""
 
     path: Path
     n_bad: int = 0
     n_lines: int = 0
 
     def end(self, line: int, is_bad: bool) -> Rejection | None:
-        """Count a line; return the last rejection of a file that is not to be read further."""
+        """Count a line, and return the final rejection if reading should stop after it."""
         self.n_lines += 1
         self.n_bad += is_bad
         if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
             return None
+        problem = f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: "
         return Rejection(
             file=str(self.path),
             line=line + 1,
-            field="",
-            problem=f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: the rest is left "
-            "unread",
+            problem=f"{problem}the rest of the file is skipped",
             expected="a file of records",
-            content="",
         )
 
 
 def until_junk(items: Iterable[T | Rejection], path: Path) -> Iterator[T | Rejection]:
-    """Return the items of a file, up to where it turns out to be all junk."""
+    """Yield the items of a file, and stop if most of its lines are unreadable."""
     junk = JunkCount(path)
     for item in items:
         yield item
@@ -75,21 +73,20 @@ ROWS_NAME = "rows"
 METADATA_FIELDS = ("metadata", "meta_data")
 
 _LINE_BYTES = 100
-"""What a line takes in memory besides its bytes."""
+"""Approximate memory overhead of a line in bytes."""
 
 _Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an item in its file.
+    """Location of an item in its file.
 
     Attributes:
-        file: The file as the user named it.
-        line: 1-based; 0 where the line is unknown.
-        label: Stable name of the place, unique within the file: "line-3", "item-3", "row-3".
-        content: The item's text, cut to 2,000 characters.
-        path: Path in the document, as "results.3"; empty for a standalone item.
+        line: 1-based line number, or 0 if unknown.
+        label: Unique label of the item within the file, such as "line-3", "item-3" or "row-3".
+        content: Text of the item, cut to 2,000 characters.
+        path: Path in the enclosing document, such as "results.3". Empty for a standalone item.
     """
 
     file: str
@@ -99,7 +96,7 @@ class Place:
     path: str = ""
 
     def reject(self, problem: Problem) -> Rejection:
-        """Return a rejection for this item."""
+        """Return a rejection that reports the problem at this location."""
         return Rejection(
             file=self.file,
             line=self.line,
@@ -112,10 +109,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Item:
-    """A JSON object: finite numbers, text that UTF-8 can write, at most 100 levels deep.
+    """A JSON object with finite numbers, valid UTF-8 text and at most 100 nested levels.
 
     Attributes:
-        around: The fields of the document around a row; empty for a line.
+        around: Fields of the document that contains the row. Empty for a standalone item.
     """
 
     place: Place
@@ -124,7 +121,7 @@ class Item:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The names of its fields, of its parent's fields, and of its metadata."""
+        """Names of the item's fields, the enclosing document's fields and the metadata fields."""
         nested = (
             f"{name}.{key}"
             for name in METADATA_FIELDS
@@ -135,12 +132,9 @@ class Item:
 
 
 def iter_items(path: Path) -> Iterator[Item | Rejection]:
-    """Read JSON lines, a JSON array, a JSON document with a list of rows, or a table.
+    """Yield the items of a table, JSON lines, a JSON array or a JSON document with a list of rows.
 
-    A file that is all junk is not read to its end; the last rejection says so.
-
-    Raises:
-        InputError: the file does not exist, is a folder or may not be opened.
+    If nearly all lines are unreadable, reading stops with a final rejection that says so.
     """
     yield from until_junk(_iter_all(path), path)
 
@@ -162,13 +156,13 @@ def _iter_all(path: Path) -> Iterator[Item | Rejection]:
 
 
 def _bound_lines(lines: Iterable[RawLine]) -> Iterator[RawLine]:
-    """Return the lines of a document, which are in memory together, up to `MAX_DOCUMENT_BYTES`."""
+    """Yield the lines of a document, with a problem if they exceed `MAX_DOCUMENT_BYTES`."""
     n_bytes = 0
     for line in lines:
         n_bytes += len(line.data) + _LINE_BYTES
         if n_bytes > MAX_DOCUMENT_BYTES:
             text = f"the document has more than {MAX_DOCUMENT_BYTES:,} bytes"
-            yield RawLine(line.number, b"", text, "a record a line (JSON lines)")
+            yield RawLine(line.number, b"", text, "JSON lines: one record per line")
             return
         yield line
 
@@ -180,35 +174,33 @@ def _table_items(rows: Iterable[TableRow], file: str) -> Iterator[Item | Rejecti
             yield place.reject(row.cells)
             continue
         value = plain_row(row.cells, MAX_DEPTH)
-        # An empty cell's column is kept: it tells the format.
+        # Empty columns are kept because column names identify the format.
         columns: dict[str, object] = {name: None for name in row.cells}
-        yield (
-            place.reject(value) if isinstance(value, Problem) else as_item(place, columns | value)
-        )
+        item = value if isinstance(value, Problem) else as_item(place, columns | value)
+        yield place.reject(item) if isinstance(item, Problem) else item
 
 
 def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
-    found = cut_document(lines)
-    header = _header(found, lines[0].number, file) if found else None
-    if found is None or header is None:
+    document = cut_document(lines)
+    header = document and _header(document, lines[0].number, file)
+    if document is None or header is None:
         yield from _whole_or_lines(lines, file)
     else:
-        yield from _document_rows(found, header, file, "item")
+        yield from _document_rows(document, header, file, "item")
 
 
 def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
-    """Return the item on a line, or the rows of a document on it."""
-    found = cut_document([line]) if may_be_document(line) else None
-    header = _header(found, line.number, file) if found else None
-    is_json = found is not None and not isinstance(parse_json(found.header), Problem)
-    if found is None or header is None or not is_json:
-        yield from _spread(parse_line(line, file, label))
+    """Yield the item on a line, or the rows if the line is a document."""
+    document = cut_document([line]) if may_be_document(line) else None
+    header = document and _header(document, line.number, file)
+    if document and header and not isinstance(parse_json(document.header), Problem):
+        yield from _document_rows(document, header, file, label)
     else:
-        yield from _document_rows(found, header, file, label)
+        yield from _spread(parse_line(line, file, label))
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    """Return the rows of an object of columns, as frames and data sets write it; else the item."""
+    """Yield the rows of an object of columns, as written by data frames, or else the item."""
     rows = column_rows(item.fields) if isinstance(item, Item) else None
     if rows is None or isinstance(item, Rejection):
         yield item
@@ -218,25 +210,25 @@ def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
         yield Item(place, row)
 
 
-def _header(found: CutDocument, number: int, file: str) -> Item | Rejection | None:
-    """Return a document without its rows; None where it is a row itself."""
-    header = parse_line(RawLine(number, found.header), file, "")
+def _header(document: CutDocument, number: int, file: str) -> Item | Rejection | None:
+    """Return the document without its rows, or None if the document is itself a row."""
+    header = parse_line(RawLine(number, document.header), file, "")
     return None if isinstance(header, Item) and row_list(header.fields) is None else header
 
 
 def _document_rows(
-    found: CutDocument, header: Item | Rejection, file: str, label: str
+    document: CutDocument, header: Item | Rejection, file: str, label: str
 ) -> Iterator[Item | Rejection]:
     if isinstance(header, Rejection):
         yield header
-    around = header.fields if isinstance(header, Item) else {found.name: []}
-    for count, line in enumerate(found.rows):
-        row = parse_line(line, file, f"{label}-{count + 1}", f"{found.name}.{count}")
+    around = header.fields if isinstance(header, Item) else {document.name: []}
+    for count, line in enumerate(document.rows):
+        row = parse_line(line, file, f"{label}-{count + 1}", f"{document.name}.{count}")
         yield replace(row, around=around) if isinstance(row, Item) else row
 
 
 def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
-    """Return one row that spans several lines, or else JSON lines with a broken first one."""
+    """Yield one row that spans several lines, or else the items of JSON lines."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
     if isinstance(whole, Item) and not any(line.problem for line in lines):
@@ -247,19 +239,15 @@ def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
 
 
 def parse_line(line: RawLine, file: str, label: str, path: str = "") -> Item | Rejection:
-    """Turn a line of bytes into an item."""
+    """Parse a line into an item."""
     text = line.data[: 4 * MAX_CONTENT].decode("utf-8", "backslashreplace")
     place = Place(file, line.number, label, shorten_text(text), path)
-    if line.problem:
-        return place.reject(Problem("", line.problem, line.expected))
-    value = parse_json(line.data)
-    if isinstance(value, Problem):
-        return place.reject(value)
-    return as_item(place, value)
+    value = Problem("", line.problem, line.expected) if line.problem else parse_json(line.data)
+    return place.reject(value) if isinstance(value, Problem) else as_item(place, value)
 
 
 def as_item(place: Place, value: object) -> Item | Rejection:
-    """Check that a value is an object without anything that would break later steps."""
+    """Return the value as an item, or a rejection if it is not an object or is unsafe."""
     if not is_object(value):
         return place.reject(Problem("", f"found {describe_value(value)}", "a JSON object: {…}"))
     problem = find_bad_value(value)
@@ -267,7 +255,7 @@ def as_item(place: Place, value: object) -> Item | Rejection:
 
 
 def iter_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[Item | Rejection]:
-    """Read a list of dicts, or a frame's rows; "line" counts rows from 1."""
+    """Yield the items of a list of dicts or data frame rows. The line is the 1-based row number."""
     for count, row in enumerate(rows, start=1):
         place = Place(ROWS_NAME, count, f"row-{count}", content_of(row))
         value = plain_row(row, MAX_DEPTH)
@@ -288,13 +276,14 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
         yield header
     around = header.fields if isinstance(header, Item) else {name: []}
     for count, row in enumerate(rows):
-        own = replace(place, label=f"{place.label}-{count + 1}", path=f"{name}.{count}")
-        made = as_item(replace(own, content=content_of(row)), row)
-        yield replace(made, around=around) if isinstance(made, Item) else made
+        label, path = f"{place.label}-{count + 1}", f"{name}.{count}"
+        row_place = replace(place, label=label, path=path, content=content_of(row))
+        item = as_item(row_place, row)
+        yield replace(item, around=around) if isinstance(item, Item) else item
 
 
 def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
-    """Call a reader with an item; return the problem that it raises as a value."""
+    """Call a reader on an item, and return its problem instead of raising it."""
     try:
         return read(item)
     except ProblemError as error:
@@ -304,19 +293,19 @@ def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
 def read_each(
     items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Return what is read of items, and a rejection for each problem; both in their order."""
+    """Read all items, and return the values and the rejections in file order."""
     values: list[_Read] = []
     rejections: list[Rejection] = []
     for item in items:
         if isinstance(item, Rejection):
             rejections.append(item)
             continue
-        found = read_item(read, item)
-        for one in [found] if isinstance(found, Problem) else found:
-            if isinstance(one, Problem):
-                rejections.append(item.place.reject(one))
+        outcome = read_item(read, item)
+        for value in [outcome] if isinstance(outcome, Problem) else outcome:
+            if isinstance(value, Problem):
+                rejections.append(item.place.reject(value))
             else:
-                values.append(one)
+                values.append(value)
     return tuple(values), tuple(rejections)
 
 
@@ -326,15 +315,11 @@ def read_once(
     key_of: Callable[[_Read], Hashable],
     repeated: Callable[[_Read, int], Problem],
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
-    """Read items whose keys differ.
+    """Read items, and reject those that are unreadable or have a duplicate key.
 
     Args:
-        items: What a file contains.
-        key_of: What no two of them share.
-        repeated: The problem with a repeated one, given the line of the first.
-
-    Returns:
-        What was read, and a rejection for what could not be read or was repeated.
+        key_of: Function that returns the key of a value.
+        repeated: Function that describes a duplicate, from the value and the line of the first.
     """
     values: dict[Hashable, _Read] = {}
     lines: dict[Hashable, int] = {}
@@ -354,14 +339,14 @@ def read_once(
 
 
 def content_of(value: object) -> str:
-    """Return a value as JSON, for a rejection without a line to show."""
+    """Return the value as JSON, for rejections that have no input line to show."""
     try:
         return shorten_text(json.dumps(value, skipkeys=True, default=str))
     except (ValueError, RecursionError):
-        return "(not to be shown as JSON)"
+        return "(cannot be shown as JSON)"
 
 
 def shorten_text(text: str) -> str:
-    """Return text as a rejection shows it: shortened, without what UTF-8 cannot encode."""
+    """Shorten text for a rejection, and escape characters that UTF-8 cannot encode."""
     safe = text[:MAX_CONTENT].encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.replace("\x00", "\\x00")[:MAX_CONTENT]

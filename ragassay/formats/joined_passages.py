@@ -1,8 +1,8 @@
-"""Split a text that holds several sources, as it stood in a prompt, where that is certain.
+"""Split text that contains several passages, as in a prompt.
 
-"[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." at the start of lines, counting from
-1 without a gap, and nothing before the first; PMIDs at the start of lines, each once; or elements
-such as `<document index="1">`.
+Passages start with "[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." on a new line,
+numbered from 1 without gaps. They may also start with distinct PMIDs, or be elements such as
+`<document index="1">`. Ambiguous text is not split.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MOST_PASSAGES = 1_000
-"""Passages that a text is split into; one with more is left whole."""
+"""Maximum number of passages. Text with more is not split."""
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Without brackets: a law has an "Article 1" too."""
+"""Words recognized before a number without brackets, except "article", which laws use too."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
@@ -35,9 +35,9 @@ _PMID = re.compile(
 _TITLE = re.compile(r"[ \t]?\(Title:[ \t]?(?P<title>[^\n]{1,500}?)\):?(?=\s|$)", re.IGNORECASE)
 _LEAD = re.compile(r"\s*(?:(?:\w+[ \t]){0,3}\w+:\s*\n\s*)?")
 _RULE = re.compile(r"-{3,}|={3,}|\*{3,}")
-"""A line between two passages."""
+"""A separator line between passages."""
 MOST_LEAD = 200
-"""Characters before the first passage."""
+"""Maximum number of characters before the first passage."""
 
 _TAG = r"(?:document|doc|source|passage|context|chunk|snippet|article|result|item)"
 _ELEMENT = re.compile(
@@ -56,7 +56,7 @@ _CONTENT = re.compile(
 
 
 def split_passages(text: str) -> list[dict[str, object]]:
-    r"""Return the passages of a text in order, as sources; none where it is one, or in doubt.
+    r"""Split text into passages, or return an empty list if it is a single passage or ambiguous.
 
     Example:
         >>> split_passages("[1] It fell.\n\n[2] It rose.")
@@ -65,36 +65,32 @@ def split_passages(text: str) -> list[dict[str, object]]:
         []
     """
     for mark in _MARKS:
-        found = _split_numbered(text, mark)
-        if found:
-            return found
+        if passages := _split_numbered(text, mark):
+            return passages
     return _by_pmid(text) or _elements(text)
 
 
 def _split_numbered(text: str, mark: re.Pattern[str]) -> list[dict[str, object]]:
-    """Return the passages behind marks that count from 1."""
     marks = list(mark.finditer(text))
-    numbers = [int(found["n"]) for found in marks]
-    is_counted = numbers == list(range(1, len(numbers) + 1))
-    return _between(text, marks) if is_counted else []
+    is_numbered = [int(match["n"]) for match in marks] == list(range(1, len(marks) + 1))
+    return _between(text, marks) if is_numbered else []
 
 
 def _by_pmid(text: str) -> list[dict[str, object]]:
-    """Return the passages that begin with a PMID each."""
     marks = list(_PMID.finditer(text))
-    ids = [found["id"] for found in marks]
+    ids = [match["id"] for match in marks]
     rows = _between(text, marks) if len(set(ids)) == len(ids) else []
     return [{"id": name} | row for name, row in zip(ids, rows, strict=False)]
 
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
-    """Return what stands behind each of several marks; nothing where one has no text."""
+    """Return the text after each mark, or an empty list if a text is missing."""
     if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
         return []
     if not _LEAD.fullmatch(text, 0, marks[0].start()):
         return []
     ends = [*(right.start() for _, right in pairwise(marks)), len(text)]
-    rows = [_row(text[found.end() : end]) for found, end in zip(marks, ends, strict=True)]
+    rows = [_row(text[match.end() : end]) for match, end in zip(marks, ends, strict=True)]
     return rows if all(row["text"] for row in rows) else []
 
 
@@ -108,14 +104,13 @@ def _row(text: str) -> dict[str, object]:
 
 
 def _elements(text: str) -> list[dict[str, object]]:
-    """Return the passages of a text that is elements and nothing else."""
     wrapped = _WRAPPER.fullmatch(text)
     inside = wrapped["text"] if wrapped else text
-    rows, place = list[dict[str, object]](), 0
-    while found := _ELEMENT.match(inside, place):
-        place = found.end()
-        content, named = _CONTENT.fullmatch(found["text"]), _ID.search(found["more"])
-        body = (content or found)["text"].strip()
+    rows, position = list[dict[str, object]](), 0
+    while match := _ELEMENT.match(inside, position):
+        position = match.end()
+        content, named = _CONTENT.fullmatch(match["text"]), _ID.search(match["more"])
+        body = (content or match)["text"].strip()
         if not body or len(rows) == MOST_PASSAGES:
             return []
         row: dict[str, object] = {"id": named["id"]} if named else {}
@@ -123,5 +118,5 @@ def _elements(text: str) -> list[dict[str, object]]:
             row["title"] = content["title"].strip()
         rows.append(row | {"text": body})
     ids = [row["id"] for row in rows if "id" in row]
-    is_whole = len(rows) > 1 and not inside[place:].strip() and len(set(ids)) in (0, len(rows))
-    return rows if is_whole else []
+    is_complete = len(rows) > 1 and not inside[position:].strip()
+    return rows if is_complete and len(set(ids)) in (0, len(rows)) else []

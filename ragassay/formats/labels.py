@@ -1,6 +1,6 @@
-"""Read and write people's labels of answers, in any known form, to measure judges against.
+"""Read human labels of answers in any known format, to compare judges with people.
 
-ragassay's own form is one `HumanLabel` a line:
+ragassay's own format is one `HumanLabel` per line:
 
     {"task": "citation", "label": "supports", "record_id": "q1", "sentence": 2, "item": "31452104"}
 """
@@ -44,7 +44,7 @@ from ragassay.records import (
 )
 
 RELEVANCE_ITEM = "relevance"
-"""The rubric name of a relevance grade of a whole response."""
+"""Rubric name for relevance grades of responses."""
 
 LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "accuracy": ("yes", "no"),
@@ -56,11 +56,11 @@ LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "exam_grade": (*map(str, range(MOST_EXAM_RATING + 1)), "yes", "no"),
     "relevance_grade": ("yes", "no"),
 }
-"""The labels of each task with a closed set; ratings on a rubric are whole numbers."""
+"""Labels of each task with a closed set. Rubric ratings are whole numbers instead."""
 
 
 class LabelRow(Row):
-    """A label in ragassay's own form; an unknown field is an error."""
+    """A label in ragassay's own format, which allows no unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -87,13 +87,11 @@ LABELS = Format(
 
 @dataclass(frozen=True)
 class LabelResult:
-    """The labels of a file and its rejected lines.
+    """Labels of a file, and its rejected lines.
 
     Attributes:
-        labels: In the file's order.
-        rejections: Labels that could not be read.
-        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench", or that of answers.
-        n_other: Reviews of what is no task: they are no labels.
+        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or a format of answers.
+        n_other: Number of reviews that belong to no labeling task.
     """
 
     labels: tuple[HumanLabel, ...]
@@ -103,18 +101,17 @@ class LabelResult:
 
 
 def read_labels(path: AnyPath) -> LabelResult:
-    """Read human labels, from a file in any known form, plain or gzip.
+    """Read human labels from a file in any known format, optionally compressed with gzip.
 
-    A null and a failed assignment are no labels. `record_id` and `sentence` are those of the
-    records that `read_records` makes of the same file. Ratings of YESciEval's judges come as labels
-    with the judge as annotator; from SummEval, only the experts' ratings are read. A judgment of
-    the Rubric workbench is a grade of a whole response: a rubric label on "relevance", on the
-    collection's own scale. Of a run folder, what people said in `ragassay review` is read; of
-    another folder, YESciEval's workbooks.
+    Null labels and failed assignments are skipped. `record_id` and `sentence` match the records
+    that `read_records` returns for the same file. Ratings by YESciEval's judge models are labels
+    with the model as annotator. Only the expert ratings of SummEval are read. A judgment of the
+    Rubric workbench becomes a rating on the rubric "relevance", on the scale of the collection. For
+    a folder, the reviews of a run or the YESciEval workbooks are read.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or has no labels: qrels judge documents,
-            not answers.
+        InputError: The file cannot be opened, is empty, or has no labels. This includes qrels,
+            which judge documents rather than answers.
     """
     path = Path(path)
     if not has_sheets(path) and (file := reviews_file(path)):
@@ -133,13 +130,9 @@ def read_labels(path: AnyPath) -> LabelResult:
 
 def _read_workbench(path: Path) -> LabelResult:
     result = read_graded_paragraphs(path)
-    labels = [
-        label
-        for query in result.queries
-        for paragraph in query.paragraphs
-        for label in _judgments(query.query_id, paragraph)
-    ]
-    return LabelResult(tuple(labels), result.rejections, RESPONSES.name)
+    pairs = ((query.query_id, one) for query in result.queries for one in query.paragraphs)
+    labels = tuple(label for pair in pairs for label in _judgments(*pair))
+    return LabelResult(labels, result.rejections, RESPONSES.name)
 
 
 def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
@@ -154,13 +147,12 @@ def _judgments(query: str, paragraph: GradedParagraph) -> Iterator[HumanLabel]:
 
 def _label(fields: Mapping[str, object]) -> HumanLabel:
     row = parse(LabelRow, fields)
-    known = LABELS_OF_TASK.get(row.task)
-    if known is not None and row.label not in known:
-        text = f"found the text {found_text(row.label)}"
-        raise ProblemError("label", text, " or ".join(known))
-    if known is None and not re.fullmatch("-?[0-9]{1,3}", row.label):
-        raise ProblemError("label", f"found the text {found_text(row.label)}", "a whole number")
+    allowed = LABELS_OF_TASK.get(row.task)
+    is_valid = row.label in allowed if allowed else re.fullmatch("-?[0-9]{1,3}", row.label)
+    if not is_valid:
+        expected = " or ".join(allowed or ["a whole number"])
+        raise ProblemError("label", f"found the text {found_text(row.label)}", expected)
     if row.record_id is None and (row.topic is None or row.system is None):
-        text = f"the answer is not named: found {describe_value(fields)}"
+        text = f"no answer is specified: found {describe_value(fields)}"
         raise ProblemError("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())

@@ -1,4 +1,4 @@
-"""Read MedAESQA and TREC BioGen 2024 as assessed: answers, labels, evidence, clusters."""
+"""Read answers, labels, evidence and clusters of MedAESQA and the TREC BioGen 2024 assessments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RELATIONS: Mapping[str, CitationLabel] = {
     "not relevant": "not_relevant",
     "invalid citation": "invalid",
 }
-"""MedAESQA's words for the relation of an article to a sentence, with ours."""
+"""Citation labels by MedAESQA's names for the relation of an article to a sentence."""
 
 _ANSWERS = "machine_generated_answers"
 _RELEVANCE = {label: label for label in RELEVANCE_LABELS}
@@ -59,7 +59,7 @@ def _blank_as_absent(value: object) -> object:
 
 
 class AssessmentRow(Row):
-    """A citation; one without a PMID is left out."""
+    """A citation. Citations without a PMID are ignored."""
 
     cited_pmid: Annotated[IdText | None, BeforeValidator(_blank_as_absent)] = None
     evidence_relation: str | None = None
@@ -76,7 +76,7 @@ class AssessedSentenceRow(Row):
 
 
 class MachineAnswerRow(Row):
-    """A machine's answer."""
+    """An answer of a system."""
 
     answer: str = ""
     is_answer_accurate: str | None = None
@@ -84,7 +84,7 @@ class MachineAnswerRow(Row):
 
 
 class AssessedQuestionRow(Row):
-    """A question with the machines' answers."""
+    """A question with the answers of all systems."""
 
     question_id: IdText = Field(
         validation_alias=AliasChoices("question_id", "topic_id", "qa_id", "id")
@@ -95,7 +95,7 @@ class AssessedQuestionRow(Row):
 
 
 class ExtractRow(Row):
-    """A line of an extract: an answer, or evidence."""
+    """A line of an extracted file with an answer or evidence."""
 
     question: str = Field(min_length=1)
     machine_id: IdText | None = None
@@ -105,13 +105,13 @@ class ExtractRow(Row):
 
 @dataclass(frozen=True)
 class _AssessedAnswer:
-    about: AssessedQuestionRow
+    question: AssessedQuestionRow
     system: str
     row: MachineAnswerRow
 
     @property
     def id(self) -> str:
-        return f"{self.about.question_id}/{self.system}"
+        return f"{self.question.question_id}/{self.system}"
 
     def sentences(self) -> list[tuple[int, AssessedSentenceRow]]:
         """Return the sentences that are not blank, with their 0-based positions in the file."""
@@ -120,9 +120,9 @@ class _AssessedAnswer:
 
 
 def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Problem]:
-    """Turn a question into a record for each machine's answer; ids are `question_id/M1`.
+    """Convert a question to a record for each system's answer, with ids such as `question_id/M1`.
 
-    A blank sentence is left out; the labels count sentences in the same way.
+    Blank sentences are skipped, and labels number the sentences accordingly.
     """
     return [
         answer if isinstance(answer, Problem) else _record(answer, questions)
@@ -131,7 +131,7 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
 
 
 def read_extract(item: Item) -> Record:
-    """Turn a line of an extract into a record; its id is its place in the file."""
+    """Convert a line of an extracted file to a record, whose id is its position in the file."""
     row = parse(ExtractRow, item.fields)
     evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
     return Record(
@@ -166,7 +166,7 @@ EXTRACTED_ANSWERS = Format(
 
 
 def read_medaesqa_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return people's labels of the answers to a question; a null is no label."""
+    """Return the human labels of the answers to a question. Null labels are skipped."""
     labels: list[HumanLabel | Problem] = []
     for answer in _answers(item):
         labels.extend([answer] if isinstance(answer, Problem) else _labels(answer))
@@ -187,38 +187,37 @@ MEDAESQA = Format(
 
 
 def _answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
-    about = parse(AssessedQuestionRow, item.fields)
-    for system, fields in about.machine_generated_answers.items():
+    question = parse(AssessedQuestionRow, item.fields)
+    for system, fields in question.machine_generated_answers.items():
         try:
-            where = f"{_ANSWERS}.{system[:60]}"
+            path = f"{_ANSWERS}.{system[:60]}"
             if not is_object(fields):
-                raise ProblemError(where, f"found {describe_value(fields)}", "an object: {…}")
-            row = parse(MachineAnswerRow, fields, where)
+                raise ProblemError(path, f"found {describe_value(fields)}", "an object: {…}")
+            row = parse(MachineAnswerRow, fields, path)
             if not system.strip():
-                text = "an answer of a machine without a name"
-                raise ProblemError(_ANSWERS, text, "M1, M2, …")
-            yield _AssessedAnswer(about, system, row)
+                raise ProblemError(_ANSWERS, "an answer has a blank system name", "M1, M2, …")
+            yield _AssessedAnswer(question, system, row)
         except ProblemError as error:
             yield error.problem
 
 
 def _record(answer: _AssessedAnswer, questions: Mapping[str, str]) -> Record:
-    about = answer.about
+    question = answer.question
     sentences = tuple(
         SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
         for _, row in answer.sentences()
     )
-    kept = kept_fields(about) | kept_fields(answer.row)
+    metadata = kept_fields(question) | kept_fields(answer.row)
     if sentences and answer.row.answer:
-        kept["answer"] = answer.row.answer
+        metadata["answer"] = answer.row.answer
     return Record(
         id=answer.id,
-        question=question_of(about.question, about.question_id, questions, "question"),
+        question=question_of(question.question, question.question_id, questions, "question"),
         answer=sentences or answer.row.answer,
-        reference=about.expert_curated_answer,
+        reference=question.expert_curated_answer,
         system=answer.system,
-        topic=about.question_id,
-        metadata=kept,
+        topic=question.question_id,
+        metadata=metadata,
     )
 
 
@@ -227,18 +226,18 @@ def _pmids(rows: Sequence[AssessmentRow]) -> tuple[str, ...]:
 
 
 def _labels(answer: _AssessedAnswer) -> Iterator[HumanLabel | Problem]:
-    where = f"{_ANSWERS}.{answer.system[:60]}"
+    path = f"{_ANSWERS}.{answer.system[:60]}"
     raw_label = answer.row.is_answer_accurate
-    yield from _label(answer, "accuracy", raw_label, _ACCURACY, f"{where}.is_answer_accurate")
+    yield from _label(answer, "accuracy", raw_label, _ACCURACY, f"{path}.is_answer_accurate")
     for number, (i, sentence) in enumerate(answer.sentences(), start=1):
-        at = f"{where}.answer_sentences.{i}"
+        sentence_path = f"{path}.answer_sentences.{i}"
         raw_label = sentence.answer_sentence_relevance
-        field = f"{at}.answer_sentence_relevance"
+        field = f"{sentence_path}.answer_sentence_relevance"
         yield from _label(answer, "relevance", raw_label, _RELEVANCE, field, number)
         for j, row in enumerate(sentence.citation_assessment):
             if row.cited_pmid is None:
                 continue
-            field = f"{at}.citation_assessment.{j}.evidence_relation"
+            field = f"{sentence_path}.citation_assessment.{j}.evidence_relation"
             raw_label = row.evidence_relation
             yield from _label(
                 answer, "citation", raw_label, RELATIONS, field, number, row.cited_pmid
@@ -249,22 +248,22 @@ def _label(
     answer: _AssessedAnswer,
     task: LabelTask,
     raw_label: str | None,
-    words: Mapping[str, str],
+    labels: Mapping[str, str],
     field: str,
     sentence: int | None = None,
     item: str = "",
 ) -> Iterator[HumanLabel | Problem]:
     if raw_label is None or not raw_label.strip():
         return
-    label = words.get(" ".join(raw_label.lower().replace("_", " ").split()))
+    label = labels.get(" ".join(raw_label.lower().replace("_", " ").split()))
     if label is None:
-        yield Problem(field, f"found the text {found_text(raw_label)}", " or ".join(words))
+        yield Problem(field, f"found the text {found_text(raw_label)}", " or ".join(labels))
         return
     yield HumanLabel(
         task=task,
         label=label,
         record_id=answer.id,
-        topic=answer.about.question_id,
+        topic=answer.question.question_id,
         system=answer.system,
         sentence=sentence,
         item=item,
@@ -272,23 +271,23 @@ def _label(
 
 
 EvidenceKey = tuple[str, int, str]
-"""A record's id, a sentence (1-based), and the id of the document that it cites."""
+"""Record id, 1-based sentence number, and id of the cited document."""
 
 
 def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
-    """Return the marked evidence of each citation that has some.
+    """Return the evidence of each citation that has any.
 
-    Sentences and records are counted as `read_records` does. `evidence_support` is a text or a list
-    of texts; other values, and other files, have none.
+    Records and sentences are numbered as by `read_records`. `evidence_support` may be a text or a
+    list of texts. Other values and other files contain no evidence.
     """
-    found: dict[EvidenceKey, tuple[str, ...]] = {}
+    evidence: dict[EvidenceKey, tuple[str, ...]] = {}
     for item in iter_items(path):
         if isinstance(item, Item) and "machine_generated_answers" in item.fields:
             answers = read_item(lambda item: list(_answers(item)), item)
             for answer in [] if isinstance(answers, Problem) else answers:
                 if not isinstance(answer, Problem):
-                    found.update(_marked_evidence(answer))
-    return found
+                    evidence.update(_marked_evidence(answer))
+    return evidence
 
 
 def _marked_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
@@ -300,8 +299,8 @@ def _marked_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tup
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    raw_label = value if isinstance(value, list) else [value]
-    return tuple(one.strip() for one in raw_label if isinstance(one, str) and one.strip())
+    texts = value if isinstance(value, list) else [value]
+    return tuple(text.strip() for text in texts if isinstance(text, str) and text.strip())
 
 
 class _MedaesqaSentence(BaseModel):
@@ -309,30 +308,28 @@ class _MedaesqaSentence(BaseModel):
     answer_sentence_id: str
 
     @property
-    def place(self) -> tuple[str, int]:
+    def key(self) -> tuple[str, int]:
         system, _, number = self.answer_sentence_id.rpartition("-")
         return system, int(number)
 
 
-class _ClustersFile(RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]]]]):
-    """By question, kind of cluster and cluster."""
+# Sentences by question, kind of cluster and cluster name.
+_ClustersFile = RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]]]]
 
 
 def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int], str]]]:
-    """Read the clusters of each question's answer sentences.
+    """Read the cluster of each answer sentence, by question id and kind of cluster.
 
-    Returns:
-        By question id and kind of cluster, the cluster of each sentence; a sentence is its system
-        and its number, counted from 1.
+    Sentences are identified by system and 1-based number.
 
     Raises:
-        InputError: The file cannot be read, or is of another shape; names the place.
+        InputError: The file cannot be read, or has an invalid structure at the reported position.
     """
     try:
         questions = _ClustersFile.model_validate_json(whole_bytes(path)).root
         return {
             question: {
-                kind: {row.place: name for name, rows in clusters.items() for row in rows}
+                kind: {row.key: name for name, rows in clusters.items() for row in rows}
                 for kind, clusters in kinds.items()
             }
             for question, kinds in questions.items()
@@ -344,5 +341,5 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
         raise
     except ValueError as error:
         raise InputError(
-            f"{path}: an answer_sentence_id is not a system and a number, as M26-2"
+            f"{path}: an answer_sentence_id is not a system and a number such as M26-2"
         ) from error

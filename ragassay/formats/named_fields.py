@@ -1,9 +1,10 @@
-"""Read an answer's fields under the names that people give them, and say which was read as what."""
+"""Recognize the fields of an answer by common names, and report how they were read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 from ragassay.formats.fields import (
     ANSWER_NAMES,
@@ -29,13 +30,12 @@ _MOST_UNREAD = 5
 
 @dataclass(frozen=True)
 class NamedFields:
-    """The fields of an answer under the names of ragassay's own format.
+    """Fields of an answer, renamed to those of ragassay's format.
 
     Attributes:
-        fields: All fields, those that were recognised renamed.
-        names: The field of the file that each of `question`, `answer`, `reference` and `sources`
-            was read from.
-        unread: Paths of fields with texts that were not read.
+        fields: All fields, with the recognized fields renamed.
+        names: Original names of `question`, `answer`, `reference` and `sources`.
+        unread: Paths of unread fields that contain text.
     """
 
     fields: dict[str, object]
@@ -44,35 +44,31 @@ class NamedFields:
 
 
 def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
-    """Return the fields of an answer, recognised by their names."""
+    """Recognize and rename the fields of an answer."""
     names: dict[str, str] = {}
     for own, known in _NAMES.items():
         name = own if raw_fields.get(own) is not None else find_name(raw_fields, known) or own
-        if name not in raw_fields:
-            continue
-        if name not in names.values():
+        if name in raw_fields and name not in names.values():
             names[own] = name
     left = {key: value for key, value in raw_fields.items() if key not in names.values()}
-    source = find_sources(left)
-    if source is not None:
+    if (source := find_sources(left)) is not None:
         names["sources"] = source
     own_names = {name: own for own, name in names.items()}
     rest = {key: value for key, value in raw_fields.items() if key not in own_names}
-    renamed = {
-        own_names.get(key, key): value for key, value in raw_fields.items() if key in own_names
-    }
+    renamed = {own: raw_fields[name] for own, name in names.items()}
     if source is not None and is_one_passage(source):
         renamed["sources"] = _with_passage_id(source_rows(raw_fields[source]), source, rest)
-    # Fields stay in their order, which messages show.
-    shown = [own_names.get(key, key) for key in raw_fields if key in own_names or key in rest]
-    fields = {key: (renamed | rest)[key] for key in shown}
+    # Error messages list the fields, so the order of the file is preserved.
+    order = [own_names.get(key, key) for key in raw_fields if key in own_names or key in rest]
+    fields = {key: (renamed | rest)[key] for key in order}
     return NamedFields(fields, names, find_unread(rest, has_sources=source is not None))
 
 
 def find_sources(fields: Mapping[str, object]) -> str | None:
-    """Return the field that has the sources; None where none has a text.
+    """Return the name of the field that contains the sources, or None if no field does.
 
-    A field named `sources` is taken whatever it has, so that what is wrong in it is named.
+    A field named `sources` or `contexts` is returned even if it has no text, so that its errors are
+    reported.
     """
     for name in ("sources", "contexts"):
         if has_value(fields.get(name)):
@@ -82,23 +78,25 @@ def find_sources(fields: Mapping[str, object]) -> str | None:
 
 
 def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str, ...]:
-    """Return the paths of fields with texts, of those that were not read."""
-    found: list[str] = []
-    for name, value in fields.items():
-        if name in METADATA_FIELDS:
-            continue
-        found += unread_paths(value, name, long_text=not has_sources)
-    return tuple(found[:_MOST_UNREAD])
+    """Return the paths of fields whose texts were not read, up to five."""
+    paths = (
+        path
+        for name, value in fields.items()
+        if name not in METADATA_FIELDS
+        for path in unread_paths(value, name, long_text=not has_sources)
+    )
+    return tuple(islice(paths, _MOST_UNREAD))
 
 
 def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
-    """Give the one passage of a row the id and the title that stand in columns beside it."""
+    """Add the id and title from other columns to the single passage of a row."""
     if not (is_list(rows) and len(rows) == 1):
         return rows
     row = rows[0]
     if not is_object(row) or row.get("id") is not None:
         return rows
-    name, title = find_name(rest, PASSAGE_ID_NAMES), find_name(rest, _titles_of(source))
+    titles = tuple(f"{source}_{name}" for name in TITLE_NAMES)
+    name, title = find_name(rest, PASSAGE_ID_NAMES), find_name(rest, titles)
     if name is not None and isinstance(rest[name], str | int):
         row = row | {"id": passage_id(rest.pop(name))}
     if title is not None and isinstance(rest[title], str):
@@ -106,22 +104,18 @@ def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> obje
     return [row]
 
 
-def _titles_of(source: str) -> tuple[str, ...]:
-    return tuple(f"{source}_{name}" for name in TITLE_NAMES)
-
-
 def passage_id(value: object) -> object:
-    """Return the id of a passage without the brackets of a citation: "[1]" is "1"."""
+    """Remove citation brackets from a passage id, so that "[1]" becomes "1"."""
     return str(value).strip().strip("[]") or value if isinstance(value, str) else value
 
 
 def is_one_passage(name: str) -> bool:
-    """Return whether a field of this name may have one passage a row."""
+    """Return whether a field with this name may contain one passage per row."""
     return fold(name) in {fold(one) for one in ONE_PASSAGE_NAMES}
 
 
 def has_one_text(fields: Mapping[str, object], name: str) -> bool:
-    """Return whether a field has one passage: a text that is no list, or one object."""
+    """Return whether a field contains a single passage: an object, or text that is not a list."""
     value = fields.get(name)
     is_text = isinstance(value, str) and not value.lstrip().startswith(("[{", '["', "['", "{"))
     return is_one_passage(name) and (is_text or is_object(value))
@@ -129,18 +123,18 @@ def has_one_text(fields: Mapping[str, object], name: str) -> bool:
 
 @dataclass
 class FieldTally:
-    """Which fields of a file were read as what, over all its records."""
+    """Counts the original names that were read as each field of ragassay's format."""
 
     names: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
     def add(self, names: Mapping[str, str]) -> None:
-        """Count the fields of one record."""
+        """Count the original field names of one record."""
         for own, name in names.items():
             counts = self.names.setdefault(own, {})
             counts[name] = counts.get(name, 0) + 1
 
     def renamed_fields(self) -> dict[str, str]:
-        """Return the fields of other names, by the field of ours that they were read as."""
+        """Return the original names, joined with "or", of each field that has another name."""
         return {
             own: " or ".join(counts)
             for own, counts in self.names.items()
@@ -152,11 +146,10 @@ _OWN_ORDER = ("question", "answer", "reference", "sources")
 
 
 def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[str, ...]:
-    """Return what a reader of the results must know of how the input was read.
+    """Return notes on how the input was read, to be shown with the results.
 
     Args:
-        fields: The fields of other names, by the field of ours that they were read as.
-        records: The records that were read.
+        fields: Original field names, by the field of ragassay's format.
 
     Example:
         >>> input_notes({"answer": "output", "sources": "docs"}, [])
@@ -173,15 +166,15 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     for name, n in counts.items():
         answers = "1 answer has" if n == 1 else f"{n:,} answers have"
         notes.append(
-            f"{answers} texts in `{_escape_name(name)}` that were not read; "
-            f"name it with --map sources={_escape_name(name)}"
+            f"{answers} text in `{_escape_name(name)}` that was not read; "
+            f"to read it as sources, pass --map sources={_escape_name(name)}"
         )
     notes += filter(None, [turns_note(sum(bool(record.turns) for record in rows))])
     return tuple(notes)
 
 
 def turns_note(n_answers: int) -> str:
-    """Say how many answers are the last turn of a conversation; empty for none.
+    """Return a note on answers that are the last turn of a conversation, or "" if there are none.
 
     Example:
         >>> turns_note(0)
@@ -194,5 +187,5 @@ def turns_note(n_answers: int) -> str:
 
 
 def _escape_name(name: str) -> str:
-    """Return a field's name, safe for a terminal."""
+    """Replace unprintable characters in a field name, so that it is safe to print."""
     return "".join(mark if mark.isprintable() else "\ufffd" for mark in name[:200])

@@ -1,4 +1,4 @@
-"""Read and write the files of the nuggetizer's `create` and `assign` (castorini/nuggetizer)."""
+"""Read and write files of the nuggetizer's `create` and `assign` (castorini/nuggetizer)."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ def _text_as_candidate(value: object) -> object:
 
 
 def label_text(value: object) -> object:
-    """Return a label as text, whatever a model made of it."""
+    """Return a label as text, even if the model that wrote it used another type."""
     return value if isinstance(value, str) else as_text(value)
 
 
 @dataclass(frozen=True)
 class OddLabel:
-    """A label that is none of the nuggetizer's: it failed, or a model made it up.
+    """A label that the nuggetizer does not define, either failed or invented by a model.
 
     Attributes:
-        field: Its path in the line.
-        given: What the file has there.
-        names: What was expected.
+        field: Path of the label in the line.
+        given: Value in the file.
+        names: Valid labels.
     """
 
     field: str
@@ -69,14 +69,14 @@ class QueryRow(Row):
 
 
 class SegmentRow(Row):
-    """The text of a candidate."""
+    """The text of a candidate passage."""
 
     segment: str
     title: str = ""
 
 
 class CandidateRow(Row):
-    """A passage that nuggets are taken from."""
+    """A candidate passage for nuggets."""
 
     docid: IdText | None = None
     doc: SegmentRow | None = None
@@ -84,26 +84,26 @@ class CandidateRow(Row):
 
 
 class CreateInputRow(Row):
-    """A question with its passages."""
+    """A question with its candidate passages."""
 
     query: Annotated[QueryRow, BeforeValidator(text_as_object)]
     candidates: list[Annotated[CandidateRow, BeforeValidator(_text_as_candidate)]]
 
 
 class GoldNuggetRow(Row):
-    """A nugget."""
+    """A nugget with its importance."""
 
     text: str = Field(min_length=1)
     importance: Annotated[str | None, BeforeValidator(label_text)] = None
 
     @property
     def weight(self) -> Importance | None:
-        """The importance; None where there is none."""
+        """Importance, or None if it is missing or unknown."""
         return _IMPORTANCES.get(self.importance)
 
 
 class CreatedRow(Row):
-    """The nuggets of a question."""
+    """A question with its nuggets."""
 
     query: str = Field(default="", validation_alias=AliasChoices("query", "text"))
     qid: IdText
@@ -120,7 +120,7 @@ CREATED = Format(
 
 
 def read_create_input(item: Item) -> Record:
-    """Turn a question with its passages into a record with an empty answer."""
+    """Convert a question with candidate passages to a record with an empty answer."""
     row = parse(CreateInputRow, item.fields)
     texts: list[tuple[str, str]] = []
     for i, candidate in enumerate(row.candidates):
@@ -157,14 +157,10 @@ CREATE_INPUT = Format(
 
 
 def drop_judged_below(record: Record, least: int) -> Record:
-    """Return a question without the candidates that were judged below a grade.
+    """Return a question without the candidates whose judgment is below the least grade.
 
-    The nuggetizer's `create` leaves them out too: those below `min_judgment`. A candidate without a
-    judgment stays.
-
-    Args:
-        record: As `read_create_input` returns it.
-        least: The lowest grade of a candidate that nuggets are taken from.
+    The nuggetizer's `create` also excludes them (`min_judgment`). Candidates without a judgment are
+    kept.
     """
     judged = [record.metadata.get(f"candidates.{i}.judgment") for i in range(len(record.sources))]
     kept = tuple(
@@ -176,7 +172,7 @@ def drop_judged_below(record: Record, least: int) -> Record:
 
 
 def create_input_row(record: Record) -> JsonRow:
-    """Turn a record into a question with its sources as passages."""
+    """Convert a record to a question with its sources as candidate passages."""
     row: JsonRow = {
         "query": {"qid": record.topic or record.id, "text": record.question},
         "candidates": [_candidate(source) for source in record.sources],
@@ -192,34 +188,33 @@ def _candidate(source: Document) -> JsonRow:
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
-    """Return nuggets with their importance."""
+    """Convert rows to nuggets."""
     return tuple(Nugget(text=row.text, importance=row.weight) for row in rows)
 
 
 def odd_importances(rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()) -> Iterator[OddLabel]:
-    """Yield the importances that are none of ours."""
+    """Yield the unknown importances, except those in `known`."""
     for i, row in enumerate(rows):
         if row.importance not in (None, *known, *_IMPORTANCES):
             yield OddLabel(f"nuggets.{i}.importance", row.importance, tuple(_IMPORTANCES.values()))
 
 
 def problems_of(odd: Sequence[OddLabel]) -> list[Problem]:
-    """Return one problem that names the first odd label, and counts them; nothing without any."""
+    """Return a problem with the first unknown label and the number of others, if there are any."""
     if not odd:
         return []
     first = odd[0]
-    text = (
-        f"found {describe_value(first.given)}"
-        if first.given
-        else "the field is missing, null or empty"
-    )
+    text = "the field is missing, null or empty"
+    if first.given:
+        text = f"found {describe_value(first.given)}"
     more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
-    kept = "its nugget is" if len(odd) == 1 else "their nuggets are"
-    return [Problem(first.field, f"{text}{more}: {kept} kept without it", " or ".join(first.names))]
+    nuggets = "the nugget is" if len(odd) == 1 else "the nuggets are"
+    problem = f"{text}{more}: {nuggets} used without it"
+    return [Problem(first.field, problem, " or ".join(first.names))]
 
 
 def kept_labels(odd: Iterable[OddLabel]) -> dict[str, str]:
-    """Return odd labels as metadata, so that a file that is written has them."""
+    """Return unknown labels as metadata, so that they are preserved when writing a file."""
     return {one.field: one.given for one in odd if one.given is not None}
 
 
@@ -235,12 +230,12 @@ class AssignedNuggetRow(GoldNuggetRow):
 
     @property
     def label(self) -> Assignment | None:
-        """The assignment; None where there is none."""
+        """Assignment, or None if it failed or is unknown."""
         return _ASSIGNMENTS.get(self.assignment)
 
 
 class AssignedRow(Row):
-    """An answer with the assignments of its question's nuggets."""
+    """An answer with the assignments of its nuggets."""
 
     query: str
     qid: IdText
@@ -250,10 +245,10 @@ class AssignedRow(Row):
     nuggets: list[AssignedNuggetRow]
 
     def to_record(self) -> Record:
-        """Return the answer as a record; its id is `run_id/qid`."""
-        kept = kept_fields(self)
+        """Return the answer as a record with the id `run_id/qid`."""
+        metadata = kept_fields(self)
         if self.response_length not in (None, len(self.answer_text.split())):
-            kept["response_length"] = str(self.response_length)
+            metadata["response_length"] = str(self.response_length)
         return Record(
             id=f"{self.run_id}/{self.qid}",
             question=self.query,
@@ -261,12 +256,12 @@ class AssignedRow(Row):
             nuggets=gold_nuggets(self.nuggets),
             system=self.run_id,
             topic=self.qid,
-            metadata=kept,
+            metadata=metadata,
         )
 
 
 class RetrievedRow(Row):
-    """A retrieved passage with the assignments of its question's nuggets."""
+    """A retrieved passage with the assignments of the nuggets."""
 
     text: str
     qid: IdText
@@ -275,7 +270,7 @@ class RetrievedRow(Row):
     nuggets: list[AssignedNuggetRow]
 
     def to_record(self) -> Record:
-        """Return the passage as a record; its id is `qid/docid`."""
+        """Return the passage as a record with the id `qid/docid`."""
         return Record(
             id=f"{self.qid}/{self.docid}",
             question=self.text,
@@ -290,10 +285,10 @@ AssignedModel = type[AssignedRow] | type[RetrievedRow]
 
 
 def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
-    """Turn an answer or a passage with assignments into a record.
+    """Convert an answer or passage with assignments to a record.
 
-    The assignments are left out of the record, so that no judge sees them. A problem beside the
-    record says which labels cannot be used.
+    The record does not contain the assignments, so judges cannot see them. Unknown labels are
+    returned as a problem.
     """
     row = parse(model, item.fields)
     odd = [*odd_importances(row.nuggets), *odd_assignments(row.nuggets)]
@@ -301,14 +296,14 @@ def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
 
 
 def odd_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[OddLabel]:
-    """Yield the assignments that are none of ours, and did not just fail."""
+    """Yield the assignments that are neither known nor failed."""
     for i, row in enumerate(rows):
         if row.assignment not in (FAILED, *_ASSIGNMENTS):
             yield OddLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
 
 
 def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | Problem]:
-    """Return the assignments of an answer or a passage as labels; failed ones are absent."""
+    """Return the assignments of an answer or passage as labels, except failed ones."""
     row = parse(model, item.fields)
     record = row.to_record()
     labels = [

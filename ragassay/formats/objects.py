@@ -1,4 +1,4 @@
-"""Turn what Python programs hold into rows and sources, without importing its libraries."""
+"""Convert Python objects of other libraries to rows and sources without importing the libraries."""
 
 from __future__ import annotations
 
@@ -18,88 +18,88 @@ from ragassay.records import Document, Record
 
 
 class Table(Protocol):
-    """A frame of polars, an Arrow table, a dataset of Hugging Face."""
+    """A polars frame, an Arrow table or a Hugging Face dataset."""
 
     @property
     def columns(self) -> Any:
-        """The columns, or their names."""
+        """Columns, or their names."""
 
 
 class Sample(Protocol):
-    """A single-turn sample of ragas."""
+    """A ragas single-turn sample."""
 
     @property
     def user_input(self) -> Any:
-        """The question."""
+        """Question of the user."""
 
     @property
     def response(self) -> Any:
-        """The answer."""
+        """Answer of the system."""
 
 
 class TestCase(Protocol):
-    """A test case of DeepEval."""
+    """A DeepEval test case."""
 
     @property
     def input(self) -> Any:
-        """The question."""
+        """Question of the user."""
 
     @property
     def actual_output(self) -> Any:
-        """The answer."""
+        """Answer of the system."""
 
 
 class TestCases(Protocol):
-    """A dataset of DeepEval."""
+    """A DeepEval dataset."""
 
     @property
     def test_cases(self) -> Any:
-        """Its test cases."""
+        """Test cases of the dataset."""
 
 
 class Response(Protocol):
-    """A response of LlamaIndex."""
+    """A LlamaIndex response."""
 
     @property
     def response(self) -> Any:
-        """The answer."""
+        """Answer of the system."""
 
     @property
     def source_nodes(self) -> Any:
-        """The nodes that it was written from."""
+        """Retrieved nodes that the answer is based on."""
 
 
 class ScoredNode(Protocol):
-    """A node of LlamaIndex, with a score or without."""
+    """A LlamaIndex node, with or without a score."""
 
     def get_content(self) -> str:
-        """Return its text."""
+        """Return the text of the node."""
         ...
 
 
 ACCEPTED = (
-    "a file, records, dictionaries, a frame of pandas or polars, an Arrow table, a dataset of "
-    "Hugging Face, a dictionary of columns, samples of ragas or test cases of DeepEval"
+    "a file, records, dicts, a pandas or polars frame, an Arrow table, a Hugging Face dataset, "
+    "a dict of columns, ragas samples or DeepEval test cases"
 )
 _SAMPLES = (
     ("user_input", "response"),
     ("user_input", "reference_topics"),
     ("input", "actual_output"),
 )
-"""What ragas' samples, of one turn and of several, and DeepEval's test cases have."""
+"""Attributes of ragas samples (single-turn and multi-turn) and of DeepEval test cases."""
 
 _RESPONSE = ("response", "source_nodes")
 _MESSAGES = ("messages", "user_input")
-"""Fields of a row that may be a conversation."""
+"""Fields of a row that may contain a conversation."""
 
 
 @dataclass(frozen=True)
 class ResponseParts:
-    """The parts of an answer that is an object.
+    """Text, sources and citations of an answer object.
 
     Attributes:
-        sources: Its sources, as `source_objects` gives them.
-        reply: What a provider's reply cites, and its sources; None for any other answer.
+        sources: Sources as returned by `source_objects`.
+        reply: Citations and sources of a provider's reply, or None for other answers.
     """
 
     text: str
@@ -108,55 +108,56 @@ class ResponseParts:
 
 
 def rows_of(answers: Any) -> list[Any]:
-    """Return the rows of a table, or of a list: records, and dictionaries of plain values.
+    """Return the rows of a table or a list: records, and dicts of plain values.
 
     Args:
-        answers: A frame of pandas or polars, an Arrow table, a dataset of Hugging Face, ragas or
-            DeepEval; columns, as `{"question": [...], "answer": [...]}`; a record, a sample of
-            ragas, a test case of DeepEval, or an iterable of these or of dictionaries. A table's
-            texts are read as cells: a list may be text. An answer may be a LlamaIndex response.
+        answers: A pandas or polars frame, an Arrow table, or a dataset of Hugging Face, ragas or
+            DeepEval; columns such as `{"question": [...], "answer": [...]}`; a record, a ragas
+            sample or a DeepEval test case; or an iterable of these or of dicts. Text in a table is
+            read as a cell, so it may contain a list. An answer may be a LlamaIndex response.
 
     Raises:
-        InputError: It is none of these, columns differ in length, or it is several datasets.
+        InputError: The type is not supported, columns differ in length, or `answers` contains
+            several datasets.
     """
-    found = answers.collect() if callable(getattr(answers, "collect", None)) else answers
-    if hasattr(found, "to_pylist"):  # an Arrow table
-        rows = found.to_pylist()
-    elif hasattr(found, "to_dicts"):  # a frame of polars
-        rows = found.to_dicts()
-    elif hasattr(found, "to_dict") and hasattr(found, "iloc"):  # a frame of pandas
-        rows = found.to_dict("records")
-    elif is_mapping(found):
-        rows = _rows_of_columns(found)
+    table = answers.collect() if callable(getattr(answers, "collect", None)) else answers
+    if hasattr(table, "to_pylist"):  # Arrow
+        rows = table.to_pylist()
+    elif hasattr(table, "to_dicts"):  # polars
+        rows = table.to_dicts()
+    elif hasattr(table, "to_dict") and hasattr(table, "iloc"):  # pandas
+        rows = table.to_dict("records")
+    elif is_mapping(table):
+        rows = _rows_of_columns(table)
     else:
-        rows = _listed_rows(found)
-        if not (hasattr(found, "features") and all(map(is_mapping, rows))):
+        rows = _listed_rows(table)
+        if not (hasattr(table, "features") and all(map(is_mapping, rows))):
             return rows
     return [cells_of(row) for row in rows]
 
 
 def _listed_rows(answers: Any) -> list[Any]:
-    """Return one answer, or those of a list or of a dataset of ragas or DeepEval, as rows."""
+    """Return a single answer, or each answer in a list or a ragas or DeepEval dataset, as a row."""
     if isinstance(answers, Record) or _is_sample(answers) or _has(answers, _RESPONSE):
         return [_row(answers)]
     cases = answers if isinstance(answers, Iterable) else getattr(answers, "test_cases", None)
     if cases is None or isinstance(cases, bytes):
-        raise InputError(f"answers are of type {type(answers).__name__}: give {ACCEPTED}")
+        raise InputError(f"answers have the type {type(answers).__name__}: pass {ACCEPTED}")
     rows = list(cases)
-    read = [_row(row) for row in rows]
-    if read and not any(is_mapping(row) or isinstance(row, Record) for row in read):
-        raise InputError(f"answers are a list of {type(rows[0]).__name__}: give {ACCEPTED}")
-    return read
+    converted = [_row(row) for row in rows]
+    if converted and not any(is_mapping(row) or isinstance(row, Record) for row in converted):
+        raise InputError(f"answers are a list of {type(rows[0]).__name__}: pass {ACCEPTED}")
+    return converted
 
 
 def _row(row: Any) -> Any:
-    """Return an object as a dictionary; what is none of those known stays."""
+    """Convert a known object to a dict, and return any other value unchanged."""
     if _is_sample(row):
         dumped = row.model_dump() if hasattr(row, "model_dump") else vars(row)
         return {name: value for name, value in dumped.items() if value not in (None, False)}
     if _has(row, _RESPONSE):
         raise InputError(
-            f"a {type(row).__name__} has no question: give "
+            f"a {type(row).__name__} has no question: pass "
             '{"question": ..., "answer": response}, or `question=` and `answer=`'
         )
     if not is_mapping(row):
@@ -168,40 +169,30 @@ def _row(row: Any) -> Any:
 
 
 def _plain_objects(row: Mapping[Any, Any]) -> Any:
-    """Return a row whose replies and messages are dictionaries, as a file has them."""
-    plain = {
-        name: as_plain(row[name])
-        for name in (*REPLY_FIELDS, *_MESSAGES)
-        if is_reply_object(row.get(name)) or any(map(is_reply_object, _listed_messages(row, name)))
-    }
+    plain: dict[Any, Any] = {}
+    for name in (*REPLY_FIELDS, *_MESSAGES):
+        value = row.get(name)
+        messages = value if isinstance(value, list) else []
+        if is_reply_object(value) or any(map(is_reply_object, messages)):
+            plain[name] = as_plain(value)
     return dict(row) | plain if plain else row
 
 
-def _listed_messages(row: Mapping[Any, Any], name: str) -> list[Any]:
-    value = row.get(name)
-    return value if isinstance(value, list) else []
-
-
 def response_parts(response: Any) -> ResponseParts:
-    """Return the parts of an answer: its text, and sources and citations where it brings any.
+    """Return the text, sources and citations of an answer.
 
     Args:
-        response: Text, a response of LlamaIndex, or a reply of a provider, as its library gives it
-            or as a dictionary.
-
-    Raises:
-        InputError: It is none of these.
+        response: Text, a LlamaIndex response, or a provider's reply as an object or a dict.
     """
     if isinstance(response, str):
         return ResponseParts(response)
     if _has(response, _RESPONSE):
         nodes = source_objects(response.source_nodes or ())
         return ResponseParts(str(response.response or ""), nodes)
-    reply = read_structured_reply(response)
-    if reply is None:
+    if (reply := read_structured_reply(response)) is None:
         raise InputError(
-            f"the answer is of type {type(response).__name__}: give text, a response of "
-            "LlamaIndex, or a reply of a provider (OpenAI, Anthropic, Cohere, Gemini, ...)"
+            f"the answer has the type {type(response).__name__}: pass text, a LlamaIndex response "
+            "or a reply of a provider (OpenAI, Anthropic, Cohere, Gemini, ...)"
         )
     return ResponseParts(reply.text, reply=reply)
 
@@ -215,12 +206,15 @@ def _has(value: Any, names: Iterable[str]) -> bool:
 
 
 def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
-    lists = {str(name): _to_list(values) for name, values in columns.items()}
+    lists = {
+        str(name): values.tolist() if hasattr(values, "tolist") else values
+        for name, values in columns.items()
+    }
     if not all(is_sequence(values) for values in lists.values()):
-        named = ", ".join(map(str, columns))
+        names = ", ".join(map(str, columns))
         raise InputError(
-            f"answers are a {type(columns).__name__} of {named}: give one of its data sets, a list "
-            "of rows, or a list for each column"
+            f"answers are a {type(columns).__name__} with the keys {names}: pass one of its "
+            "datasets, a list of rows, or a list for each column"
         )
     if len({len(values) for values in lists.values()}) > 1:
         lengths = ", ".join(f"{name} has {len(values)}" for name, values in lists.items())
@@ -228,19 +222,15 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
-def _to_list(values: Any) -> Any:
-    return values.tolist() if hasattr(values, "tolist") else values
-
-
 def source_objects(sources: Iterable[Any]) -> list[Any]:
-    """Return sources in any usual shape, documents of LangChain and nodes of LlamaIndex as ours."""
+    """Convert sources in any known form to dicts, including LangChain and LlamaIndex objects."""
     plain = plain_value(list(sources))
-    made = source_rows(plain)
-    return made if is_list(made) else list(plain)
+    rows = source_rows(plain)
+    return rows if is_list(rows) else list(plain)
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value with documents of LangChain, nodes of LlamaIndex and ours as dictionaries."""
+    """Convert LangChain, LlamaIndex and ragassay documents within a value to dicts."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Document):

@@ -1,4 +1,4 @@
-"""Write files atomically, and check records by reading them back: shared by all writers."""
+"""Write files atomically, and verify written records by reading them back."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _GZIP = ".gz"
 
 @dataclass(frozen=True)
 class WriteResult:
-    """The result of writing a file.
+    """Result of writing a file.
 
     Attributes:
-        left_out: Fields that the format cannot store, or not unchanged, with the number of records
-            affected. Empty where reading the file returns equal records.
+        left_out: Fields that the format cannot store unchanged, with the number of affected
+            records. Empty if reading the file returns equal records.
     """
 
     n_records: int
@@ -40,16 +40,12 @@ class WriteResult:
 
 @contextmanager
 def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """Open a file that replaces its target only when complete; gzip where the name ends in `.gz`.
-
-    Raises:
-        InputError: it cannot be written.
-    """
+    """Open a file that replaces its target when complete, compressed if the name ends in `.gz`."""
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with part.open("xb") as handle:
             if path.name.endswith(_GZIP):
-                # No name and time: the same records give the same bytes.
+                # Without name and time, equal records result in equal bytes.
                 with gzip.GzipFile("", "wb", 6, handle, mtime=0) as packed:
                     yield packed
             else:
@@ -64,20 +60,15 @@ def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return JSON with all but ASCII escaped: line separators and lone surrogates do no harm."""
+    """Return the value as ASCII JSON, which is safe for line separators and lone surrogates."""
     return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
 def write_values(values: Iterable[object], path: Path) -> None:
-    """Write values as JSON lines.
-
-    Raises:
-        InputError: a value could not be read back, or the file cannot be written.
-    """
+    """Write values as JSON lines."""
     with whole_file(path) as handle:
         for number, value in enumerate(values, start=1):
-            problem = find_bad_value(value)
-            if problem is not None:
+            if (problem := find_bad_value(value)) is not None:
                 raise InputError(
                     f"line {number} of {path} cannot be written: {problem.field}: {problem.text}"
                 )
@@ -85,16 +76,12 @@ def write_values(values: Iterable[object], path: Path) -> None:
 
 
 def unwritable(record: Record, field: str, found: str, expected: str) -> InputError:
-    """Return an error that names the record and the field that a format cannot store."""
+    """Return an error for a field of a record that a format cannot store."""
     return InputError(f"record {record.id!r} cannot be written: {field}: {found} ({expected})")
 
 
 def team_and_run(record: Record) -> tuple[str, str]:
-    """Split a system's name into its two halves.
-
-    Raises:
-        InputError: it is not `team_id/run_id`.
-    """
+    """Split a record's system, which must be `team_id/run_id`, into team and run."""
     team, slash, run = (record.system or "").partition("/")
     if not (team.strip() and slash and run.strip()):
         raise unwritable(record, "system", f"found {record.system!r}", "team_id/run_id")
@@ -102,11 +89,7 @@ def team_and_run(record: Record) -> tuple[str, str]:
 
 
 def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
-    """Return the sentences of an answer, with source ids instead of positions.
-
-    Raises:
-        InputError: the answer is plain text.
-    """
+    """Return the sentences of an answer, with source ids instead of positions as citations."""
     if isinstance(record.answer, str):
         raise unwritable(record, "answer", "found plain text", "sentences with citations")
     return tuple(
@@ -118,124 +101,122 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 
 
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
-    """Return citations as document ids: a 1-based position in the sources becomes that id.
+    """Convert citations, which are ids or 1-based positions of sources, to document ids.
 
-    A number that is an id stays one; a passage of a document is cited by the document's id.
+    Ids take precedence over positions. A citation of a passage becomes the id of its document.
     """
     names = {str(i): original_id(source) for i, source in enumerate(sources, start=1)}
     names |= {source.id: original_id(source) for source in sources}
-    found = [names.get(citation, citation) for citation in citations]
+    ids = [names.get(citation, citation) for citation in citations]
     has_passages = any(source.part_of for source in sources)
-    return list(dict.fromkeys(found)) if has_passages else found
+    return list(dict.fromkeys(ids)) if has_passages else ids
 
 
 def marked_text(record: Record, *, by_position: bool) -> str:
-    """Return an answer as text: sentences with what they cite in brackets after them."""
+    """Return an answer as text, with the citations of each sentence in brackets after it."""
     if isinstance(record.answer, str):
         return record.answer
-    places = (
-        {source.id: str(i) for i, source in enumerate(record.sources, 1)} if by_position else {}
-    )
+    positions = {source.id: str(i) for i, source in enumerate(record.sources, 1)}
+    names = positions if by_position else {}
     pieces: list[str] = []
     for sentence in record.answer:
-        cited = [places.get(one, one) for one in sentence.citations]
-        pieces.append(f"{sentence.text} [{', '.join(cited)}]" if cited else sentence.text)
+        cited = ", ".join(names.get(one, one) for one in sentence.citations)
+        pieces.append(f"{sentence.text} [{cited}]" if cited else sentence.text)
     return " ".join(pieces)
 
 
 def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
-    """Return a row with the record's metadata put back where `kept_fields` found it.
+    """Add metadata to a row, at the paths where `kept_fields` found it.
 
     Args:
-        row: Changed in place; none of its fields is overwritten.
-        metadata: By dotted path.
-        used: Metadata that the row has in its own fields.
+        row: Row, which is changed in place. Existing fields are not overwritten.
+        metadata: Values by dotted path.
+        used: Paths that the row stores elsewhere.
     """
     for key, text in metadata.items():
         if key not in used:
-            place, name = _place(row, key)
-            place.setdefault(name, value_of(text))
+            parent, name = _find_parent(row, key)
+            parent.setdefault(name, value_of(text))
     return row
 
 
-def _place(row: JsonRow, key: str) -> tuple[JsonRow, str]:
-    """Return the object of a row that a dotted path leads to, and the field's name in it."""
-    place: object = row
+def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
+    """Return the object within a row that a dotted path leads to, and the name of the field."""
+    parent: object = row
     names = key.split(".")
     for n, name in enumerate(names):
         inner: object = None
-        if is_object(place):
-            inner = place.get(name)
-        elif is_list(place) and name.isdecimal() and len(name) < 8 and int(name) < len(place):
-            inner = place[int(name)]
+        if is_object(parent):
+            inner = parent.get(name)
+        elif is_list(parent) and name.isdecimal() and len(name) < 8 and int(name) < len(parent):
+            inner = parent[int(name)]
         if n == len(names) - 1 or not (is_object(inner) or is_list(inner)):
-            return (place, ".".join(names[n:])) if is_object(place) else (row, key)
-        place = inner
+            return (parent, ".".join(names[n:])) if is_object(parent) else (row, key)
+        parent = inner
     return row, key
 
 
 def value_of(text: str) -> object:
-    """Return the value that `as_text` made text of; the text itself where that is unknown."""
+    """Return the value that `as_text` converted to text, or the text itself if it is unclear."""
     try:
         value: object = json.loads(text)
         is_same = value is not None and as_text(value) == text
     except (ValueError, RecursionError):
         return text
-    # A few levels deeper in its row than here.
+    # The value will be nested a few levels deeper in its row.
     return value if is_same and find_bad_value([[[[value]]]]) is None else text
 
 
 def left_out(record: Record, again: Record) -> list[str]:
-    """Return the fields in which a record that was read back differs from the one written."""
+    """Return the names of fields that differ between a written record and its copy read back."""
     fields = [name for name in Record.model_fields if name != "answer"]
-    lost = [name for name in fields if getattr(record, name) != getattr(again, name)]
+    changed = [name for name in fields if getattr(record, name) != getattr(again, name)]
     if again.answer != record.answer:
-        is_same = not isinstance(record.answer, str) and again.answer == sentences_of(record)
-        if not is_same:
-            lost.append("answer")
-    return lost
+        if isinstance(record.answer, str) or again.answer != sentences_of(record):
+            changed.append("answer")
+    return changed
 
 
 Reader = Callable[[Item], Record | Problem]
 
 
 class Check:
-    """Reads each row back before it is written, and counts what is lost."""
+    """Verifies rows by reading them back before they are written, and counts changed fields."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: set[str] = set()
-        self._lost: Counter[str] = Counter()
+        self._changed: Counter[str] = Counter()
 
     def __call__(self, record: Record, row: JsonRow, reader: Reader) -> bytes:
-        """Return a row as JSON, checked."""
+        """Verify a row, and return it as JSON."""
         data = json_bytes(row)
         line = len(self._seen) + 1
         self.item(record, parse_line(RawLine(line, data), str(self._path), f"line-{line}"), reader)
         return data
 
     def cells(self, record: Record, cells: dict[str, object], reader: Reader) -> None:
-        """Check a row that is to be written as a table's cells."""
+        """Verify a row that will be written as table cells."""
         line = len(self._seen) + 1
         place = Place(str(self._path), line, f"row-{line}", "")
         self.item(record, as_item(place, cells), reader)
 
     def item(self, record: Record, item: Item | Rejection, reader: Reader) -> None:
-        """Check what was made of a record by reading it."""
+        """Verify an item by reading it back as a record."""
         again = item if isinstance(item, Rejection) else read_item(reader, item)
         if isinstance(again, Rejection):
             raise unwritable(record, again.field, again.problem, again.expected)
         if isinstance(again, Problem):
             raise unwritable(record, again.field, again.text, again.expected)
         if again.id in self._seen:
-            raise unwritable(record, "id", "it appeared before", "an id for each record")
+            raise unwritable(record, "id", "the id already appeared", "an id for each record")
         if not isinstance(again.answer, str) and "answer" in left_out(record, again):
-            found = "its citations would be read back as others"
-            raise unwritable(record, "answer", found, "citations that are ids of documents")
+            problem = "its citations would be read back as others"
+            raise unwritable(record, "answer", problem, "citations that are ids of documents")
         self._seen.add(again.id)
-        self._lost.update(left_out(record, again))
+        self._changed.update(left_out(record, again))
 
     def result(self) -> WriteResult:
-        """Return the counts so far."""
-        lost = {name: self._lost[name] for name in Record.model_fields if self._lost[name]}
-        return WriteResult(len(self._seen), lost)
+        """Return the number of records, and the number of changes by field."""
+        changed = {name: n for name in Record.model_fields if (n := self._changed[name])}
+        return WriteResult(len(self._seen), changed)

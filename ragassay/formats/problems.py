@@ -1,4 +1,4 @@
-"""Describe what is wrong with a line, and reject answers of which nothing can be evaluated."""
+"""Describe problems in input files, and reject answers that cannot be evaluated."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def is_list(value: object) -> TypeGuard[list[object]]:
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[object, object]]:
-    """Return whether a value of any origin is a mapping."""
+    """Return whether a value is a mapping of any type."""
     return isinstance(value, Mapping)
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[object]]:
-    """Return whether a value of any origin is a list or a tuple."""
+    """Return whether a value is a list or a tuple."""
     return isinstance(value, (list, tuple))
 
 
@@ -42,7 +42,7 @@ _MAX_KEYS = 6
 _CLOSE_CUTOFF = 0.7
 _CUSTOM = "ragassay"
 _BRANCH = "<"
-"""Tags of union branches start like this: they are not part of a field's path."""
+"""First character of union branch tags, which are not part of a field's path."""
 
 _EXPECTED = {
     "string_type": "text",
@@ -60,18 +60,19 @@ _ALTERNATIVES = {
     "pmid": ("id", "docid"),
     "abstract": ("text", "contents"),
 }
-"""Other names of a field, by the first of its aliases."""
+"""Alternative names of a field, by its first alias."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Why something could not be read.
+    """Reason why an item or a field could not be read.
 
     Attributes:
-        field: Dotted path; list positions count from 0. Empty for the whole value.
-        text: What was found.
+        field: Dotted path with 0-based list positions. Empty for the whole item.
+        text: Description of the invalid content.
+        expected: Description of valid content.
     """
 
     field: str
@@ -80,7 +81,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """A problem that a reader of one item raises; the other items are read."""
+    """Raised when an item cannot be read. The remaining items are still read."""
 
     def __init__(self, field: str, text: str, expected: str) -> None:
         super().__init__(field, text, expected)
@@ -88,18 +89,18 @@ class ProblemError(Exception):
 
 
 def join_path(path: Iterable[str | int]) -> str:
-    """Return the path of a field as text: `sources.0.text`; each name is cut to 60 characters."""
+    """Join the parts of a field path with dots, and cut each part to 60 characters."""
     parts = (str(part)[:_MAX_SHOWN] for part in path)
     return ".".join(parts).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def wrong(text: str, expected: str) -> PydanticCustomError:
-    """Return an error for validators to raise, in our own words."""
+    """Return an error for pydantic validators to raise."""
     return PydanticCustomError(_CUSTOM, "{problem}", {"problem": text, "expected": expected})
 
 
 def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Problem:
-    """Build an edge model; return a problem where the fields do not fit it."""
+    """Validate fields with a model, or return a problem if they do not fit."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -107,11 +108,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
-    """Build an edge model; `where` is the path of the fields in their item, for the problem.
-
-    Raises:
-        ProblemError: The fields do not fit the model.
-    """
+    """Validate fields with a model, or raise a problem with `where` as the path of the fields."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -121,17 +118,17 @@ def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") ->
 
 
 def describe(error: ValidationError) -> Problem:
-    """Describe a validation error: the first one, and how many more there are."""
+    """Describe the first error of a validation, and count the others."""
     details = error.errors(include_url=False)
     first = details[0]
-    text, expected = _words(first)
+    text, expected = _describe_error(first)
     if len(details) > 1:
         text = f"{text} (and {len(details) - 1} more)"
     path = (part for part in first["loc"] if not str(part).startswith(_BRANCH))
     return Problem(join_path(path), text, expected)
 
 
-def _words(detail: ErrorDetails) -> tuple[str, str]:
+def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == _CUSTOM:
         return str(context["problem"]), str(context["expected"])
@@ -140,8 +137,8 @@ def _words(detail: ErrorDetails) -> tuple[str, str]:
     if kind == "string_too_short":
         return "found empty text", "text that is not empty"
     if kind == "too_long":
-        longest = context.get("max_length")
-        return f"found {context.get('actual_length')} entries", f"at most {longest}"
+        n_entries, limit = context.get("actual_length"), context.get("max_length")
+        return f"found {n_entries} entries", f"at most {limit}"
     if kind == "literal_error":
         return f"found {describe_value(value)}", str(context.get("expected", ""))
     if kind == "greater_than_equal":
@@ -150,16 +147,11 @@ def _words(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def missing_words(name: str, parent: object) -> tuple[str, str]:
-    """Describe a missing field, with the name that may have been meant for it.
-
-    Returns:
-        What was found and what was expected.
-    """
+    """Describe a missing field and the expected one, with a similar field if there is any."""
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
     keys = [str(key) for key in parent] if is_mapping(parent) else []
-    close = close_name(name, keys)
-    if close is not None:
+    if (close := close_name(name, keys)) is not None:
         text = f"{text}; found '{close[:_MAX_SHOWN]}'"
     elif keys:
         text = f"{text}; found the fields {_list_keys(keys)}"
@@ -167,7 +159,7 @@ def missing_words(name: str, parent: object) -> tuple[str, str]:
 
 
 def close_name(name: str, keys: Iterable[str]) -> str | None:
-    """Return the key that is most likely a misspelling of a name; None where there is none."""
+    """Return the key most similar to a name, or None if no key is similar."""
     folded = {key.lower(): key for key in keys}
     close = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=_CLOSE_CUTOFF)
     return folded[close[0]] if close else None
@@ -210,13 +202,9 @@ _MARKER = re.compile(r"\[[^\[\]]*\]")
 
 
 def empty_answer(record: Record, else_read: str = "") -> Problem | None:
-    """Return a problem where an answer is blank, or nothing but markers and marks."""
-    raw_answer = record.answer
-    text = (
-        raw_answer
-        if isinstance(raw_answer, str)
-        else " ".join(sentence.text for sentence in raw_answer)
-    )
+    """Return a problem if an answer contains only whitespace, punctuation and citation markers."""
+    answer = record.answer
+    text = answer if isinstance(answer, str) else " ".join(sentence.text for sentence in answer)
     if _MARKER.sub("", text).strip(punctuation + whitespace):
         return None
     expected = f"text; {else_read}" if else_read else "text"
@@ -224,29 +212,27 @@ def empty_answer(record: Record, else_read: str = "") -> Problem | None:
 
 
 def require_records(records: Sequence[Record], rejections: Sequence[Rejection], name: str) -> None:
-    """Refuse an input without a record.
+    """Raise an error if there are no records.
 
     Raises:
-        NoRecordError: There is no record; the first ten rejections are named in its message.
+        NoRecordError: `records` is empty. The message lists the first ten rejections.
     """
     if records:
         return
     lines = [rejection_line(rejection) for rejection in rejections[:_SHOWN]]
     if len(rejections) > _SHOWN:
         lines.append(f"... and {len(rejections) - _SHOWN} more rejected lines")
-    raise NoRecordError(
-        "\n  ".join([f"{name}: no record in it can be used", *lines]), tuple(rejections)
-    )
+    raise NoRecordError("\n  ".join([f"{name}: no usable record", *lines]), tuple(rejections))
 
 
 def nothing_in(path: Path, what: str, rejections: Sequence[Rejection]) -> InputError:
-    """Return the error that a file has nothing to use, with the first reason."""
+    """Return the error for a file without usable content, including its first rejection."""
     first = f": {rejection_line(rejections[0])}" if rejections else ""
     return InputError(f"{path} has no {what}{first}")
 
 
 def rejection_line(rejection: Rejection) -> str:
-    """Return a rejection as one line for a person, safe for a terminal."""
+    """Format a rejection as one line that is safe to print to a terminal."""
     field = f" {rejection.field}:" if rejection.field else ""
     expected = f", expected {rejection.expected}" if rejection.expected else ""
     line = f"{rejection.file}:{rejection.line}:{field} {rejection.problem}{expected}"

@@ -1,4 +1,4 @@
-"""Read collections of questions with answers: BioASQ task B, PubMedQA, ExpertQA."""
+"""Read question answering collections: BioASQ task B, PubMedQA and ExpertQA."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _as_list(value: object) -> object:
 
 
 class SnippetRow(Row):
-    """A passage picked by experts, or by a system."""
+    """A passage selected by experts or by a system."""
 
     document: IdText
     text: str
 
 
 class SubmitterRow(Row):
-    """The document around the questions: its system; a password may stand beside it."""
+    """Document that contains the questions, with the name of the submitting system."""
 
     system: IdText | None = Field(default=None, validation_alias=_SYSTEM)
 
@@ -57,7 +57,7 @@ class BioasqQuestionRow(Row):
 
 
 def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn a question into a record: of the experts without an answer, of a submission with one."""
+    """Convert a question to a record, whose answer is empty unless it is from a submission."""
     row = parse(BioasqQuestionRow, item.fields)
     around = validate(SubmitterRow, item.around)
     system = row.system or (None if isinstance(around, Problem) else around.system)
@@ -66,12 +66,12 @@ def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
     try:
         question = question_of(row.body, row.id, questions, "id")
     except ProblemError as error:
-        text = f"{error.problem.text}: a submission needs the file of its questions (--questions)"
-        expected = f"{error.problem.expected}, or BioASQ's own file of them"
+        text = f"{error.problem.text}: a submission needs its questions file (--questions)"
+        expected = f"{error.problem.expected}, or a BioASQ questions file"
         raise ProblemError("id", text, expected) from error
     if not any(text.strip() for text in row.ideal_answer):
-        text = "the field is missing or empty: the submission does not answer the question"
-        raise ProblemError("ideal_answer", text, 'the field "ideal_answer" with a text')
+        text = "the field is missing or empty: the submission has no answer"
+        raise ProblemError("ideal_answer", text, 'a text in "ideal_answer"')
     return _record(row, question, row.ideal_answer[0], None, system)
 
 
@@ -112,8 +112,11 @@ def _record(
         "documents": row.documents,
         "ideal_answer": row.ideal_answer[1:],
     }
-    kept = {name: as_text(value) for name, value in known.items() if value not in (None, "", [])}
-    names = [_name(snippet.document) for snippet in row.snippets]
+    metadata = {n: as_text(value) for n, value in known.items() if value not in (None, "", [])}
+    names = [
+        match[1] if (match := _PMID.search(snippet.document)) else snippet.document
+        for snippet in row.snippets
+    ]
     return Record(
         id=f"{system}/{row.id}" if system else row.id,
         question=question,
@@ -125,17 +128,12 @@ def _record(
         reference=reference,
         system=system,
         topic=row.id,
-        metadata=kept_fields(row) | kept,
+        metadata=kept_fields(row) | metadata,
     )
 
 
-def _name(document: str) -> str:
-    match = _PMID.search(document)
-    return match[1] if match else document
-
-
 class DecidedRow(Row):
-    """A question."""
+    """A question with its contexts and reference answer."""
 
     pmid: IdText | None = None
     question: str
@@ -145,9 +143,9 @@ class DecidedRow(Row):
 
 
 def read_pubmedqa(item: Item) -> Record:
-    """Turn a question into a record without an answer."""
+    """Convert a question to a record without an answer."""
     row = parse(DecidedRow, item.fields)
-    decided = {"final_decision": row.final_decision} if row.final_decision else {}
+    decision = {"final_decision": row.final_decision} if row.final_decision else {}
     return Record(
         id=row.pmid or item.place.label,
         question=row.question,
@@ -157,7 +155,7 @@ def read_pubmedqa(item: Item) -> Record:
         ),
         reference=row.long_answer,
         topic=row.pmid,
-        metadata=kept_fields(row) | decided,
+        metadata=kept_fields(row) | decision,
     )
 
 
@@ -175,7 +173,7 @@ _ADDRESS = re.compile(r"https?://\S{1,2000}")
 
 
 class ExpertAnswerRow(Row):
-    """A system's answer."""
+    """An answer of a system."""
 
     answer_string: str
     attribution: list[object] = Field(default_factory=list)
@@ -192,15 +190,15 @@ class ExpertQuestionRow(Row):
 
 
 def read_expertqa(item: Item) -> Sequence[Record | Problem]:
-    """Turn a question into a record for each system that answers it."""
+    """Convert a question to a record for each answer."""
     row = parse(ExpertQuestionRow, item.fields)
-    made: list[Record | Problem] = []
-    for system, given in row.answers.items():
+    records: list[Record | Problem] = []
+    for system, fields in row.answers.items():
         try:
-            made.append(_read_answer(row, system, given, item))
+            records.append(_read_answer(row, system, fields, item))
         except ProblemError as error:
-            made.append(error.problem)
-    return made
+            records.append(error.problem)
+    return records
 
 
 EXPERTQA = Format(
@@ -214,19 +212,19 @@ EXPERTQA = Format(
 )
 
 
-def _read_answer(row: ExpertQuestionRow, system: str, given: object, item: Item) -> Record:
-    where = f"answers.{system}"
-    if not is_object(given):
+def _read_answer(row: ExpertQuestionRow, system: str, fields: object, item: Item) -> Record:
+    path = f"answers.{system}"
+    if not is_object(fields):
         expected = 'an object with an "answer_string"'
-        raise ProblemError(where, f"found {describe_value(given)}", expected)
-    answer = parse(ExpertAnswerRow, given, where)
-    sources, addresses = _read_sources(answer)
-    about = {"annotator_id": row.annotator_id} | {
+        raise ProblemError(path, f"found {describe_value(fields)}", expected)
+    answer = parse(ExpertAnswerRow, fields, path)
+    sources, urls = _read_sources(answer)
+    metadata = {"annotator_id": row.annotator_id} | {
         f"metadata.{name}": as_text(value) for name, value in row.metadata.items()
     }
-    urls = {f"sources.{i}.url": url for i, url in enumerate(addresses) if url}
-    claims = {"claims": as_text(answer.claims)} if answer.claims else {}
-    kept = {name: value for name, value in about.items() if value}
+    metadata = {name: value for name, value in metadata.items() if value}
+    metadata |= {"claims": as_text(answer.claims)} if answer.claims else {}
+    metadata |= {f"sources.{i}.url": url for i, url in enumerate(urls) if url}
     return Record(
         id=f"{item.place.label}/{system}",
         question=row.question,
@@ -234,28 +232,28 @@ def _read_answer(row: ExpertQuestionRow, system: str, given: object, item: Item)
         sources=sources,
         system=system,
         topic=item.place.label,
-        metadata=kept_fields(row) | kept_fields(answer) | kept | claims | urls,
+        metadata=kept_fields(row) | kept_fields(answer) | metadata,
     )
 
 
 def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[str, ...]]:
-    """Return the sources by number, and their addresses; texts of one source are joined."""
+    """Return the sources sorted by number, with their URLs. Texts of the same source are joined."""
     texts: dict[str, dict[str, None]] = {}
-    addresses: dict[str, str] = {}
-    for number, address, text in _pieces(answer):
-        known = next((name for name, url in addresses.items() if address and url == address), None)
+    urls: dict[str, str] = {}
+    for number, url, text in _pieces(answer):
+        known = next((name for name, other in urls.items() if url and other == url), None)
         name = number or known or str(len(texts) + 1)
         texts.setdefault(name, {})
-        addresses[name] = addresses.get(name) or address
+        urls[name] = urls.get(name) or url
         if text:
             texts[name][text] = None
     ids = sorted(texts, key=lambda name: int(name) if name.isdecimal() else len(texts))
     documents = (Document(id=name, text="\n\n".join(texts[name])) for name in ids)
-    return tuple(documents), tuple(addresses[name] for name in ids)
+    return tuple(documents), tuple(urls[name] for name in ids)
 
 
 def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
-    """Yield number, address and text of each piece of evidence; the answer's own first."""
+    """Yield number, URL and text of each piece of evidence, those of the whole answer first."""
     evidence = (claim.get("evidence") for claim in answer.claims)
     lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
     for pieces in lists:
@@ -268,7 +266,7 @@ def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
 
 
 def split_evidence(piece: str) -> tuple[str, str, str]:
-    """Return number, address and text of evidence; each may be empty.
+    """Split evidence into number, URL and text, each of which may be empty.
 
     Example:
         >>> split_evidence("[2] https://a.org It fell.")

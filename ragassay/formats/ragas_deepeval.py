@@ -1,4 +1,4 @@
-"""Read and write ragas' samples and DeepEval's test cases: JSON lines, an array, a table."""
+"""Read and write ragas samples and DeepEval test cases as JSON lines, JSON arrays or tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from ragassay.records import Document, Record
 
 
 class SampleRow(Row):
-    """A sample."""
+    """A single-turn sample."""
 
     id: IdText | None = None
     user_input: str
@@ -52,7 +52,7 @@ _MULTI_TURN = frozenset({"reference_tool_calls", "reference_topics"})
 
 
 def read_ragas(item: Item) -> Sequence[Record | Problem]:
-    """Turn a sample, of one turn or of several, into a record."""
+    """Convert a single-turn or multi-turn sample to a record."""
     if not is_list(item.fields.get("user_input")):
         return [read_sample(item)]
     kept = {n: as_text(part) for n in _KEPT if (part := item.fields.get(n)) is not None}
@@ -64,7 +64,7 @@ def read_ragas(item: Item) -> Sequence[Record | Problem]:
 
 
 def read_sample(item: Item) -> Record:
-    """Turn a sample of one turn into a record."""
+    """Convert a single-turn sample to a record."""
     row = parse(SampleRow, item.fields)
     kept = {name: as_text(part) for name in _KEPT if (part := getattr(row, name)) is not None}
     return Record(
@@ -89,7 +89,7 @@ RAGAS = Format(
 
 
 def ragas_row(record: Record) -> JsonRow:
-    """Return a record as a sample; sources whose ids are their positions need none."""
+    """Convert a record to a sample, without source ids if they are the positions."""
     ids = [original_id(source) for source in record.sources]
     row: JsonRow = {
         "id": record.id,
@@ -116,7 +116,7 @@ def _sources(row: SampleRow) -> tuple[Document, ...]:
 
 
 JOINT = "|"
-"""Stands between the passages of a context in DeepEval's JSON lines and CSV."""
+"""Separator of passages in DeepEval's JSON lines and CSV files."""
 
 _INNER = "metadata."
 _METADATA = ("metadata", "additional_metadata", "additionalMetadata")
@@ -132,21 +132,20 @@ def _passages(value: object) -> object:
 def _text_as_context(value: object) -> object:
     if not isinstance(value, str):
         return value
-    match = _SOURCE.fullmatch(value)
-    if match is None:
+    if (match := _SOURCE.fullmatch(value)) is None:
         return {"context": value}
     return {"context": match["text"], "source": match["source"]}
 
 
 class ContextRow(Row):
-    """A retrieved passage: plain text, or an object."""
+    """A retrieved passage, as plain text or an object."""
 
     context: str
     source: str = ""
 
 
 class CaseRow(Row):
-    """A test case, or a golden: a question that may have no answer yet."""
+    """A test case, or a golden without an answer."""
 
     joint: ClassVar[str] = JOINT
 
@@ -168,7 +167,7 @@ class CaseRow(Row):
 
 
 def read_deepeval(item: Item) -> Record:
-    """Turn a test case into a record."""
+    """Convert a test case to a record."""
     row = parse(CaseRow, item.fields)
     kept = kept_fields(row)
     if row.retrieval_context is None:
@@ -176,7 +175,7 @@ def read_deepeval(item: Item) -> Record:
     else:
         passages = row.retrieval_context
         kept |= {} if row.context is None else {"context": as_text(row.context)}
-    given = (row.metadata or {}).items()
+    metadata = (row.metadata or {}).items()
     return Record(
         id=item.place.label,
         question=row.input,
@@ -186,7 +185,7 @@ def read_deepeval(item: Item) -> Record:
             for i, passage in enumerate(passages, start=1)
         ),
         reference=row.expected_output,
-        metadata=kept | {f"metadata.{k}": as_text(v) for k, v in given if v is not None},
+        metadata=kept | {f"metadata.{k}": as_text(v) for k, v in metadata if v is not None},
     )
 
 
@@ -211,7 +210,7 @@ DEEPEVAL = Format(
 
 
 def deepeval_row(record: Record) -> JsonRow:
-    """Return a record as a test case; the title of a source is its passage's source."""
+    """Convert a record to a test case. Source titles become the sources of its passages."""
     known = {n: value_of(t) for n, t in record.metadata.items() if n in DEEPEVAL.fields}
     rest = {n: value_of(t) for n, t in record.metadata.items() if n not in known}
     passages = [
@@ -236,15 +235,11 @@ _CellText = Callable[[str, object], str]
 
 
 def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as ragas' single-turn samples.
+    """Write records as ragas single-turn samples.
 
-    Sources become `retrieved_contexts`, with `retrieved_context_ids` where their ids are no
-    positions. Left out are titles of sources, nuggets, system, topic and date. An answer in
-    sentences becomes text with its citations in brackets.
-
-    Args:
-        records: At least one where CSV is written, which needs a header.
-        path: Overwritten where it exists.
+    Sources become `retrieved_contexts`, with `retrieved_context_ids` unless their ids are their
+    positions. Source titles, nuggets, system, topic and date are not written. Answers in sentences
+    become text with citations in brackets. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -253,16 +248,13 @@ def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
 
 
 def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
-    """Write records as DeepEval's test cases, which `EvaluationDataset` loads.
+    """Write records as DeepEval test cases that `EvaluationDataset` can load.
 
-    Sources become `retrieval_context`, their titles the sources of the passages. Metadata that
-    DeepEval does not know goes into `additional_metadata`. Ids, nuggets, system, topic and date are
-    left out. An answer in sentences becomes text with its citations in brackets. In CSV, passages
-    are joined with `|`: one that contains it is read back as two, which is counted as changed.
-
-    Args:
-        records: As for `write_ragas`.
-        path: Overwritten where it exists.
+    Sources become `retrieval_context`, and their titles the sources of the passages. Metadata
+    without a DeepEval field goes into `additional_metadata`. Ids, nuggets, system, topic and date
+    are not written. Answers in sentences become text with citations in brackets. CSV joins passages
+    with `|`, so that a passage containing `|` is read back as two and counted as changed. It
+    requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -278,12 +270,12 @@ def _write(
     cell: _CellText,
 ) -> WriteResult:
     check = Check(path)
-    ending = "".join(path.suffixes).removesuffix(".gz")
-    if ending.endswith(".csv"):
+    suffix = "".join(path.suffixes).removesuffix(".gz")
+    if suffix.endswith(".csv"):
         return _write_csv([(record, to_row(record)) for record in records], path, reader, cell)
     lines = [check(record, to_row(record), reader) for record in records]
     with whole_file(path) as handle:
-        if ending.endswith(".json"):
+        if suffix.endswith(".json"):
             handle.write(b"[\n" + b",\n".join(lines) + b"\n]\n")
         else:
             handle.write(b"".join(line + b"\n" for line in lines))
@@ -302,10 +294,10 @@ def _write_csv(
     writer.writerow(columns)
     for record, row in rows:
         cells = {name: _text(name, row.get(name), cell) for name in columns}
-        read: dict[str, object] = {
+        row_cells: dict[str, object] = {
             name: TableCell(value) if value.strip() else None for name, value in cells.items()
         }
-        check.cells(record, read, reader)
+        check.cells(record, row_cells, reader)
         writer.writerow(cells.values())
     with whole_file(path) as handle:
         handle.write(text.getvalue().encode("utf-8"))
@@ -319,12 +311,12 @@ def _text(name: str, value: object, cell: _CellText) -> str:
 
 
 def _python_cell(name: str, value: object) -> str:
-    """Return a value as ragas' `to_csv` and a frame's write it; else JSON."""
+    """Format a value like `to_csv` of ragas and pandas, or as JSON if ragas has no such field."""
     return repr(value) if name in RAGAS.fields else json.dumps(value, ensure_ascii=False)
 
 
 def _deepeval_cell(name: str, value: object) -> str:
-    """Return a value as `EvaluationDataset.save_as` writes it."""
+    """Format a value like `EvaluationDataset.save_as`."""
     if name in _CONTEXTS and is_list(value):
         return JOINT.join(map(str, value))
     return (

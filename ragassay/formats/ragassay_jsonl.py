@@ -1,11 +1,11 @@
-"""Read ragassay's own format: one `Record` a line.
+"""Read ragassay's own format: one `Record` per line.
 
     {"id": "q1", "question": "…", "answer": "… [1].", "sources": ["…", {"id": "1", "text": "…"}]}
 
 The answer is text, or a list of sentences `{"text": …, "citations": [1, "31452104"]}`. Sources and
-nuggets may be plain text; such sources get the ids "1", "2", … by their position. Question, answer,
-reference and sources are also known by the names of `field_names`, and sources in the shapes of
-`source_values`. Sources that share an id are passages of one document.
+nuggets may be plain text. Plain sources are numbered from "1". Question, answer, reference and
+sources may have any of the names in `fields`, and sources any structure that `source_values` reads.
+Sources with the same id are passages of one document.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _OWN_SHAPES = {
     "turns": frozenset({"role", "text"}),
     "unread": frozenset[str](),
 }
-"""Keys of the objects in lists of ours whose names other programs use too; texts where none."""
+"""Keys of the objects in these lists, or none for texts. Other tools use the same field names."""
 
 
 def _branch(value: object) -> str | None:
@@ -78,7 +78,7 @@ Answer = Annotated[
 
 
 def _readable_sources(value: object) -> object:
-    """Return sources as objects; one without a text has an empty one where others have theirs."""
+    """Return sources as objects. A source without text gets an empty one if others have text."""
     rows = source_rows(value)
     if not is_list(rows):
         return rows
@@ -90,7 +90,7 @@ def _readable_sources(value: object) -> object:
 
 
 def _is_named(row: dict[str, object]) -> bool:
-    """Return whether a source says which it is and has nothing that may be meant as its text."""
+    """Return whether a source has an id or a title, and no field that might be its text."""
     if "text" in row:
         return False
     names = (*SOURCE_ID_NAMES, *TITLE_NAMES)
@@ -123,8 +123,6 @@ class RecordRow(Row):
 
 
 class _Sources(Row):
-    """Sources alone."""
-
     sources: Annotated[list[SourceEntry], BeforeValidator(_readable_sources)]
 
 
@@ -135,24 +133,24 @@ NAMED_FIELDS = Format(
     leading="",
     keys="a question (query, prompt, input, ...) and an answer (response, output, ...)",
 )
-"""Answers in no more specific format, whose fields are recognised by their usual names."""
+"""Answers in no specific format, whose fields are recognized by common names."""
 
 
 def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
-    """Turn a line into a record; its fields may have the names of `field_names`."""
+    """Convert a line to a record. Its fields may have any of the names in `fields`."""
     named = rename_fields(item.fields)
-    fields, kept = _own_parts(named.fields)
+    fields, other = _own_parts(named.fields)
     try:
         row = parse(RecordRow, fields)
     except ProblemError as error:
         own, dot, rest = error.problem.field.partition(".")
         path = f"{named.names.get(own, own)}{dot}{rest}"
         raise ProblemError(path, error.problem.text, error.problem.expected) from error
-    unknown = kept_fields(row) | kept
-    if twice := sorted(row.metadata.keys() & unknown.keys()):
-        text = "the field is both outside metadata and in it"
-        raise ProblemError(join_path(twice[:1]), text, "one of the two")
-    given = {name: as_text(value) for name, value in row.metadata.items() if value is not None}
+    unknown = kept_fields(row) | other
+    if duplicates := sorted(row.metadata.keys() & unknown.keys()):
+        text = "the field is both inside and outside of metadata"
+        raise ProblemError(join_path(duplicates[:1]), text, "only one of them")
+    metadata = {name: as_text(value) for name, value in row.metadata.items() if value is not None}
     if tally is not None:
         tally.add(named.names)
     return Record(
@@ -166,7 +164,7 @@ def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
         topic=row.topic,
         date=row.date,
         rubrics=tuple(row.rubrics),
-        metadata=given | unknown,
+        metadata=metadata | unknown,
         citations=tuple(row.citations),
         turns=tuple(row.turns),
         unread=tuple(dict.fromkeys((*row.unread, *named.unread))),
@@ -183,25 +181,25 @@ RAGASSAY = Format(
 
 
 def read_sources(value: object) -> tuple[Document, ...] | Problem:
-    """Return the documents of a field with sources, in any shape that `source_rows` reads."""
+    """Return the documents in a sources field, in any structure that `source_rows` reads."""
     row = validate(_Sources, {"sources": value})
     return row if isinstance(row, Problem) else _documents(row.sources)
 
 
 def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
-    given = [row.to_document(i) for i, row in enumerate(rows, start=1)]
-    return distinct_documents(given, [row.id is not None for row in rows])
+    documents = [row.to_document(i) for i, row in enumerate(rows, start=1)]
+    return distinct_documents(documents, [row.id is not None for row in rows])
 
 
 def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
-    """Return the fields, and those named like parts of ours that have another shape, as text."""
-    kept: dict[str, str] = {}
+    """Separate fields that have one of our names but another structure, and return them as text."""
+    other: dict[str, str] = {}
     for name, keys in _OWN_SHAPES.items():
         value = fields.get(name)
         if value is not None and not (is_list(value) and all(_has(part, keys) for part in value)):
             fields = {key: part for key, part in fields.items() if key != name}
-            kept[name] = as_text(value)
-    return fields, kept
+            other[name] = as_text(value)
+    return fields, other
 
 
 def _has(part: object, keys: frozenset[str]) -> bool:

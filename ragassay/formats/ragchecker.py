@@ -1,19 +1,19 @@
-"""Read RAGChecker's input: one JSON document, or its results as JSON lines.
+"""Read RAGChecker's input, a JSON document, or its results as JSON lines.
 
     {"results": [{"query_id", "query", "gt_answer", "response",
                   "retrieved_context": [{"doc_id", "text"}]}]}
 
-Several passages of one document get distinct ids: "x", "x#2".
+Passages of the same document get distinct ids such as "x" and "x#2".
 
-Its meta-evaluation (Ru et al. 2024, `human_labeled_data.json`) has two responses to a question, and
-by how much an annotator prefers the second, -2 to 2; each pair comes once for each annotator:
+RAGChecker's meta-evaluation (Ru et al. 2024, `human_labeled_data.json`) contains pairs of responses
+with an annotator's preference for the second response, from -2 to 2. Each pair occurs once per
+annotator:
 
     [{"instance_id", "dataset", "query_id", "query", "gt_answer", "model1": {"model_name",
       "response"}, "model2": {…}, "correctness_label", "completeness_label", "overall_label"}]
 
-A preference becomes two labels, on the rubrics "preference.correctness" and so on: what the
-annotator gives a response over the other one, the opposite for the other. The `critiques` of a
-response are another judge's and are left out.
+A preference becomes a label for each response, with opposite signs, on a rubric such as
+"preference.correctness". The `critiques` of a response come from another judge and are ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
 
 PREFERENCES = ("correctness", "completeness", "overall")
-"""What annotators compared responses by."""
+"""Criteria by which annotators compared responses."""
 
 
 class CheckedRow(Row):
@@ -49,14 +49,14 @@ class CheckedRow(Row):
 
 
 class SideRow(Row):
-    """One of two responses that were compared."""
+    """One of two compared responses."""
 
     model_name: IdText
     response: str
 
 
 class ComparedPairRow(Row):
-    """A pair of responses that an annotator compared."""
+    """A pair of responses compared by an annotator."""
 
     instance_id: IdText
     dataset: str = ""
@@ -71,15 +71,15 @@ class ComparedPairRow(Row):
 
 
 def read_ragchecker(item: Item) -> Record:
-    """Turn a result into a record; `query_id` is its id and its topic."""
+    """Convert a result to a record, with `query_id` as both id and topic."""
     row = parse(CheckedRow, item.fields)
-    given = [source.to_document(i) for i, source in enumerate(row.retrieved_context, start=1)]
-    named = [source.id is not None for source in row.retrieved_context]
+    sources = [source.to_document(i) for i, source in enumerate(row.retrieved_context, start=1)]
+    has_id = [source.id is not None for source in row.retrieved_context]
     return Record(
         id=row.query_id or item.place.label,
         question=row.query,
         answer=row.response,
-        sources=distinct_documents(given, named),
+        sources=distinct_documents(sources, has_id),
         reference=row.gt_answer,
         topic=row.query_id,
         metadata=kept_fields(row),
@@ -87,7 +87,7 @@ def read_ragchecker(item: Item) -> Record:
 
 
 def read_pair(item: Item) -> list[Record]:
-    """Turn a pair into the records of its responses; their ids are `instance_id/model_name`."""
+    """Convert a pair to a record for each response, with the id `instance_id/model_name`."""
     row = parse(ComparedPairRow, item.fields)
     return [
         Record(
@@ -104,9 +104,9 @@ def read_pair(item: Item) -> list[Record]:
 
 
 def read_pair_labels(item: Item) -> list[HumanLabel]:
-    """Return an annotator's preferences as labels of both responses, opposite to each other."""
+    """Return an annotator's preferences as labels of both responses with opposite signs."""
     row, records = parse(ComparedPairRow, item.fields), read_pair(item)
-    # The file does not name its annotators: two of them take turns.
+    # The two annotators are not identified, but their rows alternate.
     annotator = f"annotator {2 - int(item.place.label.rpartition('-')[2]) % 2}"
     return [
         rubric_label(

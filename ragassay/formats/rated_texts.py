@@ -1,4 +1,4 @@
-"""Read texts that people rated; the ratings are left out of the records: no judge sees them.
+"""Read texts rated by people. Records do not contain the ratings, so judges cannot see them.
 
 SummEval, news summaries (Fabbri et al. 2021), as JSON lines:
 
@@ -6,24 +6,24 @@ SummEval, news summaries (Fabbri et al. 2021), as JSON lines:
      "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
      "turker_annotations": […]}
 
-`text`, the article, is present where the file was paired with the articles. UniEval and G-Eval give
-the means of the three experts, as a JSON array:
+`text`, the article, is present only if the file was joined with the articles. UniEval and G-Eval
+publish the means of the three experts as a JSON array:
 
     [{"doc_id", "system_id", "source", "reference", "system_output",
       "scores": {"coherence": 1.33, "consistency", "fluency", "relevance", "overall"}}]
 
-USR, dialogue turns (Mehri and Eskenazi 2020), with the rating of each rater:
+USR, dialogue turns (Mehri and Eskenazi 2020), with individual ratings:
 
     [{"context", "fact", "responses": [{"response", "model", "Understandable": [1, 1, 0],
         "Natural": [3, 2, 3], "Maintains Context": […], "Engaging": […], "Uses Knowledge": […],
         "Overall": […]}]}]
 
-UniEval gives the means of three raters; here "context" is the fact:
+UniEval publishes the means of the three raters, with the fact as "context":
 
     [{"source", "context", "system_id", "system_output", "scores": {"understandability": 0.67,
         "naturalness", "coherence", "engagingness", "groundedness", "overall"}}]
 
-The dialogue is the question, the turn the answer, the fact the source.
+In a record, the dialogue is the question, the turn is the answer, and the fact is the source.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ TASK = "Summarise the article."
 OVERALL = "overall"
 EXPERT_MEAN = "mean of experts"
 RATER_MEAN = "mean of raters"
-"""The annotators of means that were rounded to a rating."""
+"""Annotator name of means that are rounded to a rating."""
 
 N_RATERS = 3
-"""Raters of each turn of USR, over which UniEval's form averages."""
+"""Number of raters of each USR turn, which UniEval averages."""
 
 USR_SCALES: Mapping[str, tuple[int, int]] = {
     "understandable": (0, 1),
@@ -64,7 +64,7 @@ USR_SCALES: Mapping[str, tuple[int, int]] = {
     "uses_knowledge": (0, 1),
     "overall": (1, 5),
 }
-"""The rubrics, each with its lowest and highest rating."""
+"""Lowest and highest rating of each USR rubric."""
 
 _RATED: Mapping[str, str] = {
     "Understandable": "understandable",
@@ -87,7 +87,7 @@ _NO_FACT = "_nofact"
 
 
 class AnnotatorRow(Row):
-    """One annotator's ratings of a summary."""
+    """Ratings of a summary by one annotator."""
 
     coherence: int | None = Field(default=None, ge=1, le=5)
     consistency: int | None = Field(default=None, ge=1, le=5)
@@ -108,14 +108,14 @@ class SummaryRow(Row):
 
 
 class AnnotationsRow(Row):
-    """The ratings of a summary."""
+    """All ratings of a summary."""
 
     expert_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
     turker_annotations: list[AnnotatorRow] = Field(default_factory=list[AnnotatorRow])
 
 
 class MeansRow(Row):
-    """A summary with the means of its ratings."""
+    """A summary with its mean ratings."""
 
     doc_id: IdText
     system_id: IdText
@@ -126,14 +126,14 @@ class MeansRow(Row):
 
 
 class RatedTurnRow(Row):
-    """A turn with its ratings, each in a field of its own."""
+    """A turn, with its ratings in additional fields."""
 
     response: str
     model: IdText
 
 
 class RatedDialogueRow(Row):
-    """A dialogue with the turns by which several systems continued it."""
+    """A dialogue with several systems' next turns."""
 
     context: str
     fact: str = ""
@@ -141,7 +141,7 @@ class RatedDialogueRow(Row):
 
 
 class AveragedTurnRow(Row):
-    """A turn with the means of its ratings."""
+    """A turn with its mean ratings."""
 
     source: str
     context: str = ""
@@ -151,14 +151,14 @@ class AveragedTurnRow(Row):
 
 
 def read_summeval(item: Item) -> Record:
-    """Turn a summary into a record; its id is `id/model_id`.
+    """Convert a summary to a record with the id `id/model_id`.
 
-    The first reference summary is the record's; the others are kept in its metadata.
+    The first reference summary becomes the reference, and the others become metadata.
     """
     row = parse(SummaryRow, item.fields)
-    kept = kept_fields(row)
+    metadata = kept_fields(row)
     if len(row.references) > 1:
-        kept["references"] = as_text(row.references[1:])
+        metadata["references"] = as_text(row.references[1:])
     return Record(
         id=f"{row.id}/{row.model_id or item.place.label}",
         question=TASK,
@@ -167,24 +167,23 @@ def read_summeval(item: Item) -> Record:
         reference=row.references[0] if row.references else None,
         system=row.model_id,
         topic=row.id,
-        metadata=kept,
+        metadata=metadata,
     )
 
 
 def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
-    """Return the experts' ratings of a summary.
+    """Return the expert ratings of a summary.
 
     Args:
-        turkers: Whether to include the crowd workers' ratings; Chaudhary et al. 2024 leave them
-            out.
+        turkers: Whether to include the crowd ratings, which Chaudhary et al. 2024 exclude.
     """
     record = read_summeval(item)
     names = ("expert_annotations", "turker_annotations") if turkers else ("expert_annotations",)
     rated = parse(AnnotationsRow, {name: item.fields.get(name) for name in names})
-    given = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
+    by_kind = (("expert", rated.expert_annotations), ("turker", rated.turker_annotations))
     return [
         _label_of(record, rubric, rating, f"{kind} {n}")
-        for kind, rows in given
+        for kind, rows in by_kind
         for n, ratings in enumerate(rows, start=1)
         for rubric in AnnotatorRow.model_fields
         if (rating := getattr(ratings, rubric)) is not None
@@ -192,7 +191,7 @@ def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
 
 
 def read_summeval_means(item: Item) -> Record:
-    """Turn a summary with means into a record; its id is `doc_id/system_id`."""
+    """Convert a summary with mean ratings to a record with the id `doc_id/system_id`."""
     row = parse(MeansRow, item.fields)
     return Record(
         id=f"{row.doc_id}/{row.system_id}",
@@ -207,9 +206,9 @@ def read_summeval_means(item: Item) -> Record:
 
 
 def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the means as labels, each rounded to a rating (a half is rounded up).
+    """Return the means as labels, rounded to a rating with halves rounded up.
 
-    `overall` is the mean of the four others, no rubric.
+    `overall`, the mean of the four rubrics, is skipped.
     """
     record, scores = read_summeval_means(item), parse(MeansRow, item.fields).scores
     labels: list[HumanLabel | Problem] = []
@@ -218,37 +217,37 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
             continue
         if rubric not in AnnotatorRow.model_fields:
             known = " or ".join(AnnotatorRow.model_fields)
-            labels.append(Problem(f"scores.{rubric[:60]}", "no rubric of SummEval", known))
+            labels.append(Problem(f"scores.{rubric[:60]}", "not a rubric of SummEval", known))
         elif not _is_within(mean, 1, 5):
             text = f"found {describe_value(mean)}"
-            labels.append(Problem(f"scores.{rubric}", text, "a mean, 1 to 5"))
+            labels.append(Problem(f"scores.{rubric}", text, "a mean from 1 to 5"))
         else:
             labels.append(_label_of(record, rubric, _round(mean), EXPERT_MEAN))
     return labels
 
 
 def read_usr(item: Item) -> list[Record | Problem]:
-    """Turn a dialogue into a record for each turn; ids are `item-1/MODEL`."""
+    """Convert a dialogue to a record for each turn, with ids such as `item-1/MODEL`."""
     return [turn if isinstance(turn, Problem) else turn[0] for turn in _turns(item)]
 
 
 def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the ratings of all turns of a dialogue, one label for each rater."""
+    """Return the ratings of all turns of a dialogue, one label per rater."""
     labels: list[HumanLabel | Problem] = []
     for turn in _turns(item):
         if isinstance(turn, Problem):
             labels.append(turn)
             continue
         record, row = turn
-        given = row.model_extra or {}
+        ratings = row.model_extra or {}
         for field, rubric in _RATED.items():
-            if given.get(field) is not None:
-                labels += _ratings(record, field, rubric, given[field])
+            if ratings.get(field) is not None:
+                labels += _ratings(record, field, rubric, ratings[field])
     return labels
 
 
 def read_usr_means(item: Item) -> Record:
-    """Turn an averaged turn into a record."""
+    """Convert a turn with mean ratings to a record."""
     row = parse(AveragedTurnRow, item.fields)
     return _turn_record(
         *(item.place.label, row.source, row.system_output, row.context, row.system_id),
@@ -259,19 +258,18 @@ def read_usr_means(item: Item) -> Record:
 def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the labels that can be derived from the means of a turn.
 
-    For a rubric with two ratings, the mean of three raters determines their ratings but not who
-    gave which: three labels without a name. For a longer scale it does not: one label, the mean
-    rounded to a rating (a half is rounded up).
+    On a two-point scale, the mean of three raters determines their ratings but not who gave which,
+    so it yields three labels without an annotator. On longer scales, it yields a single label, the
+    mean rounded to a rating with halves rounded up.
     """
     record, scores = read_usr_means(item), parse(AveragedTurnRow, item.fields).scores
     if not is_object(scores):
         raise ProblemError("scores", f"found {describe_value(scores)}", "an object: {…}")
     labels: list[HumanLabel | Problem] = []
     for field, mean in scores.items():
-        rubric = _AVERAGED.get(field)
-        if rubric is None:
+        if (rubric := _AVERAGED.get(field)) is None:
             known = " or ".join(_AVERAGED)
-            labels.append(Problem(f"scores.{field[:60]}", "no metric of USR", known))
+            labels.append(Problem(f"scores.{field[:60]}", "not a metric of USR", known))
         elif mean is not None:
             labels += _mean_labels(record, field, rubric, mean)
     return labels
@@ -344,39 +342,39 @@ def _turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
         except ProblemError as error:
             yield error.problem
             continue
-        kept = {k: v for k, v in kept_fields(row).items() if k not in _RATED}
+        metadata = {k: v for k, v in kept_fields(row).items() if k not in _RATED}
         name = f"{item.place.label}/{row.model}"
         turn = (name, dialogue.context, row.response, dialogue.fact, row.model)
-        yield _turn_record(*turn, kept), row
+        yield _turn_record(*turn, metadata), row
 
 
 def _turn_record(
-    name: str, dialogue: str, turn: str, fact: str, system: str, kept: Mapping[str, str]
+    name: str, dialogue: str, turn: str, fact: str, system: str, metadata: Mapping[str, str]
 ) -> Record:
-    known = fact.strip()
+    text = fact.strip()
     return Record(
         id=name,
         question=dialogue.strip(),
         answer=turn.strip(),
-        sources=(Document(id="fact", text=known),) if known and known != _NO_FACT else (),
+        sources=(Document(id="fact", text=text),) if text and text != _NO_FACT else (),
         system=system,
-        metadata=dict(kept),
+        metadata=dict(metadata),
     )
 
 
 def _ratings(
-    record: Record, field: str, rubric: str, given: object
+    record: Record, field: str, rubric: str, ratings: object
 ) -> Iterator[HumanLabel | Problem]:
     low, high = USR_SCALES[rubric]
-    if not is_list(given):
-        yield Problem(field, f"found {describe_value(given)}", "a list of ratings")
+    if not is_list(ratings):
+        yield Problem(field, f"found {describe_value(ratings)}", "a list of ratings")
         return
-    for n, rating in enumerate(given):
+    for n, rating in enumerate(ratings):
         whole = _whole(rating)
         if whole is not None and low <= whole <= high:
             yield _label_of(record, rubric, whole, f"rater {n + 1}")
         else:
-            expected = f"a rating, {low} to {high}"
+            expected = f"a rating from {low} to {high}"
             yield Problem(f"{field}.{n}", f"found {describe_value(rating)}", expected)
 
 
@@ -391,7 +389,7 @@ def _mean_labels(
 ) -> Sequence[HumanLabel | Problem]:
     low, high = USR_SCALES[rubric]
     if not _is_within(mean, low, high):
-        expected = f"a mean of ratings, {low} to {high}"
+        expected = f"a mean of ratings from {low} to {high}"
         return [Problem(f"scores.{field}", f"found {describe_value(mean)}", expected)]
     total = mean * N_RATERS
     if high - low == 1 and abs(total - round(total)) < 1e-6:

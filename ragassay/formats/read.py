@@ -1,4 +1,4 @@
-"""Read answers of any known format as records: the single entry point."""
+"""Read answers in any known format as records."""
 
 from __future__ import annotations
 
@@ -55,21 +55,20 @@ FORMATS: tuple[Format, ...] = (
     *(EXPERTQA, MEDAESQA, BIOASQ, SUBMISSION, RAG_2024, RAG_2025, BIOGEN_2024, BIOGEN_A),
     *(BIOGEN_B, RESPONSES, REPORT, YESCIEVAL),
 )
-"""The formats of answers."""
+"""All formats of answers."""
 
 Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
 
 
 @dataclass(frozen=True)
 class ReadResult:
-    """The records of a file of answers and its rejected lines.
+    """Records of a file of answers, and its rejected lines.
 
     Attributes:
-        records: In the file's order, each id once.
-        rejections: Lines that could not be read, of this file and of those read with it.
-        format: The format's name, e.g. "ragassay", "ragas", "trec-rag-2024", "medaesqa".
-        fields: The fields of other names that question, answer, sources and reference were read
-            from, by ours.
+        records: Records in file order, with unique ids.
+        rejections: Lines that could not be read, including those of questions and nuggets files.
+        format: Name of the format, such as "ragassay", "ragas", "trec-rag-2024" or "medaesqa".
+        fields: Original names of renamed question, answer, sources and reference fields.
     """
 
     records: tuple[Record, ...]
@@ -91,33 +90,32 @@ def read_records(
     """Read answers from a file in any known format.
 
     Args:
-        path: JSON lines, a JSON array or a JSON document, CSV or TSV, plain or gzip; Parquet or an
-            Excel workbook. The format is recognised by the content. A folder has YESciEval's
-            workbooks of one split.
-        limit: Stop after this many records; None reads all.
-        questions: For runs of TREC tracks without questions, the topics; for YESciEval answers, the
-            questions file, where it is in another folder.
-        nuggets: Gold nuggets, in a form that `read_nuggets` knows, for records that have none. They
-            are looked up by the record's topic, else by its id.
-        answered: Whether the answers are to be evaluated: an empty one is then a rejection, and a
-            file without a record an error. Questions with reference answers are read without.
-        columns: The column of each field of ragassay's own format, for files in no known one;
-            other columns become metadata, but for id, question, answer, system and topic.
-        only_questions: Whether a question needs no answer: it becomes a record with an empty one.
+        path: JSON lines, a JSON array or document, CSV or TSV, all optionally compressed with gzip.
+            Also a Parquet file, an Excel workbook, or a folder with the YESciEval workbooks of one
+            split. The format is recognized by the content.
+        limit: Maximum number of records, or None to read all.
+        questions: Topics for TREC runs without questions, or the questions file of YESciEval
+            answers if it is in another folder.
+        nuggets: File of gold nuggets in a format that `read_nuggets` reads. They are added, by
+            topic or id, to records without nuggets.
+        answered: Whether every record needs an answer. If true, empty answers are rejected, and a
+            file without records is an error.
+        columns: Column of each field of ragassay's format, for files in other formats. Other
+            columns become metadata, except id, question, answer, system and topic.
+        only_questions: Whether to read questions without an answer as records with empty answers.
 
     Returns:
-        The records; a line that cannot be read is a rejection and does not stop the others.
+        The records and the rejections of unreadable lines.
 
     Raises:
-        InputError: a file is missing, empty or in no known format; `limit` is below 1; `questions`
-            is given for a format that includes its questions; a column is not there.
-        NoRecordError: with `answered`, no record could be read.
+        InputError: A file is missing, empty or in an unknown format; `limit` is below 1;
+            `questions` was passed but the file contains its questions; or a column is missing.
+        NoRecordError: `answered` is true and no record could be read.
     """
     path = Path(path)
     questions = None if questions is None else Path(questions)
-    nuggets = None if nuggets is None else Path(nuggets)
     if limit is not None and limit < 1:
-        raise InputError(f"limit is {limit}: it must be at least 1, or None to read all")
+        raise InputError(f"limit is {limit}: pass at least 1, or None to read all")
     reading = _RecordReading(str(path), path, questions, answered, columns)
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
@@ -137,38 +135,30 @@ def records_from_rows(
     columns: Mapping[str, str] | None = None,
     only_questions: bool = False,
 ) -> ReadResult:
-    """Read answers from dicts, or from a frame's `to_dict("records")`, as `read_records` does.
+    """Read answers from dicts, or from a frame's `to_dict("records")`, like `read_records`.
 
-    Args:
-        rows: In any known format. NaN, NA and NaT mean that the field is absent. Rejections name
-            the file "rows" and count lines by row.
-        questions: As for `read_records`; YESciEval's answers need theirs.
-        nuggets: As for `read_records`.
-        answered: As for `read_records`.
-        columns: As for `read_records`.
-        only_questions: As for `read_records`.
+    NaN, NA and NaT count as absent. YESciEval answers require `questions`. Rejections have the file
+    name "rows" and the row number as line.
 
     Raises:
-        InputError: there are no rows, or they are in no known format.
-        NoRecordError: As for `read_records`.
+        InputError: There are no rows, or their format is unknown.
+        NoRecordError: See `read_records`.
     """
     questions = None if questions is None else Path(questions)
-    nuggets = None if nuggets is None else Path(nuggets)
     reading = _RecordReading(ROWS_NAME, None, questions, answered, columns)
     match, items = reading.recognise(iter_rows(rows), only_questions)
     return with_gold(reading.read(items, match, None), nuggets)
 
 
 def with_gold(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
-    """Give gold nuggets of a file to the records that have none; as `read_records` does."""
-    nuggets = None if nuggets is None else Path(nuggets)
+    """Add gold nuggets from a file to the records without nuggets, like `read_records`."""
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)
     if not any(_gold_key(record, gold) in gold for record in found.records):
-        text = "none of its topics is the topic or id of an answer: no nugget was used"
+        text = "no topic matches the topic or id of an answer, so no nuggets were used"
         expected = "nuggets for the topic ids of the answers"
-        rejected.append(Rejection(file=str(nuggets), line=0, problem=text, expected=expected))
+        rejected.append(Rejection(file=str(Path(nuggets)), line=0, problem=text, expected=expected))
     records = (
         record.model_copy(update={"nuggets": gold.get(_gold_key(record, gold), ())})
         if not record.nuggets
@@ -183,21 +173,19 @@ def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
-    """Split records into those with an answer and rejections; "line" counts from 1."""
-    found = [(record, empty_answer(record)) for record in records]
+    """Split records into answered records and rejections. The line is the 1-based position."""
+    checked = [(record, empty_answer(record)) for record in records]
     rejections = (
         Place("records", n, record.id, content_of(record.model_dump())).reject(problem)
-        for n, (record, problem) in enumerate(found, 1)
+        for n, (record, problem) in enumerate(checked, 1)
         if problem is not None
     )
-    kept = (record for record, problem in found if problem is None)
-    return ReadResult(tuple(kept), tuple(rejections), "records")
+    answered = (record for record, problem in checked if problem is None)
+    return ReadResult(tuple(answered), tuple(rejections), "records")
 
 
 @dataclass
 class _RecordReading:
-    """Reads the answers of a file or a list, and keeps what was read."""
-
     name: str
     path: Path | None
     questions: Path | None
@@ -213,35 +201,35 @@ class _RecordReading:
     def recognise(
         self, items: Iterable[Item | Rejection], only_questions: bool
     ) -> tuple[Format, Iterator[Item | Rejection]]:
-        """Return the format of items, and all of them; by the columns that the user named."""
-        given = self._questions(items) if only_questions else items
+        """Return the format of the items, with an iterator over all of them."""
+        if only_questions:
+            items = self._questions(items)
         if self.columns:
-            return RAGASSAY, with_columns(given, self.columns, self.name, self.tally)
-        return sniff(given, FORMATS, self.name, named_format)
+            return RAGASSAY, with_columns(items, self.columns, self.name, self.tally)
+        return sniff(items, FORMATS, self.name, named_format)
 
     def _questions(self, items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
-        """Return items; a question of no format, as it has no answer, gets an empty one."""
-        pairs = (("question", "answer"), ("user_input", "response"))
+        """Yield the items, with an empty answer added to questions without an answer."""
+        pairs = [("question", "answer"), ("user_input", "response")]
         if self.columns:
-            pairs = (
-                (self.columns.get("question", "question"), self.columns.get("answer", "answer")),
-            )
+            question, answer = pairs[0]
+            pairs = [(self.columns.get(question, question), self.columns.get(answer, answer))]
         for item in items:
             if isinstance(item, Rejection):
                 yield item
                 continue
-            given = item.keys - {name for name, value in item.fields.items() if value is None}
-            known = not self.columns and any(form.is_complete(given) for form in FORMATS)
-            lacking = [a for q, a in pairs if not known and q in given and a not in given]
-            if not (known or self.columns or lacking or DEEPEVAL.is_begun(given)):
-                is_asked = find_name(item.fields, QUESTION_NAMES) and not given & set(ANSWER_NAMES)
-                lacking = ["answer"] if is_asked else []
-            yield replace(item, fields=item.fields | dict.fromkeys(lacking, ""))
+            keys = item.keys - {name for name, value in item.fields.items() if value is None}
+            is_known = not self.columns and any(form.is_complete(keys) for form in FORMATS)
+            missing = [a for q, a in pairs if not is_known and q in keys and a not in keys]
+            if not (is_known or self.columns or missing or DEEPEVAL.is_begun(keys)):
+                if find_name(item.fields, QUESTION_NAMES) and not keys & set(ANSWER_NAMES):
+                    missing = ["answer"]
+            yield replace(item, fields=item.fields | dict.fromkeys(missing, ""))
 
     def read(
         self, items: Iterator[Item | Rejection], match: Format, limit: int | None
     ) -> ReadResult:
-        """Read the records of items in a format, up to a limit."""
+        """Read items in a format as records, up to a limit."""
         mapper = self._mapper(match)
         for outcome in self._outcomes(merged_items(items, match), mapper, match):
             if isinstance(outcome, Rejection):
@@ -263,15 +251,15 @@ class _RecordReading:
                 self.rejections.extend(rejected)
             return partial(match.read, questions=topics)
         if match is YESCIEVAL:
-            beside = self.questions or (self.path and find_questions(self.path))
-            if beside is None:
-                raise InputError("YESciEval answers need their questions file, as `questions`")
-            known, rejected = read_questions(beside)
+            path = self.questions or (self.path and find_questions(self.path))
+            if path is None:
+                raise InputError("YESciEval answers need a questions file: pass `questions`")
+            known, rejected = read_questions(path)
             self.rejections.extend(rejected)
             return partial(read_yescieval, questions=known)
         if self.questions is not None:
             raise InputError(
-                f"{self.name} is in the format {match.name}, which includes its questions"
+                f"{self.name} has the format {match.name}, which already contains the questions"
             )
         if isinstance(match, ShapeFormat):
             return partial(read_export, tally=self.tally)
@@ -284,15 +272,15 @@ class _RecordReading:
             if isinstance(item, Rejection):
                 yield item
                 continue
-            made = read_item(mapper, item)
-            for outcome in [made] if isinstance(made, Record | Problem) else made:
+            result = read_item(mapper, item)
+            for outcome in [result] if isinstance(result, Record | Problem) else result:
                 if isinstance(outcome, Problem):
                     yield item.place.reject(outcome)
                 elif not (match.is_repeating and self._is_known(outcome)):
                     yield self._check_record(outcome, item, match)
 
     def _is_known(self, record: Record) -> bool:
-        """Return whether a file that repeats its answers had this one already."""
+        """Return whether an identical answer with the same id was already read."""
         first = self.seen.setdefault(record.id, record)
         return first is not record and first.answer == record.answer
 
@@ -303,17 +291,17 @@ class _RecordReading:
         if self.answered and (problem := empty_answer(record, match.unanswered)):
             return item.place.reject(problem)
         if record.id == item.place.label and item.fields.get("id") is None:
-            record = record.model_copy(update={"id": self._free(record.id)})
+            record = record.model_copy(update={"id": self._free_id(record.id)})
         first = self.places.setdefault(record.id, item.place)
         if first is not item.place or record.id in self.ids:
             where = f"line {first.line} ({first.label})"
             text = f"the id {found_text(record.id)} is already on {where}"
             field_name = "id" if "id" in item.fields else ""
-            return item.place.reject(Problem(field_name, text, "an id for each record"))
+            return item.place.reject(Problem(field_name, text, "unique ids"))
         self.ids.add(record.id)
         return record
 
-    def _free(self, name: str) -> str:
+    def _free_id(self, name: str) -> str:
         free, count = name, 1
         while free in self.places:
             count += 1
@@ -322,7 +310,7 @@ class _RecordReading:
 
 
 def named_format(item: Item) -> Format | None:
-    """Return the format of an object in none of `FORMATS`: an export's, or named fields."""
+    """Return the format of an export or of fields with common names, or None if unknown."""
     named = NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
     return export_format(item.fields) or named
 
@@ -330,19 +318,14 @@ def named_format(item: Item) -> Format | None:
 def _add_named_sources(
     record: Record, fields: Mapping[str, object], form: Format
 ) -> tuple[Record, dict[str, str]]:
-    """Give a record the sources of a field that its format does not know.
-
-    Returns:
-        The record, which also names the fields with texts that were not read; and the field that
-        the sources were read from.
-    """
+    """Add sources and unread fields that are not part of the format, and return their names."""
     others = {key: value for key, value in fields.items() if key not in form.fields}
     name = None if record.sources else find_sources(others)
     sources = read_sources(others.pop(name)) if name is not None else ()
     update: dict[str, object] = {}
     if name is not None and isinstance(sources, tuple):
-        kept = {key: text for key, text in record.metadata.items() if key != name}
-        update = {"sources": sources, "metadata": kept}
+        metadata = {key: text for key, text in record.metadata.items() if key != name}
+        update = {"sources": sources, "metadata": metadata}
     unread = find_unread(others, has_sources=bool(record.sources or update))
     if not update and not unread:
         return record, {}

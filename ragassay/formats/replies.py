@@ -1,4 +1,4 @@
-"""Read a structured reply by its provider's shape, and join it with a record's own sources."""
+"""Read provider replies by their structure, and add their sources to a record."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ _ASSISTANTS = frozenset({"assistant", "ai", "AIMessageChunk", "model"})
 
 @dataclass(frozen=True)
 class ReplyShape:
-    """The shape of a provider's reply.
+    """Structure of a provider's reply.
 
     Attributes:
-        name: The provider and its interface.
-        read: Adds what the object says to a reply.
-        fields: Fields that hold the answer and its sources; the others are about the call.
+        name: Name of the API and its providers.
+        is_like: Function that returns whether an object has this structure.
+        read: Function that adds an object's text, sources and citations to a builder.
+        fields: Fields with the answer and its sources, as opposed to other response data.
     """
 
     name: str
@@ -50,18 +51,19 @@ class ReplyShape:
 
 
 def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
-    """Return a check for a list of which an object has an object in it."""
+    """Return a check for a list in which at least one object has a certain nested object."""
     return lambda fields: any(get_fields(one, inner) for one in each_object(get(fields, name)))
 
 
-def _first(values: list[Any], what: str, reply: ReplyBuilder) -> Fields:
+def _first(fields: Fields, name: str, reply: ReplyBuilder) -> Fields:
+    values = get_list(fields, name)
     if len(values) > 1:
-        reply.report(f"only the first of {len(values)} {what} is read")
+        reply.report(f"only the first of {len(values)} {name} is read")
     return next(each_object(values), {})
 
 
 def _read_choices(fields: Fields, reply: ReplyBuilder) -> None:
-    choice = _first(get_list(fields, "choices"), "choices", reply)
+    choice = _first(fields, "choices", reply)
     read_message(get_fields(choice, "message", "delta"), reply, fields)
 
 
@@ -70,7 +72,7 @@ def _has_output_messages(fields: Fields) -> bool:
 
 
 def _output_messages(fields: Fields) -> list[Fields]:
-    """Return the messages of a response, the final ones where it tells them from comments."""
+    """Return the messages of a response, without commentary if there are final messages."""
     items = [one for one in each_object(get(fields, "output")) if get(one, "content") is not None]
     messages = [one for one in items if get_text(one, "type") in ("", "message")]
     final = [one for one in messages if get_text(one, "phase") != "commentary"]
@@ -82,12 +84,8 @@ def _read_output(fields: Fields, reply: ReplyBuilder) -> None:
         read_content(get(item, "content"), reply)
 
 
-def _read_candidates(fields: Fields, reply: ReplyBuilder) -> None:
-    read_candidate(_first(get_list(fields, "candidates"), "candidates", reply), reply)
-
-
 def _read_thread(fields: Fields, reply: ReplyBuilder) -> None:
-    """Read the newest message of the assistant; a list of a thread's messages begins with it."""
+    """Read the newest assistant message, which comes first in the messages of a thread."""
     messages = (one for one in each_object(get(fields, "data")) if _is_assistant(one))
     read_message(next(messages, {}), reply)
 
@@ -106,7 +104,7 @@ def _is_message(fields: Fields) -> bool:
 
 
 def _is_chat(fields: Fields) -> bool:
-    """Return whether a message has the answer: Cohere's and Ollama's have, a state's has not."""
+    """Return whether `message` is the answer, as in replies of Cohere and Ollama."""
     return _is_message({"role": "assistant"} | get_fields(fields, "message"))
 
 
@@ -133,12 +131,8 @@ def _read_converse(fields: Fields, reply: ReplyBuilder) -> None:
 
 def _is_knowledge_base(fields: Fields) -> bool:
     cited = get_list(fields, "citations")
-    about = any(get(one, "generated_response_part") for one in each_object(cited))
-    return bool(get_text(get_fields(fields, "output"), "text")) and (about or not cited)
-
-
-def _read_constructor(fields: Fields, reply: ReplyBuilder) -> None:
-    read_message(get_fields(fields, "kwargs", "data"), reply)
+    has_parts = any(get(one, "generated_response_part") for one in each_object(cited))
+    return bool(get_text(get_fields(fields, "output"), "text")) and (has_parts or not cited)
 
 
 def _is_constructor(fields: Fields) -> bool:
@@ -152,11 +146,11 @@ def _read_nodes(fields: Fields, reply: ReplyBuilder) -> None:
     reply.add_text(get_text(fields, "response"))
     for scored in each_object(get(fields, "source_nodes")):
         node = get_fields(scored, "node") or scored
-        about = get_fields(node, "metadata")
-        # A node's own id is random: a name in its metadata is what an answer cites.
-        name = get_text(about, *PASSAGE_IDS) or get_text(node, "node_id", "id_", "id")
+        metadata = get_fields(node, "metadata")
+        # Node ids are random, so answers cite an id from the metadata if there is one.
+        name = get_text(metadata, *PASSAGE_IDS) or get_text(node, "node_id", "id_", "id")
         text = get_text(node, "text") or get_text(get_fields(node, "text_resource"), "text")
-        title = get_text(about, "title", "file_name")
+        title = get_text(metadata, "title", "file_name")
         reply.add_source(name, title=title, text=text, is_new=True)
 
 
@@ -178,7 +172,7 @@ SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "generate content (Gemini)",
         _each_has("candidates", "content"),
-        _read_candidates,
+        lambda fields, reply: read_candidate(_first(fields, "candidates", reply), reply),
         ("candidates",),
     ),
     ReplyShape(
@@ -208,13 +202,13 @@ SHAPES: tuple[ReplyShape, ...] = (
     ReplyShape(
         "serialized message (LangChain)",
         _is_constructor,
-        _read_constructor,
+        lambda fields, reply: read_message(get_fields(fields, "kwargs", "data"), reply),
         ("kwargs", "data", "lc"),
     ),
     ReplyShape(
         "message (Anthropic, OpenAI, LangChain)",
         _is_message,
-        lambda fields, reply: read_message(fields, reply),
+        read_message,
         ("content", "annotations", "citations", "context"),
     ),
     ReplyShape(
@@ -227,32 +221,29 @@ SHAPES: tuple[ReplyShape, ...] = (
 
 
 UNREAD_CITATIONS = "unread_citations"
-"""The metadata that keeps what could not be read of a reply's citations."""
+"""Metadata key of the problems with a reply's citations."""
 
 _OBJECT_FIELDS = ("choices", "candidates", "output", "content", "message")
-"""An object with one of these may be a reply."""
+"""Attributes that indicate that an object may be a reply."""
 
 
 def is_reply_object(value: object) -> bool:
-    """Return whether an object of a library, no dictionary, may be a reply."""
+    """Return whether a value is a library object, not a dict, that may be a reply."""
     if isinstance(value, str | type | Mapping | Record):
         return False
     return any(hasattr(value, name) for name in _OBJECT_FIELDS)
 
 
 def find_shape(fields: Mapping[str, Any]) -> ReplyShape | None:
-    """Return the shape of a reply; None where the object is of no known one."""
+    """Return the shape of a reply, or None if it is unknown."""
     return next((shape for shape in SHAPES if shape.is_like(fields)), None)
 
 
 def read_structured_reply(reply: object) -> StructuredReply | None:
-    """Read the reply of a provider: its text, the spans that cite, the sources.
+    """Read the text, citations and sources of a provider's reply, or return None if unknown.
 
     Args:
-        reply: A dictionary, an object of the provider's library, or a list of content blocks.
-
-    Returns:
-        None where it is of no known shape.
+        reply: A dict, an object of the provider's library, or a list of content blocks.
     """
     plain = as_plain(reply)
     builder = ReplyBuilder()
@@ -269,10 +260,10 @@ def read_structured_reply(reply: object) -> StructuredReply | None:
 
 
 def add_reply(record: Record, reply: StructuredReply) -> Record:
-    """Return a record with a reply's citations, and those of its sources that it lacks.
+    """Add a reply's citations, and its sources that the record lacks, to a record.
 
-    A source of the reply is the record's where the ids or titles are the same, where the request
-    numbered it (Anthropic's `document_index`), or where it quotes the source's text.
+    A source of the reply is the same as a source of the record if their ids or titles are equal, if
+    the request assigned its position (Anthropic's `document_index`), or if it quotes its text.
     """
     ids = {one.id: _own_id(one, record.sources, reply.positions) for one in reply.sources}
     new = [one for one in reply.sources if ids[one.id] is None]
@@ -298,7 +289,7 @@ def add_reply(record: Record, reply: StructuredReply) -> Record:
 
 
 def _own_id(source: Document, own: Sequence[Document], positions: Mapping[str, int]) -> str | None:
-    """Return the id of the record's source that a reply's source is; None for another one."""
+    """Return the id of the record's source that is the same as a reply's source, or None."""
     if any(one.id == source.id for one in own):
         return source.id
     position = positions.get(source.id)

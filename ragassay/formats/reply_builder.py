@@ -1,4 +1,4 @@
-"""Put a structured reply together: a provider's objects read, its text, sources and citations."""
+"""Build a structured reply, with text, sources and citations, from a provider's objects."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ragassay.records import CitedSpan, Document
 
 MAX_DEPTH = 60
 _DUMPS = ("model_dump", "to_dict", "dict")
-"""Methods that turn an object into a dictionary: pydantic's, then other libraries'."""
+"""Methods that convert an object to a dict, in pydantic and other libraries."""
 
 _HUMP = re.compile(r"_([a-z])")
 
 TEXT_NAMES = ("text", "content", "snippet", "page_content", "chunk", "body", "abstract", "summary")
-"""Fields of a source that hold its text, the best first."""
+"""Fields of a source that may contain its text, the best ones first."""
 
 NAME_NAMES = ("id", "doc_id", "document_id", "url", "uri", "source", "filepath", "file_id")
 TITLE_NAMES = ("title", "name", "filename")
@@ -30,7 +30,7 @@ Fields = Mapping[str, Any]
 
 
 def as_plain(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return an object of a library as dictionaries, lists and plain values."""
+    """Convert a library object to dicts, lists and plain values."""
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if depth == 0 or isinstance(value, type | bytes):
@@ -54,7 +54,7 @@ def as_plain(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def get(fields: Any, *names: str) -> Any:
-    """Return the first field that is there, in snake or camel case; None where none is."""
+    """Return the first field that is not None, in snake or camel case, or None."""
     if not is_mapping(fields):
         return None
     for name in names:
@@ -65,19 +65,19 @@ def get(fields: Any, *names: str) -> Any:
 
 
 def get_fields(fields: Any, *names: str) -> dict[str, Any]:
-    """Return a field that is an object; an empty one where it is not."""
+    """Return a field that is an object, or an empty dict."""
     value = get(fields, *names)
     return {str(key): part for key, part in value.items()} if is_mapping(value) else {}
 
 
 def get_list(fields: Any, *names: str) -> list[Any]:
-    """Return a field that is a list; an empty one where it is not."""
+    """Return a field that is a list, or an empty list."""
     value = get(fields, *names)
     return value if is_list(value) else []
 
 
 def get_text(fields: Any, *names: str) -> str:
-    """Return the first field that is a text, or a whole number; an empty text where none is."""
+    """Return the first field that is text or a whole number, as text, or an empty string."""
     for name in names:
         value = get(fields, name)
         if isinstance(value, str) and value:
@@ -88,51 +88,50 @@ def get_text(fields: Any, *names: str) -> str:
 
 
 def get_number(fields: Any, *names: str) -> int | None:
-    """Return a field that is a whole number, or one as text; None where it is neither."""
+    """Return a field that is a whole number, possibly written as text, or None."""
     value = get(fields, *names)
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
-        return int(value)  # 64-bit numbers of Google's interfaces
+        return int(value)  # Google's APIs write 64-bit numbers as text.
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def each_object(values: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a list."""
+    """Yield the objects in a list, and nothing if it is not a list."""
     for value in values if is_list(values) else ():
         if is_mapping(value):
             yield {str(key): part for key, part in value.items()}
 
 
 def source_text(fields: Any) -> str:
-    """Return the text of a source; empty where it has none."""
+    """Return the text of a source, or an empty string."""
     return get_text(fields, *TEXT_NAMES)
 
 
 def free_text(fields: Any) -> str:
-    """Return the text of a source whose fields are the user's own: all of them, one a line."""
+    """Return the text of a source, or all texts of its custom fields, one per line."""
     if not is_mapping(fields) or source_text(fields):
         return source_text(fields)
     others = {*NAME_NAMES, *TITLE_NAMES, "type"}
-    left = (part for name, part in fields.items() if name not in others)
-    return "\n".join(part for part in left if isinstance(part, str) and part.strip())
+    texts = (part for name, part in fields.items() if name not in others)
+    return "\n".join(part for part in texts if isinstance(part, str) and part.strip())
 
 
 Unit = Literal["characters", "bytes"]
 MAX_SPANS = 10_000
-"""Citations of one reply that are read; a reply with more is damaged, and the rest is reported."""
+"""Maximum number of citations in a reply. The rest is reported as a problem."""
 
 _BETWEEN = "\n\n"
 
 
 @dataclass(frozen=True)
 class StructuredReply:
-    """A provider's reply.
+    """Text, citations and sources of a provider's reply.
 
     Attributes:
-        text: The answer.
-        citations: Spans of the text with the ids of sources.
-        sources: What the reply names, in its order; the text is empty where it brings none.
-        positions: For ids of documents that the request numbered, their 0-based numbers.
-        problems: What could not be read of it, a sentence each.
+        citations: Cited spans of the text with source ids.
+        sources: Sources in the order of the reply. Their text is empty if the reply omits it.
+        positions: 0-based positions of documents in the request, by source id.
+        problems: Descriptions of unreadable parts, one sentence each.
     """
 
     text: str
@@ -144,10 +143,10 @@ class StructuredReply:
 
 @dataclass(frozen=True)
 class ReplyBlock:
-    """A piece of the answer in which a provider counts offsets.
+    """Part of the answer that citation offsets refer to.
 
     Attributes:
-        start: Where it starts in the answer.
+        start: Position of the block in the answer.
     """
 
     start: int
@@ -162,7 +161,7 @@ class ReplyBlock:
         return list(accumulate(1 + (ord(mark) > 0xFFFF) for mark in self.text))
 
     def _characters(self, offset: int, ends: Sequence[int]) -> int:
-        """Return an offset in other units as characters; what lies beyond the text stays beyond."""
+        """Convert an offset to characters. Offsets beyond the text remain beyond it."""
         n_units = ends[-1] if ends else 0
         if offset > n_units:
             return len(self.text) + offset - n_units
@@ -171,26 +170,26 @@ class ReplyBlock:
     def locate(
         self, start: int, end: int, quoted: str = "", unit: Unit = "characters"
     ) -> tuple[int, int]:
-        """Return a span of the block in characters; it may lie beyond the text.
+        """Return the span in characters, which may extend beyond the block.
 
-        Providers count differently (bytes, UTF-16, the last character in or out). Where they also
-        quote the text, the count that gives the quote is right; else `unit` is believed.
+        Providers count in characters, bytes or UTF-16 units, and some include the last character.
+        If they quote the text, the count that matches the quote is used, otherwise `unit`.
 
         Example:
             >>> ReplyBlock(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
             (7, 14)
         """
         in_bytes = tuple(self._characters(one, self._byte_ends) for one in (start, end))
-        believed = in_bytes if unit == "bytes" else (start, end)
+        default = in_bytes if unit == "bytes" else (start, end)
         if quoted.strip():
             in_utf16 = tuple(self._characters(one, self._utf16_ends) for one in (start, end))
-            for first, last in (believed, (start, end), in_bytes, in_utf16, (start, end + 1)):
+            for first, last in (default, (start, end), in_bytes, in_utf16, (start, end + 1)):
                 if self.text[max(first, 0) : max(last, 0)].strip() == quoted.strip():
                     return first, last
             if self.text.count(quoted) == 1:
                 first = self.text.index(quoted)
                 return first, first + len(quoted)
-        return believed[0], believed[1]
+        return default[0], default[1]
 
 
 @dataclass
@@ -202,10 +201,10 @@ class _Source:
 
 
 class ReplyBuilder:
-    """Collects the parts of a reply; `build` returns it."""
+    """Collects the text, sources and citations of a reply."""
 
     def __init__(self) -> None:
-        """Start with an empty text."""
+        """Start with an empty reply."""
         self._texts: list[str] = []
         self._length = 0
         self._sources: list[_Source] = []
@@ -216,11 +215,11 @@ class ReplyBuilder:
 
     @property
     def text(self) -> str:
-        """The answer so far."""
+        """Text of the answer so far."""
         return "".join(self._texts)
 
     def add_text(self, text: str) -> ReplyBlock:
-        """Append text to the answer."""
+        """Append text to the answer, and return its block."""
         block = ReplyBlock(self._length, text)
         self._texts.append(text)
         self._length += len(text)
@@ -236,18 +235,17 @@ class ReplyBuilder:
         position: int | None = None,
         is_new: bool = False,
     ) -> int:
-        """Add a source, or another text of one that is known.
+        """Add a source, or add another text to a known source.
 
         Args:
-            name: The provider's id or address; the title, else a number, where it has none.
-            key: Tells sources apart; the name where it is empty.
-            title: May be empty.
-            text: What the reply quotes or holds of it; may be empty.
-            position: Its 0-based number among the request's documents, if it has one.
-            is_new: Whether it is a source of its own even where its name is known.
+            name: Id or URL from the provider. Defaults to the title, or else to a number.
+            key: Key that identifies the source. Defaults to the name, or else to the title.
+            text: Text or quote from the source, if any.
+            position: 0-based position among the documents of the request, if any.
+            is_new: Whether to add a new source even if the key is known.
 
         Returns:
-            Its number, for `cite`.
+            Number of the source, for `cite`.
         """
         key = key or name or title
         n = self._known.get(key) if key and not is_new else None
@@ -270,10 +268,10 @@ class ReplyBuilder:
         quoted: str = "",
         unit: Unit = "characters",
     ) -> None:
-        """Cite sources for a span of a block, in the block's own offsets.
+        """Cite sources for a span of a block.
 
-        Without offsets it is the whole block; with one only, that point. What lies outside the
-        text is cut off and reported.
+        Without offsets, the whole block is cited. A single offset cites a position. Spans beyond
+        the text are cut and reported as a problem.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:
@@ -288,29 +286,27 @@ class ReplyBuilder:
             first, last = max(first, 0), min(last, n_characters)
             if first > last or first >= n_characters:
                 return
-        self._add_span((block.start + first, block.start + last), numbers)
+        span = (block.start + first, block.start + last)
+        if span in self._spans or len(self._spans) < MAX_SPANS:
+            self._spans.setdefault(span, {}).update(numbers)
+        else:
+            self._n_too_many += 1
 
     def _span(
         self, block: ReplyBlock, start: int | None, end: int | None, quoted: str, unit: Unit
     ) -> tuple[int, int]:
         if start is None and end is None:
-            found = block.text.find(quoted) if quoted.strip() else -1
-            return (found, found + len(quoted)) if found >= 0 else (0, len(block.text))
+            position = block.text.find(quoted) if quoted.strip() else -1
+            return (position, position + len(quoted)) if position >= 0 else (0, len(block.text))
         first = start if start is not None else 0
         return block.locate(first, end if end is not None else first, quoted, unit)
 
-    def _add_span(self, place: tuple[int, int], numbers: Iterable[int]) -> None:
-        if place not in self._spans and len(self._spans) >= MAX_SPANS:
-            self._n_too_many += 1
-            return
-        self._spans.setdefault(place, {}).update(dict.fromkeys(numbers))
-
     def report(self, problem: str) -> None:
-        """Note what could not be read."""
+        """Record a problem with the reply."""
         self._problems.append(problem)
 
     def build(self) -> StructuredReply:
-        """Return the reply; citations in the order of the text, ids distinct."""
+        """Return the reply, with unique source ids and citations in text order."""
         if self._n_too_many:
             self.report(f"{self._n_too_many} citations more than {MAX_SPANS:,} were not read")
         names = [source.name for source in self._sources]

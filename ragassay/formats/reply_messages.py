@@ -1,4 +1,4 @@
-"""Read chat messages, their content blocks and their grounding, with citations."""
+"""Read chat messages, content blocks and grounding metadata, with their citations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from ragassay.formats.reply_builder import (
 )
 from ragassay.formats.values import parse_json
 
+_POSITION_NAMES = ("document_index", "search_result_index")
 _NO_EVIDENCE = frozenset({"file_path"})
-"""Annotations that name a file which the model wrote."""
+"""Types of annotations that refer to a file written by the model."""
 
 
 def read_content(content: Any, reply: ReplyBuilder) -> list[ReplyBlock]:
-    """Add a message's content, a text or a list of blocks, and return its pieces of text.
+    """Add the content of a message, text or a list of blocks, and return its text blocks.
 
-    Blocks without text of the answer (thinking, calls of tools, images) are passed over.
+    Blocks that are not part of the answer, such as thinking, tool calls and images, are skipped.
     """
     if isinstance(content, str):
         return [reply.add_text(content)]
@@ -47,18 +48,17 @@ def _read_block(part: Fields, reply: ReplyBuilder, before: list[ReplyBlock]) -> 
     kind = get_text(part, "type")
     cited = get_fields(part, "citations_content")  # Bedrock
     if cited:
-        found = read_content(get(cited, "content"), reply)
-        _cite_all(found, get(cited, "citations"), reply)
-        return found
+        blocks = read_content(get(cited, "content"), reply)
+        _cite_all(blocks, get(cited, "citations"), reply)
+        return blocks
     if kind in ("reference", "tool_reference"):  # Mistral
         _read_reference(part, before, reply)
         return []
     text = get(part, "text")
     if kind in ("thinking", "reasoning", "redacted_thinking") or get(part, "thought") is True:
         return []
-    if is_mapping(text):  # Assistants of OpenAI
-        value = get_text(text, "value")
-        notes = get(text, "annotations")
+    if is_mapping(text):  # OpenAI Assistants
+        value, notes = get_text(text, "value"), get(text, "annotations")
     else:
         value, notes = get_text(part, "text", "refusal"), get(part, "annotations")
     if not value:
@@ -70,41 +70,36 @@ def _read_block(part: Fields, reply: ReplyBuilder, before: list[ReplyBlock]) -> 
 
 
 def _cite_all(blocks: list[ReplyBlock], citations: Any, reply: ReplyBuilder) -> None:
-    """Cite for whole blocks: Anthropic and Bedrock cut the text where its sources change."""
+    """Cite sources for whole blocks, because Anthropic and Bedrock split the text by citation."""
     sources = [read_quote(one, reply) for one in each_object(citations)]
     for block in blocks:
         reply.cite(block, sources)
 
 
 def _read_reference(part: Fields, before: list[ReplyBlock], reply: ReplyBuilder) -> None:
-    """Cite the ids that a chunk of Mistral gives, for the text in front of it."""
+    """Cite the ids of a Mistral reference chunk at the end of the preceding text."""
     ids = [str(one) for one in get_list(part, "reference_ids") if isinstance(one, int | str)]
     sources = [reply.add_source(name) for name in ids]
-    if not ids and (get_text(part, "url", "title")):
-        sources = [
-            reply.add_source(
-                get_text(part, "url"),
-                title=get_text(part, "title"),
-                text=get_text(part, "description"),
-            )
-        ]
+    if not ids and get_text(part, "url", "title"):
+        title, text = get_text(part, "title"), get_text(part, "description")
+        sources = [reply.add_source(get_text(part, "url"), title=title, text=text)]
     if before:
         end = len(before[-1].text)
         reply.cite(before[-1], sources, end, end)
     elif sources:
-        reply.report("a reference stands in front of any text")
+        reply.report("a reference precedes all text")
 
 
 def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
-    """Add the source of a citation of Anthropic or Bedrock, with what it quotes."""
-    place = get_fields(citation, "location")
-    inner = next((part for part in place.values() if is_mapping(part)), place)
-    position = get_number(citation, "document_index", "search_result_index")
-    if position is None:
-        position = get_number(inner, "document_index", "search_result_index")
+    """Add the source of an Anthropic or Bedrock citation, with the quoted text."""
+    location = get_fields(citation, "location")
+    inner = next((part for part in location.values() if is_mapping(part)), location)
+    positions = (get_number(one, *_POSITION_NAMES) for one in (citation, inner))
+    position = next((position for position in positions if position is not None), None)
     title = get_text(citation, "document_title", "title")
     name = get_text(citation, "file_id", "url", "source") or get_text(inner, "url", "source")
-    quoted = get_text(citation, "cited_text") or _join_parts(get_list(citation, "source_content"))
+    parts = (get_text(part, "text") for part in each_object(get(citation, "source_content")))
+    quoted = get_text(citation, "cited_text") or "".join(parts)
     kind = "search" if get_number(citation, "search_result_index") is not None else "document"
     if position is None:
         return reply.add_source(name, title=title, text=quoted)
@@ -113,21 +108,17 @@ def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
     return reply.add_source(label, key=key, title=title, text=quoted, position=position)
 
 
-def _join_parts(parts: list[Any]) -> str:
-    return "".join(get_text(part, "text") for part in each_object(parts))
-
-
 def read_annotations(
     annotations: Any, block: ReplyBlock, reply: ReplyBuilder, *, is_message: bool = False
 ) -> None:
-    """Cite what annotations name: those of OpenAI, OpenRouter, LangChain and Perplexity.
+    """Cite the sources of OpenAI, OpenRouter, LangChain and Perplexity annotations.
 
     Args:
-        annotations: `url_citation` and `file_citation` may hold their fields in an object of their
-            own name.
-        reply: Takes the sources.
-        is_message: Whether the block is a whole message: an annotation without offsets then
-            cites nothing in particular. A smaller block is cut where its sources change.
+        annotations: List of annotations. The fields may be nested in an object named after the
+            annotation type, such as `url_citation`.
+        reply: Builder of the reply.
+        is_message: Whether the block is a whole message, in which an annotation without offsets
+            adds its source but cites nothing. A smaller block is cited as a whole.
     """
     for note in each_object(annotations):
         kind = get_text(note, "type")
@@ -140,22 +131,22 @@ def read_annotations(
             reply.report(f"an annotation of the type {kind or 'unknown'!r} names no source")
             continue
         source, start, end = _add_annotated(fields, name, title, block, reply)
-        has_place = start is not None or end is not None
-        if start == end == 0 or (is_message and not has_place):
-            continue  # OpenRouter and others that know no place
+        has_offsets = start is not None or end is not None
+        if start == end == 0 or (is_message and not has_offsets):
+            continue  # OpenRouter and others provide no offsets.
         reply.cite(block, [source], start, end, get_text(fields, "text"))
 
 
 def _add_annotated(
     fields: Fields, name: str, title: str, block: ReplyBlock, reply: ReplyBuilder
 ) -> tuple[int, int | None, int | None]:
-    """Add the source of an annotation, and return it with the annotation's offsets."""
+    """Add the source of an annotation, and return its number and the annotation's offsets."""
     start = get_number(fields, "start_index", "index")
     end = get_number(fields, "end_index")
     excerpt = get_text(fields, "cited_text", "quote") or source_text({**fields, "text": None})
     if start is not None and end is not None and block.text[start:end] == excerpt:
-        excerpt = ""  # LangChain's Gemini puts the answer's own words here.
-    position = get_number(get_fields(fields, "extras"), "document_index", "search_result_index")
+        excerpt = ""  # LangChain's Gemini integration quotes the answer, not the source.
+    position = get_number(get_fields(fields, "extras"), *_POSITION_NAMES)
     key = f"document {position}" if position is not None and not name else ""
     source = reply.add_source(name, key=key, title=title, text=excerpt, position=position)
     return source, start, end
@@ -165,7 +156,7 @@ _CHUNK_KINDS = ("web", "retrieved_context", "maps", "image")
 
 
 def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuilder) -> None:
-    """Cite what Gemini's grounding supports name; their offsets count bytes of a part."""
+    """Cite the sources of Gemini's grounding supports, whose offsets are bytes in a part."""
     sources = [
         _add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))
     ]
@@ -173,7 +164,7 @@ def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuild
         numbers = get_list(support, "grounding_chunk_indices")
         known = [sources[n] for n in numbers if isinstance(n, int) and 0 <= n < len(sources)]
         if len(known) < len(numbers):
-            reply.report("a grounding support names a chunk that is not there")
+            reply.report("a grounding support refers to a missing chunk")
         segment = get_fields(support, "segment")
         n_part = get_number(segment, "part_index") or 0
         if not 0 <= n_part < len(parts):
@@ -185,23 +176,23 @@ def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuild
 
 
 def _add_chunk(chunk: Fields, reply: ReplyBuilder) -> int:
-    about = next((found for kind in _CHUNK_KINDS if (found := get_fields(chunk, kind))), chunk)
-    passage = get_text(about, "text") or get_text(get_fields(about, "rag_chunk"), "text")
-    name = get_text(about, "uri", "document_name", "source_uri", "title")
-    return reply.add_source(name, title=get_text(about, "title"), text=passage)
+    fields = next((inner for kind in _CHUNK_KINDS if (inner := get_fields(chunk, kind))), chunk)
+    passage = get_text(fields, "text") or get_text(get_fields(fields, "rag_chunk"), "text")
+    name = get_text(fields, "uri", "document_name", "source_uri", "title")
+    return reply.add_source(name, title=get_text(fields, "title"), text=passage)
 
 
 def read_candidate(candidate: Fields, reply: ReplyBuilder) -> None:
-    """Add a candidate of Gemini: its parts, grounding and citation metadata."""
+    """Add the parts, grounding and citation metadata of a Gemini candidate."""
     parts: list[ReplyBlock] = []
     for part in each_object(get(get_fields(candidate, "content"), "parts")):
         is_thought = get(part, "thought") is True
-        # A part without text keeps its number: supports count all parts.
+        # Supports count all parts, so parts without text are kept.
         parts.append(reply.add_text("" if is_thought else get_text(part, "text")))
     read_grounding(get_fields(candidate, "grounding_metadata"), parts, reply)
-    recited = get_fields(candidate, "citation_metadata")
+    metadata = get_fields(candidate, "citation_metadata")
     whole = ReplyBlock(0, reply.text)
-    for citation in each_object(get(recited, "citations", "citation_sources")):
+    for citation in each_object(get(metadata, "citations", "citation_sources")):
         name = get_text(citation, "uri", "title")
         source = reply.add_source(name, title=get_text(citation, "title"))
         start, end = get_number(citation, "start_index") or 0, get_number(citation, "end_index")
@@ -209,31 +200,29 @@ def read_candidate(candidate: Fields, reply: ReplyBuilder) -> None:
 
 
 def read_search_answer(answer: Fields, reply: ReplyBuilder) -> None:
-    """Add an answer of Vertex AI Search: `answerText`, citations by bytes, references by id."""
+    """Add a Vertex AI Search answer, whose citations have byte offsets and reference ids."""
     block = reply.add_text(get_text(answer, "answer_text"))
     numbers: dict[str, int] = {}
     for n, reference in enumerate(each_object(get(answer, "references"))):
         chunk = get_fields(reference, "chunk_info", "unstructured_document_info")
-        about = get_fields(chunk, "document_metadata") or chunk
+        metadata = get_fields(chunk, "document_metadata") or chunk
         contents = each_object(get(chunk, "chunk_contents"))
         text = get_text(chunk, "content") or "\n".join(get_text(c, "content") for c in contents)
-        name = get_text(about, "uri", "document", "title")
-        numbers[str(n)] = reply.add_source(
-            name, title=get_text(about, "title"), text=text, is_new=True
-        )
+        name, title = get_text(metadata, "uri", "document", "title"), get_text(metadata, "title")
+        numbers[str(n)] = reply.add_source(name, title=title, text=text, is_new=True)
     for citation in each_object(get(answer, "citations")):
         ids = [get_text(source, "reference_id") for source in each_object(get(citation, "sources"))]
         known = [numbers[name] for name in ids if name in numbers]
         if len(known) < len(ids):
-            reply.report("a citation names a reference that is not there")
+            reply.report("a citation refers to a missing reference")
         start, end = get_number(citation, "start_index") or 0, get_number(citation, "end_index")
         reply.cite(block, known, start, end, unit="bytes")
 
 
 def read_knowledge_base(answer: Fields, reply: ReplyBuilder) -> None:
-    """Add an answer of Amazon's knowledge bases: `output.text` and parts with references.
+    """Add an answer of Amazon Bedrock knowledge bases: `output.text` and parts with references.
 
-    The last character of a span is in it, which the part's own text shows.
+    The end offset of a span is inclusive, which is detected from the text of the part.
     """
     block = reply.add_text(get_text(get_fields(answer, "output"), "text"))
     for citation in each_object(get(answer, "citations")):
@@ -246,21 +235,22 @@ def read_knowledge_base(answer: Fields, reply: ReplyBuilder) -> None:
 
 
 def _add_retrieved(reference: Fields, reply: ReplyBuilder) -> int:
-    place = get_fields(reference, "location")
-    places = (one for one in place.values() if get_text(one, "uri", "url", "id"))
-    name = get_text(next(places, {}), "uri", "url", "id")
+    location = get_fields(reference, "location")
+    named = (one for one in location.values() if get_text(one, "uri", "url", "id"))
+    name = get_text(next(named, {}), "uri", "url", "id")
     text = get_text(get_fields(reference, "content"), "text")
     return reply.add_source(name or get_text(reference, "title"), text=text)
 
 
 def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = None) -> None:
-    """Add an assistant's message.
+    """Add an assistant message.
 
     Args:
-        message: Its content, and what it cites: `annotations` (OpenAI), `context.citations`
-            (Azure), `citations` (Cohere), or these in `additional_kwargs` (LangChain).
-        reply: Takes it.
-        around: The object around the message; Perplexity's citations stand there.
+        message: Message with its content and citations: `annotations` (OpenAI),
+            `context.citations` (Azure), `citations` (Cohere), or any of these in
+            `additional_kwargs` (LangChain).
+        reply: Builder of the reply.
+        around: Object that contains the message, in which Perplexity lists the citations.
     """
     extra = get_fields(message, "additional_kwargs")
     for holder in (around or {}, message, extra):
@@ -272,13 +262,13 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
     for holder in (message, extra):
         read_annotations(get(holder, "annotations"), whole, reply, is_message=True)
         _read_spans(holder, blocks, whole, reply)
-    about = get_fields(message, "response_metadata")
-    read_grounding(get_fields(about, "grounding_metadata"), blocks, reply)
+    metadata = get_fields(message, "response_metadata")
+    read_grounding(get_fields(metadata, "grounding_metadata"), blocks, reply)
     _read_litellm(get_fields(message, "provider_specific_fields"), whole, reply)
 
 
 def _add_listed(holder: Fields, reply: ReplyBuilder) -> None:
-    """Add sources that a reply lists in the order in which its text numbers them."""
+    """Add listed sources in order, because the text cites them by number."""
     context = get_fields(holder, "context")
     for passage in each_object(get(context, "citations") or _azure_tool_citations(context)):
         name = get_text(passage, "url", "filepath", "id", "title")
@@ -295,7 +285,7 @@ def _add_listed(holder: Fields, reply: ReplyBuilder) -> None:
 
 
 def _azure_tool_citations(context: Fields) -> Any:
-    """Return the citations of Azure's older API: JSON in the message of a tool."""
+    """Return the citations in a tool message of older Azure APIs, where they are JSON text."""
     for message in each_object(get(context, "messages")):
         value = parse_json(get_text(message, "content").encode("utf-8", "replace"))
         if is_object(value) and get_list(value, "citations"):
@@ -304,7 +294,7 @@ def _azure_tool_citations(context: Fields) -> Any:
 
 
 def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
-    """Add a document of Cohere, whose fields are the user's own."""
+    """Add a Cohere document, which has custom fields."""
     data = get_fields(document, "data") or document
     name = name or get_text(data, "id", "url", "title")
     return reply.add_source(name, title=get_text(data, "title"), text=free_text(data))
@@ -313,13 +303,11 @@ def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
 def _read_spans(
     holder: Fields, blocks: list[ReplyBlock], whole: ReplyBlock, reply: ReplyBuilder
 ) -> None:
-    """Cite what Cohere's citations name: `sources` with documents, or `document_ids`."""
+    """Cite the documents of Cohere citations, which are in `sources` or `document_ids`."""
     for citation in each_object(get(holder, "citations")):
         sources = [
             _add_document(
-                get_text(source, "id"),
-                get_fields(source, "document", "tool_output"),
-                reply,
+                get_text(source, "id"), get_fields(source, "document", "tool_output"), reply
             )
             for source in each_object(get(citation, "sources"))
         ]
@@ -336,9 +324,9 @@ def _read_spans(
 
 
 def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
-    """Cite a source that stands in the citation itself, as a quote or an address."""
+    """Cite a source that is described in the citation, with a quote or a URL."""
     if not get_text(citation, "url", "title", "document_title", "cited_text", "id"):
-        reply.report("a citation names no source")
+        reply.report("a citation specifies no source")
         return
     start, end = get_number(citation, "start", "start_index"), get_number(citation, "end")
     end = end if end is not None else get_number(citation, "end_index")
@@ -348,15 +336,15 @@ def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder)
 
 
 def _read_litellm(fields: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
-    """Cite what LiteLLM keeps of Anthropic's citations: a list for each cited block of text."""
+    """Cite Anthropic citations as returned by LiteLLM, in one list per cited block."""
     start = 0
     for group in get_list(fields, "citations"):
         for citation in each_object(group if not is_mapping(group) else [group]):
             supported = get_text(citation, "supported_text")
-            found = whole.text.find(supported, start) if supported else -1
+            position = whole.text.find(supported, start) if supported else -1
             source = read_quote(citation, reply)
-            if found < 0:
-                reply.report("the text that a citation supports is not in the answer")
+            if position < 0:
+                reply.report("the text supported by a citation is not in the answer")
                 continue
-            start = found
-            reply.cite(whole, [source], found, found + len(supported))
+            start = position
+            reply.cite(whole, [source], position, position + len(supported))

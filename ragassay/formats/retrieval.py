@@ -1,4 +1,4 @@
-"""Read and write what retrieval is measured with: corpora, queries, judgments, rankings."""
+"""Read and write retrieval data: corpora, queries, relevance judgments and rankings."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
 def _join_sentences(value: object) -> object:
-    """Return a text that is given as its sentences, as SciFact's abstracts are."""
+    """Join a text that is split into sentences, as in SciFact's abstracts."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return " ".join(map(str.strip, value))
     return value
 
 
 class DocumentRow(Row):
-    """A line of a corpus; its id is the PMID where there is one."""
+    """A line of a corpus. The PMID takes precedence over other ids."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_DOCUMENT_ID_KEYS))
     text: Annotated[str, BeforeValidator(_join_sentences)] = Field(
@@ -77,25 +77,21 @@ CORPUS = Format(
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """The documents of a corpus file in its order, each id once, and its rejected lines."""
+    """Documents of a corpus in file order, with unique ids, and its rejected lines."""
 
     documents: tuple[Document, ...]
     rejections: tuple[Rejection, ...]
 
 
 def read_corpus(path: AnyPath) -> CorpusResult:
-    """Read a corpus from JSON lines or a JSON array, plain or gzip.
+    """Read a corpus from JSON lines or a JSON array, optionally compressed with gzip.
 
-    Args:
-        path: Objects with `pmid`, `id` or `docid`, with `abstract`, `text` or `contents`,
-            optionally `title` and the fields of an `Article`; a text may be a list of sentences.
-            Further fields are dropped.
-
-    Returns:
-        The documents; a line that cannot be read, or repeats an id, is a rejection.
+    Documents have `pmid`, `id` or `docid`; `abstract`, `text` or `contents`; and optionally `title`
+    and the fields of an `Article`. A text may be a list of sentences. Other fields are ignored.
+    Lines that repeat an id are rejected.
 
     Raises:
-        InputError: the file is missing, empty, or has no documents.
+        InputError: The file is missing or empty, or contains no documents.
     """
     path = Path(path)
     outcomes = list(iter_corpus(path))
@@ -104,19 +100,15 @@ def read_corpus(path: AnyPath) -> CorpusResult:
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
-    """Read the same, one document at a time. Only the ids are kept in memory.
-
-    Raises:
-        InputError: the file is missing, empty, or has no documents.
-    """
+    """Yield the documents of a corpus one at a time, and keep only their ids in memory."""
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
     for item in items:
         if isinstance(item, Rejection):
             yield item
             continue
-        found = read_item(partial(_document, lines=lines), item)
-        yield item.place.reject(found) if isinstance(found, Problem) else found
+        document = read_item(partial(_document, lines=lines), item)
+        yield item.place.reject(document) if isinstance(document, Problem) else document
 
 
 def _document(item: Item, lines: dict[str, int]) -> Document:
@@ -143,18 +135,11 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
 def read_columns(
     path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
 ) -> list[Rejection]:
-    """Hand over the columns of each line; a line that cannot be read does not stop the others.
+    """Pass the columns of each line to a function, and return the rejected lines.
 
     Args:
-        path: Plain or gzip.
-        add: Takes a line's number and columns; returns what is wrong with them, if anything.
-        separator: Stands between columns; by default white space.
-
-    Returns:
-        The lines that could not be read.
-
-    Raises:
-        InputError: The file cannot be opened.
+        add: Function of a line's number and columns that returns a problem or None.
+        separator: Column separator. Defaults to whitespace.
     """
     rejections: list[Rejection] = []
     junk = JunkCount(path)
@@ -178,29 +163,19 @@ def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
     except UnicodeDecodeError as error:
         return Problem("", f"not UTF-8 ({error.reason}){encoding_note(line.data)}", "text in UTF-8")
     if "\x00" in text:
-        return Problem("", "a NUL byte: not a text file", "text")
+        return Problem("", "found a NUL byte, so this is not a text file", "text")
     return text.split(separator)
 
 
 def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
-    """Write rows of a file whose columns are separated by white space.
-
-    Raises:
-        InputError: A cell is empty or has white space in it, or the file cannot be written.
-    """
+    """Write rows of columns separated by spaces. Cells must not be empty or contain whitespace."""
     with whole_file(path) as handle:
         for row in rows:
             for cell in row:
-                if len(cell.split()) != 1 or cell.split()[0] != cell or not _is_plain(cell):
-                    raise InputError(
-                        f"{path} cannot be written: {cell!r} cannot be in a column: ids there "
-                        "have no white space"
-                    )
+                if cell.split() != [cell] or find_bad_value(cell) or cell.startswith("\ufeff"):
+                    problem = f"{cell!r} is empty or contains whitespace, or is not valid text"
+                    raise InputError(f"{path} cannot be written: {problem}")
             handle.write(" ".join(row).encode("utf-8") + b"\n")
-
-
-def _is_plain(cell: str) -> bool:
-    return find_bad_value(cell) is None and not cell.startswith("\ufeff")
 
 
 _QUERY_ID_KEYS = ("id", "_id", "query_id", "qid", "topic_id")
@@ -209,18 +184,14 @@ _GRADE = re.compile("-?[0-9]{1,9}")
 
 
 def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
-    """Read grades of documents, query by query.
+    """Read the relevance grades of documents by query, and the rejected lines.
 
-    Args:
-        path: trec_eval's `qid 0 docid grade`, or three columns `qid docid grade` with or without
-            a header line (BEIR); plain or gzip.
-
-    Returns:
-        The grades, and the lines that could not be read. Of several grades of a document, the
-        first counts; the others are such lines.
+    The file has trec_eval's columns `qid 0 docid grade`, or BEIR's columns `qid docid grade` with
+    an optional header, and may be compressed with gzip. If a document has several grades, the first
+    is used and the others are rejected.
 
     Raises:
-        InputError: The file cannot be opened, or has no judgment.
+        InputError: The file cannot be opened, or contains no judgments.
     """
     path = Path(path)
     grades: dict[str, dict[str, int]] = {}
@@ -231,57 +202,42 @@ def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection
             return Problem("", f"found {len(columns)} columns", expected)
         query, document, grade = columns[0], columns[-2], columns[-1]
         if not _GRADE.fullmatch(grade):
-            is_header = number == 1 and len(columns) == 3 and grade.isalpha()
-            return (
-                None
-                if is_header
-                else Problem("grade", f"found {describe_value(grade)}", "a whole number")
-            )
-        first = grades.get(query, {}).get(document)
-        if first is not None:
-            text = f"{found_text(query)} has a grade of {found_text(document)} above, {first}"
-            return Problem("docid", f"{text}, which counts", "one grade for each document")
+            if number == 1 and len(columns) == 3 and grade.isalpha():
+                return None  # header
+            return Problem("grade", f"found {describe_value(grade)}", "a whole number")
+        if (first := grades.get(query, {}).get(document)) is not None:
+            text = f"{found_text(document)} already has the grade {first} for {found_text(query)}"
+            return Problem("docid", text, "one grade for each document")
         grades.setdefault(query, {})[document] = int(grade)
         return None
 
     rejections = read_columns(path, add)
     if not grades:
-        raise nothing_in(path, "judgment", rejections)
+        raise nothing_in(path, "judgments", rejections)
     return grades, rejections
 
 
 def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
-    """Write grades of documents as trec_eval reads them; `read_qrels` returns them.
+    """Write relevance grades in trec_eval's format, compressed if the name ends in `.gz`.
 
-    Args:
-        qrels: Grades of documents, query by query. A query without documents is not written.
-        path: Overwritten where it exists; compressed where the name ends in `.gz`.
+    Queries without documents are not written.
 
     Raises:
-        InputError: An id is empty or has white space in it, or the file cannot be written.
+        InputError: An id is empty or contains whitespace, or the file cannot be written.
     """
-    path = Path(path)
-    write_columns(
-        ((query, "0", name, str(grade)) for query in qrels for name, grade in qrels[query].items()),
-        path,
-    )
+    rows = ((query, "0", name, str(n)) for query in qrels for name, n in qrels[query].items())
+    write_columns(rows, Path(path))
 
 
 def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the text of each query.
+    """Read the texts of queries by id, and the rejected lines.
 
-    Args:
-        path: JSON lines with an id (`id`, `_id`, `query_id`, `qid`) and a text (`text`, `query`,
-            `claim`, `question`), or two columns `qid TAB text`; plain or gzip.
-
-    Returns:
-        The texts by id, and the lines that could not be read.
+    The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id` or
+    `qid`) and a text (`text`, `query`, `claim` or `question`), and may be compressed with gzip.
 
     Raises:
-        InputError: The file cannot be opened, or has no query.
+        InputError: The file cannot be opened, or contains no queries.
     """
-    if ".json" in path.name:
-        return _json_queries(path)
     queries: dict[str, str] = {}
 
     def add(number: int, columns: list[str]) -> Problem | None:
@@ -292,22 +248,19 @@ def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         queries[columns[0]] = columns[1]
         return None
 
-    rejections = read_columns(path, add, "\t")
+    if ".json" in path.name:
+        pairs, rejections = read_once(
+            iter_items(path),
+            read=_json_query,
+            key_of=lambda query: query[0],
+            repeated=lambda query, _: _repeated_query_problem(query[0]),
+        )
+        queries.update(pairs)
+    else:
+        rejections = read_columns(path, add, "\t")
     if not queries:
-        raise nothing_in(path, "query", rejections)
+        raise nothing_in(path, "queries", rejections)
     return queries, rejections
-
-
-def _json_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    queries, rejections = read_once(
-        iter_items(path),
-        read=_json_query,
-        key_of=lambda query: query[0],
-        repeated=lambda query, _: _repeated_query_problem(query[0]),
-    )
-    if not queries:
-        raise nothing_in(path, "query", rejections)
-    return dict(queries), rejections
 
 
 def _json_query(item: Item) -> tuple[str, str]:
@@ -320,7 +273,7 @@ def _json_query(item: Item) -> tuple[str, str]:
 
 
 def _repeated_query_problem(name: str) -> Problem:
-    return Problem("", f"the query {found_text(name)} appeared before", "unique ids")
+    return Problem("", f"the query {found_text(name)} already appeared", "unique ids")
 
 
 _RANK = re.compile("[0-9]{1,9}")
@@ -332,8 +285,8 @@ class RankedDocument:
     """A document in a ranking.
 
     Attributes:
-        rank: As the file gives it; trec_eval itself uses the score.
-        score: Higher is better; finite.
+        rank: Rank in the file. trec_eval sorts by the score instead.
+        score: Finite score. Higher is better.
     """
 
     id: str
@@ -343,11 +296,11 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class RetrievalRun:
-    """The rankings of a system.
+    """Rankings of a system.
 
     Attributes:
-        tag: The system's name.
-        rankings: Its documents query by query, in the file's order.
+        tag: Name of the system.
+        rankings: Ranked documents by query, in file order.
     """
 
     tag: str
@@ -355,14 +308,12 @@ class RetrievalRun:
 
 
 def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
-    """Read a ranking, plain or gzip.
+    """Read rankings in TREC run format, optionally compressed with gzip, and the rejected lines.
 
-    Returns:
-        The ranking, and the lines that could not be read; such are those of another tag than the
-        first one, and a document that its query has above.
+    Lines with another tag than the first line, and repeated documents of a query, are rejected.
 
     Raises:
-        InputError: The file cannot be opened, or has no ranking.
+        InputError: The file cannot be opened, or contains no rankings.
     """
     path = Path(path)
     tag = ""
@@ -375,23 +326,21 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
         query, _, name, rank, score, own_tag = columns
         if not _RANK.fullmatch(rank):
             return Problem("rank", f"found {describe_value(rank)}", "a whole number")
-        number = _score(score)
-        if number is None:
+        if (number := _score(score)) is None:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
-            text = f"{found_text(query)} ranks {found_text(name)} above, which counts"
+            text = f"{found_text(query)} already ranks {found_text(name)}"
             return Problem("docid", text, "each document once")
         if tag and own_tag != tag:
-            return Problem(
-                "tag", f"found {describe_value(own_tag)}", f"{found_text(tag)}, as above"
-            )
+            text = f"found {describe_value(own_tag)}"
+            return Problem("tag", text, f"{found_text(tag)}, as in the first line")
         rankings.setdefault(query, {})[name] = RankedDocument(name, int(rank), number)
         tag = own_tag
         return None
 
     rejections = read_columns(path, add)
     if not rankings:
-        raise nothing_in(path, "ranking", rejections)
+        raise nothing_in(path, "rankings", rejections)
     ranked = {query: tuple(ranking.values()) for query, ranking in rankings.items()}
     return RetrievalRun(tag, ranked), rejections
 
@@ -405,11 +354,11 @@ def _score(text: str) -> float | None:
 
 
 def write_run(run: RetrievalRun, path: AnyPath) -> None:
-    """Write a ranking; `read_run` returns it. A query without documents is not written.
+    """Write rankings in TREC run format. Queries without documents are not written.
 
     Raises:
-        InputError: An id or the tag is empty or has white space in it, a query ranks a document
-            twice, a rank is below 0, a score is not finite, or the file cannot be written.
+        InputError: An id or the tag is empty or contains whitespace, a query ranks a document
+            twice, a rank is negative, a score is not finite, or the file cannot be written.
     """
     path = Path(path)
     rows: list[tuple[str, ...]] = []
@@ -417,10 +366,8 @@ def write_run(run: RetrievalRun, path: AnyPath) -> None:
         seen: set[str] = set()
         for document in ranking:
             if document.id in seen or document.rank < 0 or not math.isfinite(document.score):
-                raise InputError(
-                    f"{path} cannot be written: {query} {document.id} is there twice, or its "
-                    f"rank {document.rank} or score {document.score} is not an ordinary number"
-                )
+                problem = f"{query} ranks {document.id} twice, or its rank {document.rank} or score"
+                raise InputError(f"{path} cannot be written: {problem} {document.score} is invalid")
             seen.add(document.id)
             score = repr(float(document.score))
             rows.append((query, "Q0", document.id, str(document.rank), score, run.tag))

@@ -1,8 +1,7 @@
-"""Read people's reviews of a run as labels, answers, claims: no conversion needed.
+"""Read reviews of a run as labels, answers or claims.
 
-`ragassay review RUN` adds a line to RUN/reviews.jsonl for each thing that a person says. Where a
-reader also needs the text, it takes it from the evaluations in the same folder. Named is the
-folder or the file.
+`ragassay review RUN` appends each review to RUN/reviews.jsonl. Texts come from the evaluations in
+the same folder. All readers accept the run folder or the reviews file.
 """
 
 from __future__ import annotations
@@ -57,42 +56,42 @@ TASKS: dict[str, LabelTask] = {
     "racar": "racar",
     **{name: name for name in get_args(OwnTask)},
 }
-"""The annotator's task of an evaluator; of others there is none."""
+"""Annotation task of each evaluator. Other evaluators have none."""
 
 
 def read_reviews(path: Path) -> tuple[Review, ...]:
-    """Return all reviews of a file, the oldest first; a last line that was cut off is left out.
+    """Return all reviews in a file, oldest first. A truncated last line is skipped.
 
     Raises:
-        InputError: A whole line is no review.
+        InputError: A complete line is not a review.
     """
     if not path.is_symlink() and not path.exists():
         return ()
     check_file(path)
-    found: list[Review] = []
+    reviews: list[Review] = []
     for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
         try:
-            found += [Review.model_validate_json(line)] if line.strip() else []
+            reviews += [Review.model_validate_json(line)] if line.strip() else []
         except ValidationError as error:
-            if not line.startswith(b"{") or line.endswith(b"}"):  # else it was torn
+            if not line.startswith(b"{") or line.endswith(b"}"):  # Otherwise it is truncated.
                 problem = error.errors()[0]["msg"]
-                raise InputError(f"{path}:{number}: no review: {problem}") from error
-    return tuple(found)
+                raise InputError(f"{path}:{number}: not a review: {problem}") from error
+    return tuple(reviews)
 
 
 def reviews_file(path: Path) -> Path | None:
-    """Return the file of reviews that a path names; None where it names something else.
+    """Return the reviews file at a path, or None if the path is another file.
 
     Args:
-        path: A run folder, a file of reviews, or any other file.
+        path: A run folder, a reviews file or any other file.
 
     Raises:
-        InputError: It is a folder without reviews, or a file that cannot be opened.
+        InputError: The path is a folder without reviews, or a file that cannot be opened.
     """
     if path.is_dir():
         file = path / FILE
         if not file.exists():
-            raise InputError(f"{path} has no {FILE}: `ragassay review {path}` writes it")
+            raise InputError(f"{path} has no {FILE}: create it with `ragassay review {path}`")
         return file
     head = next(iter(iter_lines(path)), None)
     if head is None or head.problem:
@@ -106,18 +105,18 @@ def reviews_file(path: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class ReviewedRun:
-    """A file of reviews and the evaluations beside it."""
+    """A reviews file with the evaluations in its folder."""
 
     file: Path
 
     @cached_property
     def final(self) -> tuple[Review, ...]:
-        """The labels and ratings that stand; not those that their person rejected afterwards."""
-        stands = [review for review in final_reviews(read_reviews(self.file)) if not review.undoes]
-        last = {(one.who, *one.about[:3]): one for one in stands if one.field != "note"}
+        """Current labels and ratings, without those removed by the same reviewer."""
+        current = [one for one in final_reviews(read_reviews(self.file)) if not one.undoes]
+        last = {(one.who, *one.about[:3]): one for one in current if one.field != "note"}
         return tuple(
             one
-            for one in stands
+            for one in current
             if one.field in ("label", "rating", "right", "texts", "match")
             and one.value is not None
             and last[one.who, *one.about[:3]].field != "removed"
@@ -129,41 +128,40 @@ class ReviewedRun:
 
     @cached_property
     def evaluations(self) -> dict[str, Evaluation]:
-        """The evaluations by record.
+        """Evaluations by record id.
 
         Raises:
-            InputError: There are none beside the reviews, or they are damaged.
+            InputError: The folder of the reviews contains no evaluations, or they are damaged.
         """
         path = self.file.with_name(EVALUATIONS)
         if not path.exists():
-            raise InputError(f"{self.file} has no {EVALUATIONS} beside it: name the run folder")
+            raise InputError(f"{self.file} needs {EVALUATIONS} in its folder: pass the run folder")
         try:
-            found = [Evaluation.model_validate_json(line.data) for line in iter_lines(path)]
+            evaluations = [Evaluation.model_validate_json(line.data) for line in iter_lines(path)]
         except ValidationError as error:
             raise InputError(f"{path} is damaged: {error.errors()[0]['msg']}") from error
-        return {one.record_id: one for one in found}
+        return {one.record_id: one for one in evaluations}
 
     def labels(self) -> tuple[HumanLabel, ...]:
-        """Return the labels of the tasks that judges are measured on."""
-        found = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
-        return tuple(label for label in found if label is not None)
+        """Return the labels for tasks on which judges are measured."""
+        labels = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
+        return tuple(label for label in labels if label is not None)
 
     def _fits(self, review: Review) -> bool:
         return review.evaluator in TASKS and not isinstance(review.value, bool)
 
     @property
     def n_other(self) -> int:
-        """The number of reviews that are of no task."""
+        """Number of reviews that belong to no annotation task."""
         return sum(not self._fits(one) for one in self.final)
 
     def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:
         sentence, _, rest = review.item.partition("/")
         item = {"relevance": "", "citation": rest, "racar": sentence}.get(task, review.item)
         if task == "nugget":
-            gold = self._gold(review)
-            if gold is None:
+            if (nugget := self._gold_nugget(review)) is None:
                 return None
-            item = gold
+            item = nugget
         return HumanLabel(
             task=task,
             label=str(review.value),
@@ -173,37 +171,35 @@ class ReviewedRun:
             annotator=review.who,
         )
 
-    def _gold(self, review: Review) -> str | None:
+    def _gold_nugget(self, review: Review) -> str | None:
         evaluation = self.evaluations.get(review.record)
         nuggets = evaluation.gold_nuggets if evaluation else ()
         known = review.item.isdigit() and int(review.item) < len(nuggets)
         return nuggets[int(review.item)].text if known else None
 
     def records(self) -> tuple[Record, ...]:
-        """Return the answers of the run as they were judged, cut into the same sentences."""
+        """Return the answers of the run, split into the same sentences as during evaluation."""
         return tuple(_record(one) for one in self.evaluations.values())
 
     def claims(self) -> Iterator[Item]:
-        """Yield claim, evidence and label of each verdict on a passage that people reviewed.
+        """Yield the claim, evidence and label of each reviewed verdict on a passage.
 
-        The last word on a verdict counts.
+        If a verdict has several reviews, the last one is used.
         """
         for review, verdict, evaluation in self._verdicts():
             span = getattr(verdict, "evidence", None)
             sentence = _sentence(verdict, evaluation)
             if isinstance(span, EvidenceSpan) and sentence and review.value in get_args(Verdict):
                 yield self._row(
-                    review,
+                    *(review, evaluation),
                     claim=sentence.text,
                     evidence=span.text,
                     title=span.title,
                     label=review.value,
-                    question=evaluation.question,
-                    topic=evaluation.topic,
                 )
 
     def nuggets(self) -> Iterator[Item]:
-        """Yield sentences with the nuggets that people found right, or wrote in their place."""
+        """Yield sentences with the nuggets that reviewers approved or wrote."""
         for review, verdict, evaluation in self._verdicts():
             sentence = _sentence(verdict, evaluation)
             texts = [str(getattr(one, "text", "")) for one in getattr(verdict, "nuggets", ())]
@@ -212,18 +208,12 @@ class ReviewedRun:
             elif review.value is not True:
                 continue
             if sentence and all(texts) and texts:
-                yield self._row(
-                    review,
-                    sentence=sentence.text,
-                    nuggets=texts,
-                    question=evaluation.question,
-                    topic=evaluation.topic,
-                )
+                yield self._row(review, evaluation, sentence=sentence.text, nuggets=texts)
 
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """Return which nugget states which gold one, by record, where people said so of each one.
+        """Return the matched nuggets of each record whose gold nuggets were all reviewed.
 
-        Pairs are positions among the gold nuggets and among the answer's. The last word counts.
+        Pairs are positions of a gold nugget and a nugget of the answer. The last review is used.
         """
         final: dict[str, dict[int, int]] = {}
         for review in self.final:
@@ -244,18 +234,15 @@ class ReviewedRun:
                 if evaluation and verdict.item == item:
                     yield review, verdict, evaluation
 
-    def _row(self, review: Review, **fields: object) -> Item:
+    def _row(self, review: Review, evaluation: Evaluation, **fields: object) -> Item:
         line = self._lines[review.id]
+        fields |= {"question": evaluation.question, "topic": evaluation.topic}
         place = Place(str(self.file), line, f"line-{line}", review.model_dump_json())
         return Item(place, {name: one for name, one in fields.items() if one is not None})
 
 
 def read_answers(path: Path) -> ReadResult:
-    """Read answers in any known form; of a run folder or its reviews, those that were judged.
-
-    Raises:
-        InputError: The file cannot be read.
-    """
+    """Read answers in any known format, or the answers of a reviewed run."""
     file = path / FILE if path.is_dir() else reviews_file(path)
     if file is None:
         return read_records(path)
@@ -263,21 +250,13 @@ def read_answers(path: Path) -> ReadResult:
 
 
 def claim_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labelled claims: the rows of a file, or what people said of a run's verdicts.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Yield labeled claims from a file, or from the reviewed verdicts of a run."""
     file = reviews_file(path)
     yield from ReviewedRun(file).claims() if file else iter_claims(path)
 
 
 def nugget_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield sentences with nuggets: the rows of a file, or those of a run that people found right.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
+    """Yield sentences with nuggets from a file, or those approved in the reviews of a run."""
     file = reviews_file(path)
     yield from ReviewedRun(file).nuggets() if file else iter_items(path)
 

@@ -1,4 +1,4 @@
-"""Rows of a file as answers: columns renamed as the user says, rows merged that are one answer."""
+"""Map columns to the fields of an answer, and merge rows that belong to the same answer."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from ragassay.records import Rejection
 METADATA = "metadata"
 _NO_COLUMNS = (METADATA, "citations", "turns", "unread")
 FIELDS = tuple(name for name in RecordRow.model_fields if name not in _NO_COLUMNS)
-"""The fields of an answer that a column can be."""
+"""Fields that can be mapped to a column."""
 
 OWN_NAMES = ("id", "question", "answer", "system", "topic")
-"""Fields that a column of that name is, without being named: any text may be one."""
+"""Fields that are read from a column with the same name even if they are not mapped."""
 
 _MOST_INNER = 20
 _NEXT = re.compile(r",(?=\w+=)")
 
 
 def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
-    """Return the column or path of each field, from a mapping or from texts.
+    """Parse the mapping of fields to columns or paths.
 
     Raises:
-        InputError: A text is none of these, a field is unknown, or is given twice.
+        InputError: A text is not `FIELD=COLUMN`, or a field is unknown or mapped twice.
 
     Example:
         >>> column_map(["question=inputs.question,answer=model output", "sources=context"])
@@ -67,59 +67,56 @@ def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[st
     else:
         texts = [given] if isinstance(given, str) else given
         pairs = [_pair(part) for text in texts for part in _NEXT.split(str(text))]
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for field, column in pairs:
         if field not in FIELDS:
-            raise InputError(f"a column cannot be {field!r}: the fields are {', '.join(FIELDS)}")
-        if field in found:
-            raise InputError(f"the field {field} has two columns, {found[field]!r} and {column!r}")
-        found[field] = column
-    return found
+            raise InputError(f"unknown field {field!r}: the fields are {', '.join(FIELDS)}")
+        if field in columns:
+            raise InputError(f"{field} is mapped to two columns, {columns[field]!r} and {column!r}")
+        columns[field] = column
+    return columns
 
 
 def _pair(text: str) -> tuple[str, str]:
     field, sign, column = text.partition("=")
     if not (field.strip() and sign and column.strip()):
-        raise InputError(f"found {text!r} as a column: write FIELD=COLUMN, as question=query")
+        raise InputError(f"invalid column {text!r}: write FIELD=COLUMN, such as question=query")
     return field.strip(), column.strip()
 
 
 def with_columns(
     items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str, tally: FieldTally
 ) -> Iterator[Item | Rejection]:
-    """Return items with their columns renamed.
+    """Yield items with their columns renamed.
 
-    Question, answer, reference and sources that the user does not name are looked up by their usual
-    names, and `OWN_NAMES` by their own; all other columns become metadata.
+    Unmapped questions, answers, references and sources are recognized by common names, and fields
+    in `OWN_NAMES` by their own name. All other columns become metadata.
 
     Args:
-        items: What a file or a list contains.
-        columns: The column of each field, or a path to its value: `inputs.question`.
-        name: The file, for messages.
-        tally: Counts the fields that were looked up by their usual names.
+        columns: Column of each field, or a path to its value such as `inputs.question`.
+        name: File name for error messages.
+        tally: Counter of the fields recognized by common names.
 
     Raises:
-        InputError: There are no items, or none of the first 1,000 has one of the columns.
+        InputError: There are no items, or a column is missing in the first 1,000 items.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
-    read = [item.fields for item in head if isinstance(item, Item)]
+    rows = [item.fields for item in head if isinstance(item, Item)]
     if not head:
         raise InputError(f"{name} is empty: it has no record")
     for column in columns.values():
-        if not any(column in fields or value_at(fields, column) is not None for fields in read):
-            seen = dict.fromkeys(key for fields in read for key in _shown_keys(fields))
-            raise InputError(f"{name} has no column {column!r}: it has {', '.join(seen) or 'none'}")
+        if not any(column in fields or value_at(fields, column) is not None for fields in rows):
+            keys = dict.fromkeys(key for fields in rows for key in _shown_keys(fields))
+            raise InputError(f"{name} has no column {column!r}: it has {', '.join(keys) or 'none'}")
     for item in chain(head, stream):
-        yield (
-            replace(item, fields=_rename_fields(item.fields, columns, tally))
-            if isinstance(item, Item)
-            else item
-        )
+        if isinstance(item, Item):
+            item = replace(item, fields=_rename_fields(item.fields, columns, tally))
+        yield item
 
 
 def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
-    """Yield the columns of a row, and the paths one level below."""
+    """Yield the columns of a row, and the paths of nested fields."""
     for key, value in fields.items():
         yield key
         if is_object(value):
@@ -129,25 +126,24 @@ def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
 def _rename_fields(
     fields: Mapping[str, object], columns: Mapping[str, str], tally: FieldTally
 ) -> dict[str, object]:
-    named = {f: _cell(_plain_text(f, value_at(fields, c))) for f, c in columns.items()}
+    mapped = {f: _cell(_plain_text(f, value_at(fields, c))) for f, c in columns.items()}
     rest = {name: value for name, value in fields.items() if name not in columns.values()}
-    taken = {path_parts(column)[0] for column in columns.values() if column not in fields}
-    others = {name: value for name, value in rest.items() if name not in taken}
-    usual = rename_fields(others)
-    for field, column in usual.names.items():
-        if field not in named and field in FIELDS:
-            named[field] = _cell(rest.pop(column))
+    roots = {path_parts(column)[0] for column in columns.values() if column not in fields}
+    others = {name: value for name, value in rest.items() if name not in roots}
+    for field, column in rename_fields(others).names.items():
+        if field not in mapped and field in FIELDS:
+            mapped[field] = _cell(rest.pop(column))
             tally.add({field: column})
-    own = {name: _cell(rest.pop(name)) for name in OWN_NAMES if name in rest and name not in named}
+    own = {name: _cell(rest.pop(name)) for name in OWN_NAMES if name in rest and name not in mapped}
     inner = rest.pop(METADATA, None)
-    about = rest | (inner if is_object(inner) else {})
-    has_sources = has_value(named.get("sources"))
-    unread = find_unread({k: v for k, v in about.items() if k in others}, has_sources=has_sources)
-    return named | own | {METADATA: about} | ({"unread": list(unread)} if unread else {})
+    metadata = rest | (inner if is_object(inner) else {})
+    has_sources = has_value(mapped.get("sources"))
+    candidates = {k: v for k, v in metadata.items() if k in others}
+    unread = find_unread(candidates, has_sources=has_sources)
+    return mapped | own | {METADATA: metadata} | ({"unread": list(unread)} if unread else {})
 
 
 def _plain_text(field: str, value: object) -> object:
-    """Return the text of messages or blocks, for a question or answer; else the value."""
     role = MESSAGE_ROLES.get(field)
     if role is None or not is_list(value) or not all(map(is_object, value)):
         return value
@@ -164,7 +160,7 @@ _PASSAGE_NAMES = ("passage_id", "chunk_id", "rank", "doc_id", "docid")
 
 
 def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[Item | Rejection]:
-    """Return items, those that belong to one answer as one."""
+    """Yield the items, with the rows of the same answer merged into one item."""
     if isinstance(match, ShapeFormat) and match.shape is not None and match.shape.spans is not None:
         return merge_spans(items, match.shape.spans)
     return _merge_passages(items) if match in (RAGASSAY, NAMED_FIELDS) else iter(items)
@@ -172,13 +168,12 @@ def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[I
 
 @dataclass
 class _ColumnGroup:
-    """Rows of one answer.
+    """Rows of the same answer.
 
     Attributes:
-        first: The first of them.
-        rows: The sources, one a row, as read from its columns.
-        seen: The same as text.
-        answer: The column of the answer, and the first answer that is not empty.
+        rows: One source per row.
+        seen: Sources as text, to recognize duplicates.
+        answer: Name and value of the first answer that is not empty.
     """
 
     first: Item
@@ -188,7 +183,7 @@ class _ColumnGroup:
 
 
 def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
-    """Return items; rows of one question and answer that have one passage each are one item."""
+    """Merge rows with the same question and answer that contain one passage each."""
     groups: dict[tuple[str, ...], _ColumnGroup] = {}
     order: list[Item | Rejection | _ColumnGroup] = []
     for item in items:
@@ -199,53 +194,47 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
             else:
                 yield item
             continue
-        row = _passage(item)
-        group = groups.get(key)
-        if group is None:
+        rows = rename_fields(item.fields).fields.get("sources")
+        row = rows[0] if is_list(rows) and len(rows) == 1 else rows
+        if (group := groups.get(key)) is None:
             groups[key] = group = _ColumnGroup(item, [row], {as_text(row)}, _answer_of(item.fields))
             order.append(group)
         elif as_text(row) in group.seen:
-            order.append(item)  # a row that repeats another one is no further passage
+            order.append(item)  # A duplicate row is not another passage.
         else:
             group.rows.append(row)
             group.seen.add(as_text(row))
             group.answer = group.answer or _answer_of(item.fields)
-    for one in order:
-        yield _merge_group(one) if isinstance(one, _ColumnGroup) else one
+    for entry in order:
+        yield _merge_group(entry) if isinstance(entry, _ColumnGroup) else entry
 
 
 def _key_of(item: Item) -> tuple[str, ...] | None:
-    """Return what rows of one answer share; None for a row that has not one passage."""
+    """Return a key shared by the rows of an answer, or None for a row without a single passage."""
     fields = item.fields
     source = find_sources(_without_answer(fields))
     if source is None or not has_one_text(fields, source):
         return None
     query = find_name(fields, QUESTION_NAMES)
-    named, run = find_name(fields, _QUERY_IDS), find_name(fields, _RUNS)
+    query_id, run = find_name(fields, _QUERY_IDS), find_name(fields, _RUNS)
     answer = _answer_of(fields)
-    is_listed = named is not None and find_name(fields, _PASSAGE_NAMES) is not None
+    is_listed = query_id is not None and find_name(fields, _PASSAGE_NAMES) is not None
     if query is None or (answer is None and not is_listed):
         return None
-    # Of a query with an id, only the first row need have the answer.
-    told = "" if is_listed else as_text(answer[1] if answer else "")
-    parts = [fields.get("id"), fields.get(named or ""), fields.get(run or ""), fields[query]]
-    return (*(as_text(part) for part in parts), told)
+    # If queries have ids, only the first row of a query must have the answer.
+    answer_text = "" if is_listed else as_text(answer[1] if answer else "")
+    parts = [fields.get("id"), fields.get(query_id or ""), fields.get(run or ""), fields[query]]
+    return (*map(as_text, parts), answer_text)
 
 
 def _without_answer(fields: Mapping[str, object]) -> dict[str, object]:
-    taken = {find_name(fields, QUESTION_NAMES), find_name(fields, ANSWER_NAMES)}
-    return {key: value for key, value in fields.items() if key not in taken}
+    used = {find_name(fields, QUESTION_NAMES), find_name(fields, ANSWER_NAMES)}
+    return {key: value for key, value in fields.items() if key not in used}
 
 
 def _answer_of(fields: Mapping[str, object]) -> tuple[str, object] | None:
     name = find_name(fields, ANSWER_NAMES)
     return (name, fields[name]) if name is not None else None
-
-
-def _passage(item: Item) -> object:
-    rows = rename_fields(item.fields).fields.get("sources")
-    row = rows[0] if is_list(rows) and len(rows) == 1 else rows
-    return row
 
 
 def _merge_group(group: _ColumnGroup) -> Item:

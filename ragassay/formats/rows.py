@@ -1,4 +1,4 @@
-"""Parts that the edge models of several formats share, and several passages of one document."""
+"""Pydantic models shared by several formats, and ids for passages of the same document."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ragassay.records import (
 
 
 class Row(BaseModel):
-    """An object of a user's file.
+    """An object in a user's file.
 
-    Unknown fields are allowed and kept, see `kept_fields`. A null is the same as an absent field.
+    Unknown fields are allowed and returned by `kept_fields`. Null values count as absent.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     joint: ClassVar[str] = ""
-    """Stands between the entries of a list in a table's cell; empty where lists are literals."""
+    """Separator of list entries in a table cell. Empty if cells contain list literals."""
 
     @model_validator(mode="before")
     @classmethod
@@ -44,7 +44,7 @@ class Row(BaseModel):
 
     @classmethod
     def _convert_cell(cls, name: str, value: object) -> object:
-        """Return a table's cell as the type of its field; any other value as it is."""
+        """Convert a table cell to the type of its field, and return other values unchanged."""
         if not isinstance(value, TableCell):
             return value
         for field, info in cls.model_fields.items():
@@ -58,7 +58,7 @@ class Row(BaseModel):
 def _id_text(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    # A frame's column of whole numbers with a gap comes out as floats.
+    # pandas turns integer columns with missing values into floats.
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, str) and not value.strip():
@@ -69,16 +69,16 @@ def _id_text(value: object) -> object:
 
 
 def text_as_object(value: object) -> object:
-    """Return plain text as an object with that text."""
+    """Return plain text as an object with a `text` field."""
     return {"text": value} if isinstance(value, str) else value
 
 
 IdText = Annotated[str, BeforeValidator(_id_text)]
-"""An id: text, or a whole number that is turned into text."""
+"""An id as text. Whole numbers are converted to text."""
 
 
 class SourceRow(Row):
-    """A source: plain text, or an object."""
+    """A source, as plain text or an object."""
 
     id: IdText | None = Field(
         default=None, validation_alias=AliasChoices("id", "pmid", "docid", "doc_id")
@@ -89,7 +89,7 @@ class SourceRow(Row):
     url: str = ""
 
     def to_document(self, position: int) -> Document:
-        """Return the document; without an id, its 1-based position becomes its id."""
+        """Return the source as a document whose id defaults to its 1-based position."""
         return Document(
             id=self.id or str(position),
             text=self.text,
@@ -106,12 +106,12 @@ class SentenceRow(Row):
     citations: list[IdText] = Field(default_factory=list)
 
     def to_sentence(self) -> SentenceInput:
-        """Return the sentence, with its citations as text."""
+        """Return the sentence as a record input."""
         return SentenceInput(text=self.text, citations=tuple(self.citations))
 
 
 class NuggetRow(Row):
-    """A gold nugget: plain text, or an object."""
+    """A gold nugget, as plain text or an object."""
 
     text: str = Field(min_length=1)
     importance: Importance | None = None
@@ -120,7 +120,7 @@ class NuggetRow(Row):
     sentence: int | None = Field(default=None, ge=1)
 
     def to_nugget(self) -> Nugget:
-        """Return the nugget."""
+        """Return the nugget as a record."""
         return Nugget(
             text=self.text,
             importance=self.importance,
@@ -136,7 +136,7 @@ NuggetEntry = Annotated[NuggetRow, BeforeValidator(text_as_object)]
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:
-    """Make ids distinct: the second passage of document "x" becomes "x#2".
+    """Make ids unique by numbering repeats, so that a second "x" becomes "x#2".
 
     Example:
         >>> distinct_ids(["x", "y", "x"])
@@ -156,12 +156,12 @@ def distinct_ids(ids: Sequence[str]) -> list[str]:
 
 
 def as_text(value: object) -> str:
-    """Return a value as metadata keeps it: text as it is, anything else as JSON."""
+    """Return text unchanged and any other value as JSON."""
     return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def kept_fields(row: Row) -> dict[str, str]:
-    """Return unknown fields of a row and of the rows in it, as text, by their dotted path."""
+    """Return the unknown fields of a row and its nested rows as text, by dotted path."""
     return {path: as_text(value) for path, value in _unknown(row, "")}
 
 
@@ -188,7 +188,7 @@ def rubric_label(
     system: str | None = None,
     reason: str = "",
 ) -> HumanLabel:
-    """Return a rating of an answer on a rubric as a label."""
+    """Return a rubric rating of an answer as a label."""
     return HumanLabel(
         task="rubric",
         label=str(rating),
@@ -204,15 +204,15 @@ def rubric_label(
 def distinct_documents(
     documents: Sequence[Document], named: Sequence[bool] = ()
 ) -> tuple[Document, ...]:
-    """Return sources with distinct ids; those that share one are passages of one document.
+    """Give sources unique ids, and mark sources with the same id as passages of one document.
 
     Args:
-        named: Whether each has an id of its own; one whose id is its position is no passage of a
-            document that has that id. Empty where all have their own.
+        named: Whether each source has an id in the file, as opposed to its position. A source with
+            a positional id never counts as a passage. Defaults to all true.
     """
     owned = [is_own for is_own in named] or [True] * len(documents)
     counts = Counter(d.id for d, is_own in zip(documents, owned, strict=True) if is_own)
-    # Those with an id of their own keep it.
+    # Ids from the file take precedence over positional ids.
     order = sorted(range(len(documents)), key=lambda n: not owned[n])
     ids = dict(zip(order, distinct_ids([documents[n].id for n in order]), strict=True))
     return tuple(
@@ -229,12 +229,12 @@ def _rename_document(document: Document, name: str, *, shares: bool) -> Document
 
 
 def original_id(document: Document) -> str:
-    """Return the id that a source had in its file: that of its document for "x#2" of "x".
+    """Return the id that a source had in its file, without the number of a repeated id.
 
     Example:
         >>> original_id(Document(id="x#2", text="T", part_of="x"))
         'x'
     """
     base, sign, number = document.id.rpartition("#")
-    is_made = bool(sign) and base == document.part_of and number.isdecimal()
-    return document.part_of if is_made else document.id
+    is_numbered = bool(sign) and base == document.part_of and number.isdecimal()
+    return document.part_of if is_numbered else document.id

@@ -1,4 +1,4 @@
-"""Recognise a file's format by its fields, never by its name."""
+"""Recognize the format of a file by its fields."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ Outcome = Record | Problem
 MAX_SNIFFED = 1_000
 
 _WRITTEN = re.compile(r"JSON|row")
-"""What is expected of a line's words; else the file itself is damaged, and no form mends it."""
+"""Matches expected line contents. Other problems concern the file as a whole."""
 
-_CLAIMS = "labelled claims, no answers: they train a verifier (`ragassay finetune verifier --data`)"
+_CLAIMS = "labeled claims: train a verifier on them with `ragassay finetune verifier --data`"
 _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"Q&A"}),
-        "question-answer pairs of papers (SciQAG): `ragassay qa evaluate` measures and rates them",
+        "question-answer pairs about papers (SciQAG): evaluate them with `ragassay qa evaluate`",
     ),
     (
         frozenset({"question", "papers"}),
-        "questions of YESciEval: name the file of their answers, and this one with `--questions`",
+        "YESciEval questions: pass the file of their answers, and this one with `--questions`",
     ),
     (frozenset({"intervention", "comparator", "outcome", "evidence"}), _CLAIMS),
     (frozenset({"PromptID", "Annotations"}), _CLAIMS),
     (frozenset({"claim", "label"}), _CLAIMS),
     (frozenset({"claim", "evidence"}), _CLAIMS),
 )
-"""What a file holds that has no answers, by its fields, and what can be done with it."""
+"""Descriptions of files without answers, by their fields, with the command that reads them."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """The fields that identify a format.
+    """A format, identified by the fields of its lines.
 
     Attributes:
-        name: Its name in `ReadResult.format`.
-        required: Fields that are needed; alternatives together. A field of the metadata is written
-            "metadata.qa_id".
-        leading: A line with this field and no unknown one has the format, even without required
-            ones.
-        keys: The fields, as shown to people.
-        unanswered: What else a file of this format may be, where its answers are empty.
-        read: Turns an item into one record or several; it takes the topics' questions as well
-            where `has_topics`. Problems may stand beside the records.
-        read_labels: Turns an item into people's labels and problems; None where it has none.
-        has_topics: Whether the questions may be in a file of topics.
+        name: Name of the format, as in `ReadResult.format`.
+        required: Groups of alternative fields, one of which is required from each group. Nested
+            fields of the metadata are written as "metadata.qa_id".
+        leading: Field that identifies the format even if required fields are missing, unless there
+            are unknown fields.
+        keys: Summary of the fields, for error messages.
+        unanswered: What else a file of this format may be if its answers are empty.
+        read: Function that converts an item to one or more records and problems. If `has_topics`,
+            it also accepts the questions of topics.
+        read_labels: Function that converts an item to human labels and problems, or None.
+        has_topics: Whether the questions may be in a separate topics file.
         is_repeating: Whether an answer is repeated for each judge, rubric or comparison.
-        is_open: Whether people add fields of their own, which may hold the sources.
+        is_open: Whether files may have additional fields, which may contain the sources.
     """
 
     name: str
@@ -75,36 +75,36 @@ class Format:
         return all(any(name in keys for name in names) for names in self.required)
 
     def is_close(self, keys: Collection[str]) -> bool:
-        """Return whether all required fields are present, some possibly misspelt."""
+        """Return whether all required fields are present or misspelled."""
         return all(any(close_name(name, keys) for name in names) for names in self.required)
 
     def is_named(self, keys: Collection[str]) -> bool:
-        """Return whether the required fields are there, spelled like "User Input" or not."""
+        """Return whether all required fields are present in any spelling, such as "User Input"."""
         folded = set(map(fold, _own(keys)))
         return all(any(fold(name) in folded for name in names) for names in self.required)
 
     def is_begun(self, keys: Collection[str]) -> bool:
-        """Return whether the fields are of this format, though required ones are missing."""
+        """Return whether all fields belong to this format, even if required ones are missing."""
         return self.leading in keys and self.fields.issuperset(_own(keys))
 
 
 def _own(keys: Collection[str]) -> set[str]:
-    """Return the keys without those inside the metadata."""
+    """Return the keys except those within the metadata."""
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
 def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the format of an object with these fields; None where there is none."""
+    """Return the best format for these fields, even if some are misspelled or missing, or None."""
     return complete_format(keys, formats) or _close_format(keys, formats)
 
 
 def complete_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the format whose required fields are all there; None where there is none."""
+    """Return the format whose required fields are all present, or None."""
     return _fitting(Format.is_complete, keys, formats)
 
 
 def _close_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return a format whose fields are misspelt, or of which some are missing."""
+    """Return the best format for fields that are misspelled or incomplete, or None."""
     close = _fitting(Format.is_close, keys, formats)
     return close or _fitting(Format.is_begun, keys, formats)
 
@@ -124,13 +124,13 @@ def sniff(
     name: str,
     by_shape: Callable[[Item], Format | None] = lambda item: None,
 ) -> tuple[Format, Iterator[Item | Rejection]]:
-    """Find the format by the first object, of at most 1,000, that has one; else by its shape.
+    """Return the format of the first matching object among the first 1,000, and all items.
 
-    Returns:
-        The format, and all items from the first on.
+    Args:
+        by_shape: Fallback that determines the format of an object from its structure.
 
     Raises:
-        InputError: there are no items, or none has a known format.
+        InputError: There are no items, or none has a known format.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
@@ -148,15 +148,14 @@ def sniff(
 def _describe_unrecognised(first: Item | Rejection, formats: Sequence[Format], name: str) -> str:
     if isinstance(first, Rejection) and not _WRITTEN.search(first.expected):
         return f"{name}:{first.line}: {first.problem}; expected {first.expected}"
+    fields = first.keys if isinstance(first, Item) else frozenset[str]()
     if isinstance(first, Item):
         seen = f"line {first.place.line} is {describe_value(first.fields)}"
     else:
         seen = f"line {first.line}: {first.problem}"
-    hint = next(
-        (h for fields, h in _ELSEWHERE if isinstance(first, Item) and fields <= first.keys), ""
-    )
-    holds = f"; it holds {hint}" if hint else ""
+    hint = next((hint for required, hint in _ELSEWHERE if required <= fields), "")
+    advice = f"; it contains {hint}" if hint else ""
     if isinstance(first, Item) and not hint and first.place.label.startswith("row-"):
-        holds = "; name its columns (--map question=COLUMN,answer=COLUMN, or column_map= in Python)"
+        advice = "; map its columns (--map question=COLUMN,answer=COLUMN, or column_map= in Python)"
     known = "\n".join(f"  {one.name}: {one.keys}" for one in formats)
-    return f"{name} is in no format that can be read ({seen}){holds}. Known formats:\n{known}"
+    return f"{name} has an unknown format ({seen}){advice}. Known formats:\n{known}"

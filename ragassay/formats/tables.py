@@ -1,7 +1,7 @@
-"""Read tables as rows of cells: CSV, TSV, Parquet and Excel workbooks, known by their content.
+"""Read CSV, TSV, Parquet and Excel files, which are recognized by their content.
 
-CSV and TSV may be packed with gzip. The first row names the columns; one without a name, such as a
-frame's index, is left out. An empty cell is an absent field.
+CSV and TSV may be compressed with gzip. The first row contains the column names. Unnamed columns,
+such as the index of a frame, are ignored. Empty cells are absent fields.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ragassay.formats.values import TableCell, parse_json
 TableKind = Literal["csv", "parquet", "excel"]
 
 MAX_WORKBOOK_BYTES = 1024 * 1024 * 1024
-"""Of an Excel workbook, unpacked: its texts are in memory."""
+"""Maximum unpacked size of an Excel workbook, which is loaded into memory."""
 
 _DELIMITERS = "\t,;"
 _COLUMN = re.compile(r"[^\W\d][\w .:/()#%?&'+*@-]{0,99}")
@@ -51,8 +51,8 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        line: 1-based line of a text file; row of others, the header not counted.
-        cells: By column; None where empty. A problem where the row cannot be read.
+        line: 1-based line number in text files, and row number below the header in other tables.
+        cells: Cell by column name, with None for empty cells, or the problem with the row.
     """
 
     line: int
@@ -60,11 +60,7 @@ class TableRow:
 
 
 def table_kind(path: Path) -> TableKind | None:
-    """Return which table a file contains; None for JSON and everything else.
-
-    Raises:
-        InputError: It cannot be opened.
-    """
+    """Return the kind of table in a file, or None if the file is not a table."""
     if _delimiter(list(islice(iter_lines(path), 2))):
         return "csv"
     with path.open("rb") as handle:
@@ -75,11 +71,7 @@ def table_kind(path: Path) -> TableKind | None:
 
 
 def _is_workbook(path: Path) -> bool:
-    """Return whether a file is a workbook.
-
-    Raises:
-        InputError: It is a bomb.
-    """
+    """Return whether a file is an Excel workbook, and raise an error for a decompression bomb."""
     try:
         with ZipFile(path) as packed:
             parts = {part.filename: part for part in packed.infolist()}
@@ -90,22 +82,18 @@ def _is_workbook(path: Path) -> bool:
     n_in = max(1, sum(part.compress_size for part in parts.values()))
     n_out = sum(part.file_size for part in parts.values())
     if n_out > max(LARGE_BYTES, MAX_RATIO * n_in) or n_out > MAX_WORKBOOK_BYTES:
-        raise InputError(f"{path} is refused: its {n_in:,} bytes unpack to {n_out:,}")
+        raise InputError(f"{path} is refused: its {n_in:,} bytes unpack to {n_out:,} bytes")
     return True
 
 
 def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
-    """Read a table row by row.
-
-    Raises:
-        InputError: A column is named twice, the file is damaged, or a library is missing.
-    """
+    """Read a table row by row."""
     readers = {"csv": _csv_rows, "parquet": _parquet_rows, "excel": _excel_rows}
     return readers[kind](path)
 
 
 def cells_of(row: Mapping[str, object]) -> dict[str, object]:
-    """Return a frame's row, its texts as cells."""
+    """Convert the text values of a frame's row to cells."""
     return {
         str(name): TableCell(value) if isinstance(value, str) else value
         for name, value in row.items()
@@ -113,34 +101,34 @@ def cells_of(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _delimiter(head: Sequence[RawLine]) -> str:
-    """Return what separates the columns of a header; empty where the first line is none."""
+    """Return the column separator of a header, or an empty string if there is no header."""
     if len(head) < 2 or any(line.problem for line in head):
         return ""
     if head[0].data.lstrip().startswith(_NOT_IN_HEADER) or _is_json(head[1].data):
         return ""
     try:
         text = head[0].data.decode("utf-8")
-        split = {mark: next(csv.reader([text], delimiter=mark), []) for mark in _DELIMITERS}
+        split = {char: next(csv.reader([text], delimiter=char), []) for char in _DELIMITERS}
     except (UnicodeDecodeError, csv.Error):
         return ""
-    mark, names = max(split.items(), key=lambda entry: len(entry[1]))
+    delimiter, names = max(split.items(), key=lambda entry: len(entry[1]))
     named = [name for name in names if name]
     is_header = len(named) > 1 and all(map(_COLUMN.fullmatch, map(str.strip, named)))
-    return mark if is_header else ""
+    return delimiter if is_header else ""
 
 
 def _is_json(line: bytes) -> bool:
-    """Return whether a line is an object or a list, not a row whose first cell begins like one."""
+    """Return whether a line is a JSON object or array, not a row whose first cell looks like it."""
     return line.lstrip().startswith(_NOT_IN_HEADER) and not isinstance(parse_json(line), Problem)
 
 
 def _csv_rows(path: Path) -> Iterator[TableRow]:
     delimiter = _delimiter(list(islice(iter_lines(path), 2)))
     limit = max_line_bytes()
-    # The limit is the process's: it is raised, never lowered. `_Lines` bounds a row.
+    # The limit applies to the whole process, so it is only ever raised. `_Lines` bounds a row.
     csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     with open_binary(path) as handle:
-        # What is not UTF-8 becomes lone surrogates, which reject their row by the field's name.
+        # Invalid UTF-8 becomes lone surrogates, which are then reported with the column name.
         text = io.TextIOWrapper(handle, "utf-8-sig", "surrogateescape", newline="")
         lines = _Lines(text, limit)
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -156,7 +144,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
             except csv.Error as error:
                 cells = Problem("", f"not CSV: {error}", "a row of the table")
             except DAMAGE as error:
-                cells = Problem("", damage_text(error), "a whole file")
+                cells = Problem("", damage_text(error), "a complete file")
             if cells is None:
                 return
             if isinstance(cells, Problem):
@@ -169,7 +157,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
 
 
 class _Lines:
-    """The lines of a file for a CSV reader; those that a broken row swallowed can be read again."""
+    """Lines of a file for a CSV reader, with support for rereading those of a broken row."""
 
     def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
         self._text = text
@@ -204,17 +192,17 @@ class _Lines:
 
     @property
     def has_text(self) -> bool:
-        """Return whether the row is not blank."""
+        """Return whether the current row contains any text."""
         return any(line.strip() for line in self._row)
 
     def start_row(self) -> int:
-        """Return the number of the next row's first line."""
+        """Start a new row, and return the number of its first line."""
         self._row = []
         self._n_chars = 0
         return self._number + 1
 
     def give_back(self) -> None:
-        """Have all lines of the row but its first one read again."""
+        """Push back all lines of the row except the first, to read them again."""
         rest = self._row[1:]
         self._again.extendleft(reversed(rest))
         self._number -= len(rest)
@@ -225,17 +213,13 @@ def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object
         return Problem("", f"found {len(values)} cells", f"{len(columns)}, as in the first row")
     named = [(name, value) for name, value in zip(columns, values, strict=True) if name]
     for name, value in named:
-        if (
-            isinstance(value, str)
-            and not value.isascii()
-            and (wrong := _describe_bad_encoding(value))
-        ):
-            return Problem(name, wrong, "text in UTF-8")
+        if isinstance(value, str) and not value.isascii() and (error := _encoding_error(value)):
+            return Problem(name, error, "text in UTF-8")
     return {name: _cell(value) for name, value in named}
 
 
-def _describe_bad_encoding(text: str) -> str:
-    """Return what is wrong with a cell that is not UTF-8; empty where it is."""
+def _encoding_error(text: str) -> str:
+    """Describe the encoding error in a cell, or return an empty string if there is none."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -257,7 +241,7 @@ def _columns(names: Iterable[object], path: Path) -> list[str]:
     columns = [str(name).strip() if name is not None else "" for name in names]
     twice = next((name for name in columns if name and columns.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path} names the column {twice!r} twice: rename one of them")
+        raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
     return columns
 
 
@@ -275,9 +259,9 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
         raise InputError(f"{path} cannot be read as Parquet: {error}") from error
 
 
-def _refuse_parquet_bomb(path: Path, about: Any) -> None:
-    """Refuse a file one of whose columns unpacks, by its own account, to far more than it takes."""
-    for group in map(about.row_group, range(about.num_row_groups)):
+def _refuse_parquet_bomb(path: Path, metadata: Any) -> None:
+    """Raise an error if the metadata declares a column that unpacks to far more than its size."""
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             n_in, n_out = column.total_compressed_size, column.total_uncompressed_size
             if n_out > max(LARGE_BYTES, MAX_RATIO * n_in):
@@ -285,11 +269,10 @@ def _refuse_parquet_bomb(path: Path, about: Any) -> None:
 
 
 def _excel_rows(path: Path) -> Iterator[TableRow]:
-    """Read the sheets of a workbook, each with its own first row."""
     need("openpyxl")
     excel = import_module("openpyxl")
     try:
-        # An open file: by its name, it would refuse one that ends in anything else.
+        # openpyxl rejects paths with an unknown extension, but not open files.
         with path.open("rb") as file:
             book = excel.load_workbook(file, read_only=True, data_only=True)
             for sheet in book.worksheets:

@@ -1,11 +1,11 @@
-"""Read the topics of a run: their questions.
+"""Read the questions of topics.
 
-topic_id,title,question,narrative                       CSV, TREC BioGen
-{"topics": [{"id", "question"}]}                        one JSON document; "questions" of BioASQ
-{"id", "title"} a line, [{"id", "title"}]               TREC RAG 2025: the title is all there is
-2024-1 TAB what is it?                                  TREC RAG 2024 and 2026
-{"request_id", "title", "problem_statement", "background"}      TREC RAGTIME and AutoJudge
-{"1": "What is it?"}                                    the Workbench
+topic_id,title,question,narrative                            TREC BioGen (CSV)
+{"topics": [{"id", "question"}]}                             JSON document; BioASQ with "questions"
+{"id", "title"} per line, [{"id", "title"}]                  TREC RAG 2025, without other texts
+2024-1 TAB what is it?                                       TREC RAG 2024 and 2026
+{"request_id", "title", "problem_statement", "background"}   TREC RAGTIME and AutoJudge
+{"1": "What is it?"}                                         Workbench
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from ragassay.formats.values import parse_json
 from ragassay.records import Rejection
 
 _SHAPES = (
-    'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}, or such '
+    'CSV topic_id,title,question,narrative or JSON {"topics": [{"id", "question"}]}, or these '
     "objects as JSON lines, or lines `id TAB question`"
 )
 _IDS = ("topic_id", "id", "qid", "question_id", "query_id", "narrative_id", "_id", "request_id")
 _REQUEST = ("title", "problem_statement", "background")
 _TEXTS = ("question", "narrative", "body", "text", "query", "title", "topic")
-"""The best first: a title is the question where there is nothing better."""
+"""Text fields in order of preference."""
 
 
 class TopicRow(Row):
@@ -62,7 +62,7 @@ class TopicRow(Row):
     @model_validator(mode="before")
     @classmethod
     def _join_request(cls, value: object) -> object:
-        """Make one question of a request's title, problem statement and background."""
+        """Join the title, problem statement and background of a request to a question."""
         if not is_object(value) or "problem_statement" not in value or "question" in value:
             return value
         parts = [part for name in _REQUEST if isinstance(part := value.get(name), str) and part]
@@ -70,34 +70,27 @@ class TopicRow(Row):
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions of topics: CSV, TSV, JSON or JSON lines, recognised by content.
-
-    Returns:
-        Questions by topic id, and the topics that could not be read.
+    """Read the questions by topic id, and the rejected topics, from CSV, TSV, JSON or JSON lines.
 
     Raises:
-        InputError: the file cannot be opened, or has no topic.
+        InputError: The file cannot be opened, or contains no topics.
     """
     topics, rejections = read_once(
         until_junk(_topics(path), path),
         read=lambda item: parse(TopicRow, item.fields),
         key_of=lambda topic: topic.id,
         repeated=lambda topic, _: Problem(
-            "topic_id", f"the topic {found_text(topic.id)} appeared before", "unique ids"
+            "topic_id", f"the topic {found_text(topic.id)} already appeared", "unique ids"
         ),
     )
     if not topics:
         first = f" ({rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no topic{first}: expected {_SHAPES}")
+        raise InputError(f"{path} has no topics{first}; expected {_SHAPES}")
     return {topic.id: topic.question for topic in topics}, rejections
 
 
 def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
-    """Return the question of an answer: its own, else that of the file of topics.
-
-    Raises:
-        ProblemError: There is none.
-    """
+    """Return the question of an answer, by default from the topics, or raise a problem."""
     question = given or questions.get(topic)
     if question is not None:
         return question
@@ -110,18 +103,14 @@ def question_of(given: str | None, topic: str, questions: Mapping[str, str], fie
 
 
 def whole_bytes(path: Path) -> bytes:
-    """Read a whole small file.
-
-    Raises:
-        InputError: it cannot be opened, is empty or damaged.
-    """
+    """Read a small file into memory, with normalized line ends. It must not be empty."""
     lines = list(iter_lines(path))
     if not lines:
         raise InputError(f"{path} is empty")
     for line in lines:
         if line.problem:
-            what = f"{line.problem}; expected {line.expected}"
-            raise InputError(f"{path}, line {line.number}: {what}")
+            problem = f"{line.problem}; expected {line.expected}"
+            raise InputError(f"{path}, line {line.number}: {problem}")
     return b"\n".join(line.data for line in lines)
 
 
@@ -130,7 +119,8 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
     if not data.lstrip().startswith((b"{", b"[")):
         return _csv_topics(path, data) if _is_table(data) else _tab_topics(path)
     value = parse_json(data)
-    if isinstance(value, Problem) and sum(map(_opens_object, data.splitlines())) > 1:
+    n_objects = sum(line.startswith(b"{") and b":" in line for line in data.splitlines())
+    if isinstance(value, Problem) and n_objects > 1:
         return iter_items(path)
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected {_SHAPES}")
@@ -149,7 +139,7 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
 
 
 def _is_table(data: bytes) -> bool:
-    """Return whether the first line is a header, or at least no `id TAB question`."""
+    """Return whether a file is a table, as opposed to lines `id TAB question`."""
     first = data.partition(b"\n")[0].decode("utf-8", "replace").strip()
     cells = {cell.strip().casefold() for cell in first.replace(",", "\t").split("\t")}
     return "\t" not in first or not cells.isdisjoint(_IDS)
@@ -163,35 +153,32 @@ def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
         if tab and name.strip() and question.strip():
             yield as_item(place, {"id": name.strip(), "question": question.strip()})
         else:
-            yield place.reject(Problem("", "found no id, tab and question", "id TAB question"))
-
-
-def _opens_object(line: bytes) -> bool:
-    return line.startswith(b"{") and b":" in line
+            yield place.reject(Problem("", "no id, tab and question", "id TAB question"))
 
 
 def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
     try:
         text = data.decode("utf-8")
-        mark = "\t" if "\t" in text.partition("\n")[0] else ","
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+        delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         rows = [(reader.line_num, row) for row in reader]
         names = reader.fieldnames or []
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InputError(f"{path} names the column {twice!r} twice: rename one of them")
+            raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
     numbers = [line.number for line in iter_lines(path)]
     for last, row in rows:
-        # A row with too many cells has the extra ones under None.
+        # csv.DictReader stores the extra cells of a long row under None.
         fields = {str(key): row[key] for key in row}
-        # The reader takes a carriage return alone for the end of a line, too.
+        # The csv module also counts a single carriage return as a line end.
         line = numbers[min(last, len(numbers)) - 1]
         yield as_item(Place(str(path), line, f"line-{line}", content_of(fields)), fields)
 
 
 def _place_topics(path: Path, values: Mapping[str, object]) -> Iterator[Item | Rejection]:
-    """Return topics by their path in the document; lines are unknown here."""
-    for where, value in values.items():
-        yield as_item(Place(str(path), 0, where, content_of(value), join_path((where,))), value)
+    """Yield topics with their path in the document, because their lines are unknown."""
+    for path_in_file, value in values.items():
+        place = Place(str(path), 0, path_in_file, content_of(value), join_path((path_in_file,)))
+        yield as_item(place, value)

@@ -1,24 +1,24 @@
 """Read and write runs of TREC BioGen.
 
-2024, one JSON document:
+2024, a JSON document:
 
     {"team_id", "run_name", "contact_email",
      "results": [{"topic_id", "answer": "Sentence [PMID, PMID].", "references": [PMID]}]}
 
-Of a list of PMIDs the first three count; the others are removed from the answer's text, and the
-submitted answer is kept in the metadata `uncut_answer`. References that differ from what the answer
-cites, in order, are kept in the metadata `references`; questions come from the topics.
+Only the first three PMIDs of a list count. The others are removed from the answer, and the original
+answer is stored in the metadata `uncut_answer`. References that differ from the citations of the
+answer are stored in the metadata `references`. The questions are in the topics.
 
-2025, tasks A and B (also BioACE's input), one answer a line:
+2025, tasks A and B (also BioACE's input), one answer per line:
 
     A  {"metadata": {"team_id", "run_id", "qa_id", "question"[, "existing_supported_citations"]},
         "answer": [{"text", "supported_citations": [<= 3 PMIDs], "contradicted_citations": [<= 3]}]}
     B  {"metadata": {"team_id", "run_id", "topic_id"[, "question", "answer"]},
         "responses": [{"text", "citations": [at most 3 PMIDs]}]}
 
-Runs in the wild also write `meta_data`, `contradicting_citations`, PMIDs as numbers, and one JSON
-array. A contradicting document is not a citation: in a record it is kept in the metadata
-`contradicted_citations`, as JSON, a list of PMIDs for each sentence.
+Actual runs also contain `meta_data`, `contradicting_citations`, PMIDs as numbers, and JSON arrays.
+Contradicting documents do not count as citations. The metadata `contradicted_citations` of a record
+contains them as JSON, with a list of PMIDs per sentence.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from ragassay.formats.trec_rag import (
     REFERENCES,
     RunMetadataRow,
     kept_references,
+    metadata_row,
     references_of,
     run_record,
 )
@@ -62,7 +63,7 @@ _END = re.compile(r"(?<!\s)\s*+(?<![.!?])[.!?]++[\"')\u201d\u2019]*+\s*$")
 
 
 class RunRow(Row):
-    """The run around the answers of 2024."""
+    """A 2024 run, without its answers."""
 
     team_id: IdText
     run_name: IdText
@@ -71,7 +72,7 @@ class RunRow(Row):
 
 
 class ResultRow(Row):
-    """An answer of 2024."""
+    """An answer of a 2024 run."""
 
     topic_id: IdText
     answer: str
@@ -79,7 +80,7 @@ class ResultRow(Row):
 
 
 class AnswerMetadataRow(RunMetadataRow):
-    """The run and the topic of an answer of task B."""
+    """The run and topic of an answer to task B."""
 
     topic_id: IdText
     question: str | None = None
@@ -87,28 +88,28 @@ class AnswerMetadataRow(RunMetadataRow):
 
 
 class AnswerSentenceRow(Row):
-    """A sentence of an answer of task B."""
+    """A sentence of an answer to task B."""
 
     text: str
     citations: list[IdText] = Field(default_factory=list, max_length=MAX_PMIDS)
 
 
 class AnswerRow(Row):
-    """An answer of task B."""
+    """An answer to task B."""
 
     metadata: AnswerMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
     responses: list[AnswerSentenceRow]
 
 
 class GroundedMetadataRow(RunMetadataRow):
-    """The run that grounded an answer, and the question."""
+    """The run and question of an answer to task A."""
 
     qa_id: IdText
     question: str | None = None
 
 
 class GroundedSentenceRow(Row):
-    """A sentence with the documents that support and contradict it."""
+    """A sentence with its supporting and contradicting documents."""
 
     text: str
     supported_citations: list[IdText] = Field(default_factory=list, max_length=MAX_PMIDS)
@@ -120,14 +121,14 @@ class GroundedSentenceRow(Row):
 
 
 class GroundedAnswerRow(Row):
-    """An answer of task A."""
+    """An answer to task A."""
 
     metadata: GroundedMetadataRow = Field(validation_alias=AliasChoices("metadata", "meta_data"))
     answer: list[GroundedSentenceRow]
 
 
 def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn an answer into a record; its id is `team_id/run_name/topic_id`."""
+    """Convert an answer to a record with the id `team_id/run_name/topic_id`."""
     try:
         run = parse(RunRow, item.around)
     except ProblemError as error:
@@ -137,44 +138,46 @@ def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record:
     row = parse(ResultRow, item.fields)
     question = question_of(None, row.topic_id, questions, "topic_id")
     answer = cut_lists(row.answer)
-    kept = kept_references(row.references, _pmids(row.answer))
-    kept |= {UNCUT: row.answer} if answer != row.answer else {}
-    kept |= {CONTACT: run.contact_email} if run.contact_email else {}
-    around = {f"{RUN_FIELD}{name}": text for name, text in kept_fields(run).items()}
+    metadata = kept_references(row.references, _pmids(row.answer))
+    metadata |= {UNCUT: row.answer} if answer != row.answer else {}
+    metadata |= {CONTACT: run.contact_email} if run.contact_email else {}
+    run_fields = {f"{RUN_FIELD}{name}": text for name, text in kept_fields(run).items()}
     return Record(
         id=f"{run.team_id}/{run.run_name}/{row.topic_id}",
         question=question,
         answer=answer,
         system=f"{run.team_id}/{run.run_name}",
         topic=row.topic_id,
-        metadata=kept_fields(row) | around | kept,
+        metadata=kept_fields(row) | run_fields | metadata,
     )
 
 
 def read_biogen_2025_a(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn an answer of task A into a record; its id is `team_id/run_id/qa_id`."""
+    """Convert an answer to task A to a record with the id `team_id/run_id/qa_id`."""
     row = parse(GroundedAnswerRow, item.fields)
     topic = row.metadata.qa_id
     question = question_of(row.metadata.question, topic, questions, "metadata.question")
-    against = [part.contradicted_citations for part in row.answer]
-    kept = {CONTRADICTED: json.dumps(against, ensure_ascii=False)} if any(against) else {}
+    contradicted = [part.contradicted_citations for part in row.answer]
+    metadata = kept_fields(row)
+    if any(contradicted):
+        metadata[CONTRADICTED] = json.dumps(contradicted, ensure_ascii=False)
     answer = tuple(
         SentenceInput(text=part.text, citations=tuple(part.supported_citations))
         for part in row.answer
     )
-    return run_record(row.metadata, topic, question, answer, kept_fields(row) | kept)
+    return run_record(row.metadata, topic, question, answer, metadata)
 
 
 def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn an answer of task B into a record; its id is `team_id/run_id/topic_id`."""
+    """Convert an answer to task B to a record with the id `team_id/run_id/topic_id`."""
     row = parse(AnswerRow, item.fields)
     topic = row.metadata.topic_id
     question = question_of(row.metadata.question, topic, questions, "metadata.question")
-    kept = {} if row.metadata.answer is None else {"answer": row.metadata.answer}
+    metadata = {} if row.metadata.answer is None else {"answer": row.metadata.answer}
     answer = tuple(
         SentenceInput(text=part.text, citations=tuple(part.citations)) for part in row.responses
     )
-    return run_record(row.metadata, topic, question, answer, kept | kept_fields(row))
+    return run_record(row.metadata, topic, question, answer, metadata | kept_fields(row))
 
 
 BIOGEN_2024 = Format(
@@ -208,7 +211,7 @@ BIOGEN_B = Format(
 
 
 def cut_lists(text: str) -> str:
-    """Return an answer with the first three PMIDs of each list.
+    """Shorten each list of PMIDs in an answer to the first three.
 
     Example:
         >>> cut_lists("It helps [1, 2,3; 4].")
@@ -231,30 +234,22 @@ def _pmids(text: str) -> list[str]:
 
 
 def biogen_2024_run(record: Record) -> JsonRow:
-    """Return the run that a record belongs to, without its results.
-
-    Raises:
-        InputError: its system is not `team_id/run_name`.
-    """
+    """Return the run of a record, whose system must be `team_id/run_name`, without its results."""
     team, run = team_and_run(record)
-    row: JsonRow = {
-        "team_id": team,
-        "run_name": run,
-        CONTACT: record.metadata.get(CONTACT, ""),
-    }
-    around = {
+    run_fields = {
         name.removeprefix(RUN_FIELD): text
         for name, text in record.metadata.items()
         if name.startswith(RUN_FIELD)
     }
-    return restore_metadata(row, around, {"results"})
+    row: JsonRow = {"team_id": team, "run_name": run, CONTACT: record.metadata.get(CONTACT, "")}
+    return restore_metadata(row, run_fields, {"results"})
 
 
 def biogen_2024_row(record: Record) -> JsonRow:
-    """Turn a record into a result; sentences become text with their PMIDs in brackets.
+    """Convert a record to a result. Sentences become text with PMIDs in brackets.
 
     Raises:
-        InputError: a citation is not a PMID, or a sentence cites more than three.
+        InputError: A citation is not a PMID, or a sentence has more than three citations.
     """
     answer = _text(record)
     references = references_of(record.metadata)
@@ -263,31 +258,29 @@ def biogen_2024_row(record: Record) -> JsonRow:
         "answer": answer,
         "references": list(dict.fromkeys([*references, *_pmids(answer)])),
     }
-    around = {name for name in record.metadata if name.startswith(RUN_FIELD)}
-    return restore_metadata(row, record.metadata, {REFERENCES, UNCUT, CONTACT, *around})
+    run_fields = {name for name in record.metadata if name.startswith(RUN_FIELD)}
+    return restore_metadata(row, record.metadata, {REFERENCES, UNCUT, CONTACT, *run_fields})
 
 
 def _text(record: Record) -> str:
+    """Return the text of an answer, in which sources are cited by id."""
     if not isinstance(record.answer, str):
         return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
-    uncut = record.metadata.get(UNCUT, "")
-    return uncut if cut_lists(uncut) == record.answer else _by_id(record)
 
-
-def _by_id(record: Record) -> str:
-    """Return the answer's text with bracketed positions in its sources replaced by their ids."""
-
-    def by_id(match: re.Match[str]) -> str:
+    def replace_positions(match: re.Match[str]) -> str:
         pmids = document_ids(_split(match[1]), record.sources)
         return f"[{', '.join(pmids)}]" if pmids != _split(match[1]) else match[0]
 
-    return _MARKER.sub(by_id, str(record.answer))
+    uncut = record.metadata.get(UNCUT, "")
+    is_uncut = cut_lists(uncut) == record.answer
+    return uncut if is_uncut else _MARKER.sub(replace_positions, record.answer)
 
 
 def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
-    there = set(_pmids(sentence.text))
-    pmids = [name for name in document_ids(sentence.citations, record.sources) if name not in there]
-    _check(record, pmids, len(there))
+    present = set(_pmids(sentence.text))
+    cited = document_ids(sentence.citations, record.sources)
+    pmids = [name for name in cited if name not in present]
+    _check_pmids(record, pmids, len(present))
     if not pmids:
         return sentence.text
     end = _END.search(sentence.text)
@@ -295,46 +288,32 @@ def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
     return f"{sentence.text[:cut]} [{', '.join(pmids)}]{sentence.text[cut:].lstrip()}"
 
 
-def _check(record: Record, pmids: Sequence[str], n_there: int) -> None:
+def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
     for name in pmids:
         if not re.fullmatch("[0-9]{1,18}", name):
             raise unwritable(record, "answer", f"the citation {name!r} is not a PMID", "a number")
-    if len(pmids) + n_there > MAX_PMIDS:
-        found = f"a sentence with {len(pmids) + n_there} citations"
-        raise unwritable(record, "answer", found, f"at most {MAX_PMIDS} count")
+    if len(pmids) + n_present > MAX_PMIDS:
+        problem = f"a sentence with {len(pmids) + n_present} citations"
+        raise unwritable(record, "answer", problem, f"at most {MAX_PMIDS}")
 
 
 def biogen_2025_a_row(record: Record) -> JsonRow:
-    """Turn a record into a line of task A.
-
-    Raises:
-        InputError: it does not fit.
-    """
-    metadata = _metadata_row(record, "qa_id")
+    """Convert a record to a line for task A."""
+    metadata = metadata_row(record, "qa_id", "question")
     sentences = sentences_of(record)
-    against = _read_contradicted(record, len(sentences))
+    contradicted = _read_contradicted(record, len(sentences))
     row: JsonRow = {
         "metadata": metadata,
         "answer": [
             {
                 "text": sentence.text,
                 "supported_citations": list(sentence.citations),
-                CONTRADICTED: against[i],
+                CONTRADICTED: contradicted[i],
             }
             for i, sentence in enumerate(sentences)
         ],
     }
     return restore_metadata(row, record.metadata, {CONTRADICTED})
-
-
-def _metadata_row(record: Record, topic: str) -> JsonRow:
-    team, run = team_and_run(record)
-    return {
-        "team_id": team,
-        "run_id": run,
-        topic: record.topic or record.id,
-        "question": record.question,
-    }
 
 
 def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
@@ -355,12 +334,8 @@ def _bad_contradicted(record: Record, problem: str) -> InputError:
 
 
 def biogen_2025_b_row(record: Record) -> JsonRow:
-    """Turn a record into a line of task B.
-
-    Raises:
-        InputError: it does not fit.
-    """
-    metadata = _metadata_row(record, "topic_id")
+    """Convert a record to a line for task B."""
+    metadata = metadata_row(record, "topic_id", "question")
     if "answer" in record.metadata:
         metadata["answer"] = record.metadata["answer"]
     row: JsonRow = {

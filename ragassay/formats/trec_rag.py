@@ -1,4 +1,4 @@
-"""Read and write runs of TREC RAG, and read reports of RAGTIME, DRAGUN and AutoJudge."""
+"""Read and write TREC RAG runs, and read RAGTIME, DRAGUN and AutoJudge reports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ragassay.formats.topics import question_of
 from ragassay.records import Document, Record, SentenceInput
 
 REFERENCES = "references"
-"""The metadata that keeps references where they differ from what the sentences cite, in order."""
+"""Metadata key of references that differ from the citations of the answer."""
 
 LENGTH = "response_length"
 _DANGLING = re.compile(r"references\[(-?[0-9]{1,18})\]")
@@ -42,19 +42,18 @@ def _citation(value: object) -> object:
 
 
 def _by_confidence(value: object) -> object:
-    """Return ids with a confidence as a list, the highest first."""
     if not is_object(value):
         return value
 
     def confidence(name: str) -> float:
-        given = value[name]
-        return float(given) if isinstance(given, int | float) else 0.0
+        score = value[name]
+        return float(score) if isinstance(score, int | float) else 0.0
 
     return sorted(value, key=confidence, reverse=True)
 
 
 ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
-"""A 0-based position in the references, or an id."""
+"""A 0-based position in the references, or a document id."""
 
 
 class CitingSentenceRow(Row):
@@ -65,7 +64,7 @@ class CitingSentenceRow(Row):
 
 
 class ReportSentenceRow(Row):
-    """A sentence of a report, whose citations may have a confidence."""
+    """A sentence of a report. Its citations may have confidences."""
 
     text: str
     citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
@@ -74,7 +73,7 @@ class ReportSentenceRow(Row):
 
 
 class Answer2024Row(Row):
-    """An answer of 2024."""
+    """An answer of a 2024 run."""
 
     run_id: IdText
     topic_id: IdText
@@ -92,14 +91,14 @@ class RunMetadataRow(Row):
 
 
 class Metadata2025Row(RunMetadataRow):
-    """The answer's run and topic."""
+    """The run and topic of an answer."""
 
     narrative_id: IdText
     narrative: str | None = None
 
 
 class Answer2025Row(Row):
-    """An answer of 2025."""
+    """An answer of a 2025 run."""
 
     metadata: Metadata2025Row = Field(validation_alias=AliasChoices("metadata", "meta_data"))
     references: list[IdText] = Field(default_factory=list)
@@ -107,21 +106,21 @@ class Answer2025Row(Row):
 
 
 class ReportDocumentRow(Row):
-    """A document that a report was written from."""
+    """A source document of a report."""
 
     text: str
     title: str = ""
 
 
 class ReportMetadataRow(RunMetadataRow):
-    """The report's run and topic."""
+    """The run and topic of a report."""
 
     topic_id: IdText = Field(validation_alias=AliasChoices(*_TOPIC_IDS))
     narrative: str | None = None
 
 
 class ReportRow(Row):
-    """A report."""
+    """A report with its source documents."""
 
     metadata: ReportMetadataRow
     references: list[IdText] = Field(default_factory=list)
@@ -130,15 +129,15 @@ class ReportRow(Row):
 
 
 def run_record(
-    about: RunMetadataRow,
+    run: RunMetadataRow,
     topic: str,
     question: str,
     answer: tuple[SentenceInput, ...],
     metadata: dict[str, str],
     sources: tuple[Document, ...] = (),
 ) -> Record:
-    """Return an answer of a run as a record; its id is `team_id/run_id/topic`."""
-    system = f"{about.team_id}/{about.run_id}"
+    """Return an answer of a run as a record with the id `team_id/run_id/topic`."""
+    system = f"{run.team_id}/{run.run_id}"
     return Record(
         id=f"{system}/{topic}",
         question=question,
@@ -151,40 +150,41 @@ def run_record(
 
 
 def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn an answer of 2024 into a record; its id is `run_id/topic_id`, its system the run."""
+    """Convert a 2024 answer to a record with the run as system and the id `run_id/topic_id`."""
     row = parse(Answer2024Row, item.fields)
     answer = _answer(row.answer, row.references)
-    kept = _keep_cited_references(row.references, answer)
+    metadata = kept_fields(row) | _keep_cited_references(row.references, answer)
     if row.response_length is not None and row.response_length != _n_words(answer):
-        kept[LENGTH] = str(row.response_length)
+        metadata[LENGTH] = str(row.response_length)
     return Record(
         id=f"{row.run_id}/{row.topic_id}",
         question=question_of(row.topic, row.topic_id, questions, "topic"),
         answer=answer,
         system=row.run_id,
         topic=row.topic_id,
-        metadata=kept_fields(row) | kept,
+        metadata=metadata,
     )
 
 
 def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn an answer of 2025 into a record."""
+    """Convert a 2025 answer to a record."""
     row = parse(Answer2025Row, item.fields)
     topic = row.metadata.narrative_id
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
     answer = _answer(row.answer, row.references)
-    kept = kept_fields(row) | _keep_cited_references(row.references, answer)
-    return run_record(row.metadata, topic, question, answer, kept)
+    metadata = kept_fields(row) | _keep_cited_references(row.references, answer)
+    return run_record(row.metadata, topic, question, answer, metadata)
 
 
 def read_report(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn a report into a record, its documents into sources."""
+    """Convert a report to a record with its documents as sources."""
     row = parse(ReportRow, item.fields)
     topic = row.metadata.topic_id
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
     answer = _answer(row.responses, row.references)
-    kept = kept_fields(row) | _document_fields(row) | _keep_cited_references(row.references, answer)
-    return run_record(row.metadata, topic, question, answer, kept, _sources(row))
+    metadata = kept_fields(row) | _document_fields(row)
+    metadata |= _keep_cited_references(row.references, answer)
+    return run_record(row.metadata, topic, question, answer, metadata, _sources(row))
 
 
 RAG_2024 = Format(
@@ -236,10 +236,10 @@ def _answer(
 
 
 def resolve(citations: Iterable[int | str], references: Sequence[str]) -> tuple[str, ...]:
-    """Return citations as ids.
+    """Convert citations to document ids.
 
-    A position beyond the references becomes `references[7]`, which does not resolve: the citation
-    is then judged invalid, not lost.
+    Positions beyond the references become ids such as `references[7]`, so that the citations are
+    judged as invalid rather than lost.
 
     Example:
         >>> resolve([1, "a", 7], ["a", "b"])
@@ -261,7 +261,7 @@ def _resolve(citation: int | str, references: Sequence[str]) -> str:
 
 
 def kept_references(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
-    """Return the references as metadata; empty where the citations alone determine them."""
+    """Return the references as metadata, or nothing if they are equal to the cited ids."""
     known = [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
     if not references or list(references) == known:
         return {}
@@ -275,14 +275,14 @@ def _keep_cited_references(
 
 
 def references_of(metadata: Mapping[str, str]) -> list[str]:
-    """Return the references kept in a record's metadata; empty where there are none."""
+    """Return the references in a record's metadata, or an empty list."""
     try:
         value: object = json.loads(metadata.get(REFERENCES, ""))
     except (ValueError, RecursionError):
         return []
-    given = value if isinstance(value, list) else []
-    names = [str(name) for name in given if isinstance(name, str) and name.strip()]
-    return names if len(names) == len(given) else []
+    references = value if isinstance(value, list) else []
+    names = [str(name) for name in references if isinstance(name, str) and name.strip()]
+    return names if len(names) == len(references) else []
 
 
 def _n_words(answer: Sequence[SentenceInput]) -> int:
@@ -290,7 +290,7 @@ def _n_words(answer: Sequence[SentenceInput]) -> int:
 
 
 def _sources(row: ReportRow) -> tuple[Document, ...]:
-    """Return the documents in the order of the references; the others follow."""
+    """Return the documents, the referenced ones first and in the order of the references."""
     order = {name: i for i, name in enumerate(row.references)}
     names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
     return tuple(
@@ -301,7 +301,6 @@ def _sources(row: ReportRow) -> tuple[Document, ...]:
 
 
 def _document_fields(row: ReportRow) -> dict[str, str]:
-    """Return unknown fields of the documents, as `kept_fields` does for lists."""
     return {
         f"documents.{name}.{field}": as_text(value)
         for name, document in row.documents.items()
@@ -311,52 +310,42 @@ def _document_fields(row: ReportRow) -> dict[str, str]:
 
 
 def rag_2024_row(record: Record) -> JsonRow:
-    """Turn a record into a line of 2024.
-
-    Raises:
-        InputError: it does not fit.
-    """
+    """Convert a record to a line of a 2024 run."""
     if not (record.system or "").strip():
         raise unwritable(record, "system", f"found {record.system!r}", "the name of the run")
     references, sentences = _numbered_sentences(record, ids_allowed=False)
     length = record.metadata.get(LENGTH, "")
-    is_given = length.isascii() and length.isdigit() and len(length) < 10
+    is_stored = length.isascii() and length.isdigit() and len(length) < 10
     row: JsonRow = {
         "run_id": record.system,
         "topic_id": record.topic or record.id,
         "topic": record.question,
         "references": references,
-        LENGTH: int(length) if is_given else _n_words(sentences_of(record)),
+        LENGTH: int(length) if is_stored else _n_words(sentences_of(record)),
         "answer": sentences,
     }
     return restore_metadata(row, record.metadata, {REFERENCES, LENGTH})
 
 
 def rag_2025_row(record: Record) -> JsonRow:
-    """Turn a record into a line of 2025.
-
-    Raises:
-        InputError: it does not fit.
-    """
-    team, run = team_and_run(record)
+    """Convert a record to a line of a 2025 run."""
+    metadata = metadata_row(record, "narrative_id", "narrative")
     references, sentences = _numbered_sentences(record, ids_allowed=True)
-    row: JsonRow = {
-        "metadata": {
-            "team_id": team,
-            "run_id": run,
-            "narrative_id": record.topic or record.id,
-            "narrative": record.question,
-        },
-        "references": references,
-        "answer": sentences,
-    }
+    row: JsonRow = {"metadata": metadata, "references": references, "answer": sentences}
     return restore_metadata(row, record.metadata, {REFERENCES})
 
 
+def metadata_row(record: Record, topic: str, question: str) -> JsonRow:
+    """Return the metadata of an answer, with the given names for topic and question."""
+    team, run = team_and_run(record)
+    ids = {"team_id": team, "run_id": run}
+    return ids | {topic: record.topic or record.id, question: record.question}
+
+
 def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:
-    """Return references, and the sentences with citations as 0-based positions in them."""
-    kept = references_of(record.metadata)
-    references = list(kept)
+    """Return the references, and the sentences with citations as 0-based positions in them."""
+    stored = references_of(record.metadata)
+    references = list(stored)
     positions = {name: i for i, name in reversed(list(enumerate(references)))}
     sentences: list[JsonRow] = []
     for sentence in sentences_of(record):
@@ -365,7 +354,7 @@ def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str]
             dangling = _DANGLING.fullmatch(name)
             if dangling and name not in positions:
                 numbers.append(int(dangling[1]))
-            elif ids_allowed and kept and name not in positions and not name.isdigit():
+            elif ids_allowed and stored and name not in positions and not name.isdigit():
                 numbers.append(name)
             else:
                 if name not in positions:

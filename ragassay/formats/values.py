@@ -1,4 +1,4 @@
-"""Values that are safe to work with: of JSON, of a table's cells, of pandas and NumPy."""
+"""Convert and check values from JSON, table cells, pandas and NumPy."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from uuid import UUID
 from ragassay.formats.files import encoding_note
 from ragassay.formats.problems import (
     Problem,
+    ProblemError,
     describe_value,
     found_text,
     is_list,
@@ -32,31 +33,24 @@ MAX_DEPTH = 100
 _MAX_BITS = 4_096
 
 
-class _RepeatedNameError(Exception):
-    """An object with two fields of the same name, of which JSON parsers keep the last."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.name = name
-
-
 def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise _RepeatedNameError(name)
+                text = f"the field {found_text(name)} occurs twice in one object"
+                raise ProblemError("", text, "each field once")
             seen.add(name)
     return fields
 
 
 class _Constant(float):
-    """NaN or an infinity as written in the file, so that its field can be named."""
+    """NaN or an infinity in the JSON text, kept so that the error can name its field."""
 
 
 def parse_json(data: bytes) -> object | Problem:
-    """Parse JSON; return a problem where it is invalid."""
+    """Parse JSON, or return a problem if it is invalid."""
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
         text = f"a NUL byte at byte {data.index(0) + 1}"
@@ -65,9 +59,8 @@ def parse_json(data: bytes) -> object | Problem:
         return json.loads(
             data.decode("utf-8"), parse_constant=_Constant, object_pairs_hook=_object_of
         )
-    except _RepeatedNameError as error:
-        text = f"the field {found_text(error.name)} occurs twice in one object"
-        return Problem("", text, "each field once")
+    except ProblemError as error:
+        return error.problem
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
         text = f"not UTF-8: byte {byte} at byte {error.start + 1}"
@@ -81,24 +74,21 @@ def parse_json(data: bytes) -> object | Problem:
 
 
 def find_bad_value(value: object) -> Problem | None:
-    """Find what would break later steps: lone surrogates, NUL, NaN, endless digits, deep nests."""
+    """Find the first value that later steps cannot handle, such as NaN, NUL or a lone surrogate."""
     stack: list[tuple[tuple[str | int, ...], object]] = [((), value)]
     while stack:
         path, part = stack.pop()
         if len(path) > MAX_DEPTH:
             return Problem(join_path(path[:3]), "nested too deeply", f"at most {MAX_DEPTH} levels")
         if is_object(part):
-            for key in part:
-                problem = _bad_text(path, str(key), "a field name")
-                if problem is not None:
-                    return problem
+            problems = (_bad_text(path, str(key), "a field name") for key in part)
+            if (problem := next(filter(None, problems), None)) is not None:
+                return problem
             stack.extend(((*path, key), part[key]) for key in reversed(part))
         elif is_list(part):
             stack.extend(((*path, i), part[i]) for i in reversed(range(len(part))))
-        else:
-            problem = _bad_scalar(path, part)
-            if problem is not None:
-                return problem
+        elif (problem := _bad_scalar(path, part)) is not None:
+            return problem
     return None
 
 
@@ -113,17 +103,17 @@ def _bad_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
     return None
 
 
-def _bad_text(path: tuple[str | int, ...], text: str, what: str) -> Problem | None:
+def _bad_text(path: tuple[str | int, ...], text: str, kind: str) -> Problem | None:
     if "\x00" in text:
-        return Problem(join_path(path), f"{what} with a NUL character (\\u0000)", "text without it")
+        return Problem(join_path(path), f"{kind} with a NUL character (\\u0000)", "text without it")
     if text.isascii():
         return None
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = f"\\u{ord(text[error.start]):04x}"
-        problem = f"{what} with a lone surrogate ({half}): half of a character"
-        return Problem(join_path(path), problem, "whole characters, which UTF-8 can write")
+        problem = f"{kind} with a lone surrogate ({half}): half of a character"
+        return Problem(join_path(path), problem, "whole characters that UTF-8 can encode")
     return None
 
 
@@ -133,17 +123,17 @@ _TRUTHS = {"true": True, "false": False}
 
 
 class TableCell(str):
-    """Text of a table's cell: a list or a number where a format's model wants one."""
+    """Text of a table cell, which is converted if the field requires a list or a number."""
 
     __slots__ = ()
 
 
 def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object:
-    """Return a cell as the type of its field; text where the field takes text.
+    """Convert a cell to the type of its field, or return its text if the field accepts text.
 
-    A list is written as JSON, as Python or as NumPy shows it (`['a' 'b']`, which Hugging Face's
-    `to_csv` writes). A plain text in place of a list is its only entry, or several with `joint`
-    between them.
+    Lists may be written as JSON, as Python literals or as NumPy prints them (`['a' 'b']`, as in the
+    output of Hugging Face's `to_csv`). Other text becomes a list by splitting it at `joint`, or a
+    list with a single entry if `joint` is empty.
     """
     kinds = set(_kinds(annotation))
     text = str(cell)
@@ -162,7 +152,6 @@ def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object
 
 
 def _kinds(annotation: Any) -> list[object]:
-    """Return the types that an annotation takes, of its union's parts."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _kinds(get_args(annotation)[0])
@@ -173,73 +162,69 @@ def _kinds(annotation: Any) -> list[object]:
 
 
 def literal(text: str) -> object:
-    """Return the list or object that a text writes; the text itself where it writes none."""
-    given = text.strip()
-    if (given[:1], given[-1:]) not in {("[", "]"), ("{", "}")}:
+    """Parse the list or object written in a text, or return the text if it contains neither."""
+    stripped = text.strip()
+    if (stripped[:1], stripped[-1:]) not in {("[", "]"), ("{", "}")}:
         return text
     try:
-        value = json.loads(given)
+        value = json.loads(stripped)
     except (ValueError, RecursionError):
         try:
-            value = ast.literal_eval(_with_commas(given))
+            value = ast.literal_eval(_with_commas(stripped))
         except (ValueError, SyntaxError, RecursionError, MemoryError, tokenize.TokenError):
             return text
-    problem = find_bad_value(value)
-    if problem is not None:
+    if (problem := find_bad_value(value)) is not None:
         raise wrong(problem.text, problem.expected)
     return list(value) if isinstance(value, tuple) else value
 
 
+def parse_text(value: object) -> object:
+    """Parse a list or object written as text, and return any other value unchanged."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return literal(str(value))
+    except ValueError:
+        return str(value)
+
+
 def _with_commas(text: str) -> str:
-    """Return a literal in which no two texts stand side by side, as in NumPy's lists."""
-    found: list[tokenize.TokenInfo] = []
+    """Insert commas between adjacent strings, which NumPy prints without them."""
+    tokens: list[tokenize.TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER):
             continue
-        if token.type == tokenize.STRING and found and found[-1].type == tokenize.STRING:
-            found.append(token._replace(type=tokenize.OP, string=","))
-        found.append(token)
-    return " ".join(token.string for token in found)
+        if token.type == tokenize.STRING and tokens and tokens[-1].type == tokenize.STRING:
+            tokens.append(token._replace(type=tokenize.OP, string=","))
+        tokens.append(token)
+    return " ".join(token.string for token in tokens)
 
 
 _Path = tuple[str | int, ...]
 PASSAGE_IDS = ("id", "pmid", "doi", "source")
-"""Metadata that may have a document's id, besides its own."""
+"""Metadata keys that may contain a document id."""
 
 _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 
 
-class _UnreadableError(Exception):
-    """A value that JSON cannot represent."""
-
-    def __init__(self, path: _Path, text: str, expected: str) -> None:
-        super().__init__(text)
-        self.problem = Problem(join_path(path), text, expected)
-
-
 def plain_row(row: object, max_depth: int) -> dict[str, object] | Problem:
-    """Make a row of plain values; NaN, NA and NaT are absent."""
+    """Convert a row to plain values, and drop fields that are NaN, NA or NaT."""
     if not is_mapping(row):
         return Problem("", f"found {describe_value(row)}", "a mapping from field names to values")
     try:
         return _plain_mapping(row, (), max_depth)
-    except _UnreadableError as error:
+    except ProblemError as error:
         return error.problem
 
 
 def _plain_mapping(row: Mapping[object, object], path: _Path, depth: int) -> dict[str, object]:
-    plain: dict[str, object] = {}
-    for key, value in row.items():
-        name = str(key)
-        cleaned = _plain(value, (*path, name), depth)
-        if cleaned is not None:
-            plain[name] = cleaned
-    return plain
+    cleaned = {str(key): _plain(value, (*path, str(key)), depth) for key, value in row.items()}
+    return {name: value for name, value in cleaned.items() if value is not None}
 
 
 def _plain(value: object, path: _Path, depth: int) -> object:
     if depth == 0:
-        raise _UnreadableError(path[:3], "nested too deeply", "fewer levels")
+        raise ProblemError(join_path(path[:3]), "nested too deeply", "fewer levels")
     if value is None or type(value).__name__ in _ABSENT_TYPES:
         return None
     if isinstance(value, float):
@@ -256,32 +241,32 @@ def _plain_container(value: object, path: _Path, depth: int) -> object:
         return _plain_mapping(value, path, depth - 1)
     if is_sequence(value):
         return [_plain(part, (*path, i), depth - 1) for i, part in enumerate(value)]
-    # NumPy arrays and scalars, which frames read from Parquet contain.
+    # NumPy arrays and scalars, as in frames read from Parquet.
     tolist: Callable[[], object] | None = getattr(value, "tolist", None)
     if callable(tolist):
         return _plain(tolist(), path, depth - 1)
-    passage = passage_fields(value)
-    if passage is not None:
+    if (passage := passage_fields(value)) is not None:
         return _plain_mapping(passage, path, depth - 1)
     kind = type(value).__name__
-    raise _UnreadableError(path, f"found a value of type {kind}", "text, numbers, lists or dicts")
+    text = f"found a value of type {kind}"
+    raise ProblemError(join_path(path), text, "text, numbers, lists or dicts")
 
 
 def passage_fields(value: Any) -> dict[object, object] | None:
-    """Return a document of LangChain or a node of LlamaIndex as a dictionary; None for others."""
+    """Return a LangChain document or a LlamaIndex node as a dict, or None for other values."""
     if isinstance(value, Mapping):
         return None
-    node = getattr(value, "node", value)  # LlamaIndex keeps a node beside its score
-    about = dict(getattr(node, "metadata", None) or {})
+    node = getattr(value, "node", value)  # LlamaIndex wraps a retrieved node with its score.
+    metadata = dict(getattr(node, "metadata", None) or {})
     if hasattr(node, "page_content"):
         return {
             "id": getattr(node, "id", None),
             "page_content": node.page_content,
-            "metadata": about,
+            "metadata": metadata,
         }
     if not callable(getattr(node, "get_content", None)):
         return None
-    # A node's own id is random: a name in its metadata is what an answer cites.
-    is_named = any(about.get(key) for key in PASSAGE_IDS)
-    name = None if is_named else getattr(node, "node_id", None)
-    return {"id": name, "page_content": node.get_content(), "metadata": about}
+    # Node ids are random, so answers cite an id from the metadata if there is one.
+    has_id = any(metadata.get(key) for key in PASSAGE_IDS)
+    node_id = None if has_id else getattr(node, "node_id", None)
+    return {"id": node_id, "page_content": node.get_content(), "metadata": metadata}

@@ -1,6 +1,6 @@
-"""Write records as ragassay JSON lines, runs of TREC tracks, or input of the nuggetizer.
+"""Write records as ragassay JSON lines or in the formats of other tools.
 
-Every record is read back before it is written, so that every written file can be read.
+Every record is read back before it is written, so that written files are always readable.
 """
 
 from __future__ import annotations
@@ -48,48 +48,48 @@ WRITABLE_FORMATS = (
     "trec-rag-2024",
     "trec-rag-2025",
 )
-"""Formats that answers can be written in."""
+"""Formats in which answers can be written."""
 
 SENTENCE_FORMATS: frozenset[str] = frozenset(
     ("biogen-2025-a", "biogen-2025-b", "trec-rag-2024", "trec-rag-2025")
 )
-"""Those of them that require an answer as sentences with citations."""
+"""Writable formats that require answers in sentences with citations."""
 
 QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
-"""Those of them that have questions and no answers."""
+"""Writable formats that contain only questions."""
 
 
 def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteResult:
-    """Write answers in a named format, whole or not at all.
+    """Write answers in a format. The file is written completely or not at all.
 
-    A record without a topic is written under its id; a citation that is a position in the sources
-    becomes that source's id. What a format has no place for is left out and counted.
+    Records without a topic are written under their id. Citations that are positions of sources
+    become the ids of these sources. Fields that a format cannot store are omitted and counted.
 
-    ragassay: everything; `read_records` returns equal records.
-    ragas, deepeval: question, answer as text, sources, reference and metadata.
-    biogen-2024: answers of one system, `team_id/run_name`, as text with the PMIDs before the full
-        stop; the metadata `contact_email` is the contact address, questions come from the topics.
-    biogen-2025-a, biogen-2025-b: question, and sentences with citations, of task A the supporting
-        ones; the contradicting ones come from the metadata `contradicted_citations`. The system is
-        `team_id/run_id`.
-    trec-rag-2024, trec-rag-2025: the same with references, which are what the sentences cite, in
-        order. The system is the run, in 2025 `team_id/run_id`.
-    nuggetizer-create: questions with their sources; several answers to one topic become one.
+    ragassay: All fields. `read_records` returns equal records.
+    ragas, deepeval: Question, answer as text, sources, reference and metadata.
+    biogen-2024: Answers of one system, `team_id/run_name`, as text with PMIDs before the period.
+        The metadata `contact_email` is the contact address. The questions are in the topics.
+    biogen-2025-a, biogen-2025-b: Question, and sentences with citations. For task A these are the
+        supporting citations, and the metadata `contradicted_citations` the contradicting ones. The
+        system is `team_id/run_id`.
+    trec-rag-2024, trec-rag-2025: Question, and sentences with references in the order of citation.
+        The system is the run, or `team_id/run_id` for 2025.
+    nuggetizer-create: Questions with their sources. Answers to the same topic are merged.
 
     Args:
-        records: The answers; none is an empty file, which `read_records` refuses.
-        path: Overwritten where it exists; compressed where the name ends in `.gz`. ragas and
-            deepeval are CSV or a JSON array where the name ends so.
+        records: Answers to write. Without any, the file is empty, and `read_records` rejects it.
+        path: Path of the file, which is overwritten if it exists, and compressed if the name ends
+            in `.gz`. For ragas and deepeval, `.csv` and `.json` select CSV and a JSON array.
         form: One of `WRITABLE_FORMATS`.
 
     Returns:
-        How many records were written, and what was left out.
+        The number of records, and the omitted fields.
 
     Raises:
-        InputError: the format is unknown, the file cannot be written, or a record does not fit the
-            format: it could not be read back, shares its id with another one, has no answer in
-            sentences or another system; "biogen-2024" and CSV without any record; for
-            "nuggetizer-create", two questions or sources of a topic differ.
+        InputError: The format is unknown, the file cannot be written, or a record does not fit the
+            format: it cannot be read back, its id is not unique, its answer is not in sentences, or
+            its system differs. Also if there are no records for "biogen-2024" or CSV, or if the
+            questions or sources of a topic differ for "nuggetizer-create".
     """
     path = Path(path)
     if form == "biogen-2024":
@@ -99,11 +99,12 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
     if form not in _LINES:
         known = ", ".join(WRITABLE_FORMATS)
         raise InputError(f"answers cannot be written as {form!r}: choose one of {known}")
-    given = _by_topic(records) if form in QUESTION_FORMATS else records
+    if form in QUESTION_FORMATS:
+        records = _by_topic(records)
     to_row, reader = _LINES[form]
     check = Check(path)
     with whole_file(path) as handle:
-        for record in given:
+        for record in records:
             handle.write(check(record, to_row(record), reader) + b"\n")
     return check.result()
 
@@ -118,11 +119,11 @@ def _write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
     rows: list[JsonRow] = []
     check = Check(path)
     for record in records:
-        own = biogen_2024_run(record)
-        if rows and own != run:
-            expected = "one team, run and contact_email a file"
+        record_run = biogen_2024_run(record)
+        if rows and record_run != run:
+            expected = "a single team, run and contact_email"
             raise unwritable(record, "system", f"found {record.system!r}, another run", expected)
-        run = own
+        run = record_run
         row = biogen_2024_row(record)
         check(record, row, partial(_read_result, run=run, record=record))
         rows.append(row)
@@ -140,19 +141,19 @@ def _read_result(item: Item, run: JsonRow, record: Record) -> Record:
 
 
 def _by_topic(records: Iterable[Record]) -> list[Record]:
-    found: dict[str, Record] = {}
+    by_topic: dict[str, Record] = {}
     for record in records:
-        first = found.setdefault(record.topic or record.id, record)
+        topic = record.topic or record.id
+        first = by_topic.setdefault(topic, record)
         if first.question != record.question:
-            wanted = f"that of {first.id!r} on the same topic"
-            raise unwritable(record, "question", "another question", wanted)
-        merged = first.model_copy(update={"sources": _merged_sources(first.sources, record)})
-        found[record.topic or record.id] = merged
-    return list(found.values())
+            expected = f"the question of {first.id!r} on the same topic"
+            raise unwritable(record, "question", "another question", expected)
+        merged = _merged_sources(first.sources, record)
+        by_topic[topic] = first.model_copy(update={"sources": merged})
+    return list(by_topic.values())
 
 
 def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document, ...]:
-    """Return the sources of a topic with those of one more answer, each passage once."""
     merged = [one.model_copy(update={"id": original_id(one)}) for one in known]
     for source in record.sources:
         source = source.model_copy(update={"id": original_id(source)})
@@ -160,8 +161,8 @@ def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document
         if any((one.text, one.title) == (source.text, source.title) for one in same):
             continue
         if same and not (source.part_of or any(one.part_of for one in same)):
-            wanted = "one text, as in the topic's other answers"
-            raise unwritable(record, "sources", f"another text for {source.id!r}", wanted)
+            expected = "the same text as in other answers on the topic"
+            raise unwritable(record, "sources", f"another text for {source.id!r}", expected)
         merged.append(source)
     return distinct_documents(merged)
 
@@ -188,4 +189,4 @@ _LINES: Mapping[str, tuple[Callable[[Record], JsonRow], Reader]] = {
     "trec-rag-2024": (rag_2024_row, partial(read_rag_2024, questions={})),
     "trec-rag-2025": (rag_2025_row, partial(read_rag_2025, questions={})),
 }
-"""How a record becomes a line, and how it is read back."""
+"""Functions that convert a record to a line and read it back."""

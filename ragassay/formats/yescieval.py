@@ -1,25 +1,25 @@
-"""Read YESciEval's pair of files: answers, and the questions with their papers.
+"""Read YESciEval's files: answers, and their questions with papers.
 
     *-questions.jsonl  {"id", "question", "papers": [{"title", "abstract"}]}
     *-answers.jsonl    {"question_id", "generator", "variant", "target_rubric", "answer", "ratings"}
 
-Answers cite papers by position: `(1, 2)`. The ratings are other judges' and are left out of the
-record, so that no judge sees them.
+Answers cite papers by position: `(1, 2)`.
 
-A row is a question with its papers, the answers of all generators, and one judge's ratings:
+In workbooks, a row contains a question with its papers, the answers of all generators, and the
+ratings by one judge:
 
     research_question, [sample_id,] paper_1_title, paper_1_abstract, …, GENERATOR_synthesis,
     GENERATOR_extreme_RUBRIC (or subtle), JUDGE_evaluation_scores_GENERATOR, JUDGE_GENERATOR_Rubric
 
-In a workbook of perturbed answers, a rating is of the answer that was damaged for its rubric; the
-benign answers are in it, too. Their `refactor_dataset` turned the same into JSON, with one answer
-and one rating a row:
+Workbooks of perturbed answers also contain the benign answers. Their ratings are for the answer
+perturbed with respect to the rubric. `refactor_dataset` converts workbooks to JSON, with one answer
+and one rating per row:
 
     {"sample_id", "eval_type", "quality", "synthesizer_model", "evaluator_model",
      "research_question", "synthesizer_synthesis", "synthesis_evaluation_rating",
      "papers": [{"title", "abstract"}]}
 
-The ratings and their reasons are left out of the records, so that no judge sees them.
+Records contain neither the ratings nor their rationales, so judges cannot see them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ANSWERS, _QUESTIONS, _GZIP = "-answers", "-questions", ".gz"
 
 
 class SourcePaperRow(Row):
-    """A paper given as a source for the answer."""
+    """A paper that is a source of the answer."""
 
     title: str = ""
     abstract: str
@@ -71,13 +71,13 @@ class RatingRow(Row):
 
 
 class JudgeRatingsRow(Row):
-    """The ratings of all judges: judge, then rubric."""
+    """Ratings by judge and rubric."""
 
     ratings: dict[str, dict[str, RatingRow]] = Field(default_factory=dict)
 
 
 class RatedAnswerRow(Row):
-    """An answer, as generated or as damaged for one rubric."""
+    """An answer, either as generated or perturbed with respect to a rubric."""
 
     question_id: IdText
     generator: str = Field(min_length=1)
@@ -89,41 +89,29 @@ class RatedAnswerRow(Row):
 
 @dataclass(frozen=True)
 class SynthesisQuestion:
-    """A question and its papers, numbered "1", "2", … as answers cite them."""
+    """A question with its papers, which are numbered from "1" as in citations."""
 
     text: str
     sources: tuple[Document, ...]
 
 
 def find_questions(answers: Path) -> Path:
-    """Return the questions file that belongs to an answers file.
-
-    Raises:
-        InputError: its folder has none.
-    """
-    stem, found, end = answers.name.rpartition(_ANSWERS)
-    mend = "pass the YESciEval questions file as `questions`"
-    if not found:
-        raise InputError(
-            f"{answers} has no {_ANSWERS} in its name to find its questions by: {mend}"
-        )
+    """Return the questions file that belongs to an answers file."""
+    stem, separator, end = answers.name.rpartition(_ANSWERS)
+    advice = "pass the YESciEval questions file as `questions`"
+    if not separator:
+        problem = f"the questions file of {answers} is unknown without {_ANSWERS} in the file name"
+        raise InputError(f"{problem}: {advice}")
     plain = f"{stem}{_QUESTIONS}{end.removesuffix(_GZIP)}"
     candidates = [f"{stem}{_QUESTIONS}{end}", plain, f"{plain}{_GZIP}"]
     for name in candidates:
         if answers.with_name(name).is_file():
             return answers.with_name(name)
-    raise InputError(f"there is no {candidates[0]} in the folder of {answers}: {mend}")
+    raise InputError(f"there is no {candidates[0]} in the folder of {answers}: {advice}")
 
 
 def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejection]]:
-    """Read a questions file.
-
-    Returns:
-        The questions by id, and the lines that could not be read.
-
-    Raises:
-        InputError: the file cannot be opened, or has no question.
-    """
+    """Read a questions file, and return the questions by id and the rejected lines."""
     rows, rejections = read_once(
         iter_items(path),
         read=lambda item: parse(QuestionRow, item.fields),
@@ -134,13 +122,12 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     )
     if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no YESciEval question{first}: id, question, papers[]")
-    found = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
-    return found, rejections
+        raise InputError(f"{path} has no YESciEval questions{first}: id, question, papers[]")
+    questions = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
+    return questions, rejections
 
 
 def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
-    """Return papers as sources, numbered as answers cite them."""
     return tuple(
         Document(id=str(i), text=paper.abstract, title=paper.title)
         for i, paper in enumerate(rows, start=1)
@@ -149,7 +136,7 @@ def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
 
 @dataclass(frozen=True)
 class _SynthesisRow:
-    """An answer: its question's id, its generator, the rubric that it was damaged for, if any."""
+    """An answer with its question id, generator, variant and perturbed rubric, if any."""
 
     question: str
     generator: str
@@ -163,7 +150,7 @@ class _SynthesisRow:
         return "/".join([self.question, self.generator, self.variant, *target])
 
     def record(
-        self, question: str, sources: tuple[Document, ...], about: Mapping[str, str]
+        self, question: str, sources: tuple[Document, ...], metadata: Mapping[str, str]
     ) -> Record:
         target = {"target_rubric": self.rubric} if self.rubric else {}
         return Record(
@@ -173,7 +160,7 @@ class _SynthesisRow:
             sources=sources,
             system=self.generator,
             topic=self.question,
-            metadata=dict(about) | {"variant": self.variant} | target,
+            metadata=dict(metadata) | {"variant": self.variant} | target,
         )
 
     def label(self, rubric: str, rating: object, judge: str, reason: str = "") -> HumanLabel:
@@ -188,23 +175,19 @@ class _SynthesisRow:
     def read_rating(
         self, column: str, value: object, rubric: str, judge: str, reason: str = ""
     ) -> HumanLabel | Problem:
-        """Return the rating of a cell as a label."""
+        """Return the rating in a cell as a label."""
         text = str(value).removesuffix(".0")
         if text not in ("1", "2", "3", "4", "5"):
-            return Problem(column, f"found {describe_value(value)}", "a rating, 1 to 5")
+            return Problem(column, f"found {describe_value(value)}", "a rating from 1 to 5")
         return self.label(rubric, text, judge, reason)
 
 
 def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Record:
-    """Turn an answer into a record.
-
-    Its id is `question_id/generator/variant`, with `/target_rubric` where there is one.
-    """
+    """Convert an answer to a record with the id `question_id/generator/variant[/target_rubric]`."""
     row = parse(RatedAnswerRow, item.fields)
-    question = questions.get(row.question_id)
-    if question is None:
+    if (question := questions.get(row.question_id)) is None:
         text = f"the questions file has no {found_text(row.question_id)}"
-        raise ProblemError("question_id", text, "the id of a question there")
+        raise ProblemError("question_id", text, "the id of a question in it")
     return _of_rated(row).record(question.text, question.sources, kept_fields(row))
 
 
@@ -214,7 +197,7 @@ def _of_rated(row: RatedAnswerRow) -> _SynthesisRow:
 
 
 def read_yescieval_labels(item: Item) -> list[HumanLabel]:
-    """Return the judges' ratings of an answer as labels; rubrics in lower case."""
+    """Return the judges' ratings of an answer as labels, with rubrics in lower case."""
     row = parse(RatedAnswerRow, item.fields)
     rated = parse(JudgeRatingsRow, {"ratings": row.ratings})
     return [
@@ -238,14 +221,14 @@ YESCIEVAL = Format(
 BENIGN = "benign"
 _SYNTHESIS = "_synthesis"
 _VARIANTS = {"original": BENIGN}
-_DAMAGED = re.compile(r"(?P<generator>.+)_(?P<variant>subtle|extreme)_(?P<rubric>[a-z]+)")
+_PERTURBED = re.compile(r"(?P<generator>.+)_(?P<variant>subtle|extreme)_(?P<rubric>[a-z]+)")
 _SCORES = "_evaluation_scores_"
 _ABSTRACT = re.compile(r"paper_([0-9]{1,3})_abstract")
 _PAPER = re.compile(r"paper_[0-9]+_(title|abstract)")
 
 
 class SheetRow(Row):
-    """A question of a workbook, with all that was said about it."""
+    """A question of a workbook, with its answers and ratings as extra fields."""
 
     research_question: str
     sample_id: IdText | None = None
@@ -267,7 +250,7 @@ class RefactoredRow(Row):
 
 
 def has_sheets(path: Path) -> bool:
-    """Return whether a path is a folder of tables, and no run that people reviewed."""
+    """Return whether a path is a folder with tables that is not a run folder."""
     is_run = (path / "reviews.jsonl").exists() or (path / "run.json").exists()
     return path.is_dir() and not is_run and any(_tables(path))
 
@@ -277,23 +260,23 @@ def _tables(folder: Path) -> Iterator[Path]:
 
 
 def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
-    """Read the workbooks and CSV files of a folder; another kind of table is a rejection.
+    """Yield the items of all YESciEval workbooks and CSV files in a folder.
 
     Raises:
-        InputError: There is none, or a library is missing.
+        InputError: The folder contains none, or a library is missing.
     """
     files = sorted(_tables(folder))
     if not files:
-        raise InputError(f"{folder} is a folder without a workbook: name the file to be read")
+        raise InputError(f"{folder} is a folder without workbooks: pass a file instead")
     read = {path: list(iter_items(path)) for path in files}
     if not any(map(_are_sheets, read.values())):
-        raise InputError(f"{folder} has no workbook of YESciEval: {YESCIEVAL_SHEET.keys}")
+        raise InputError(f"{folder} has no YESciEval workbook: {YESCIEVAL_SHEET.keys}")
     for path, items in read.items():
         if _are_sheets(items):
             yield from items
         else:
             place = Place(str(path), 0, path.name, "")
-            yield place.reject(Problem("", "no workbook of YESciEval", YESCIEVAL_SHEET.keys))
+            yield place.reject(Problem("", "not a YESciEval workbook", YESCIEVAL_SHEET.keys))
 
 
 def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
@@ -301,48 +284,48 @@ def _are_sheets(items: Iterable[Item | Rejection]) -> bool:
 
 
 def read_sheet(item: Item) -> list[Record]:
-    """Turn a row of a workbook into a record for each answer: `ID/GENERATOR/VARIANT[/RUBRIC]`."""
+    """Convert a workbook row to records with the ids `ID/GENERATOR/VARIANT[/RUBRIC]`."""
     row = parse(SheetRow, item.fields)
     answers = list(_answers(row, item))
     if not answers:
-        raise ProblemError("", "no column of an answer", "GENERATOR_synthesis")
-    about = _about(row, {answer.generator for answer in answers})
+        raise ProblemError("", "no column contains an answer", "GENERATOR_synthesis")
+    metadata = _other_fields(row, {answer.generator for answer in answers})
     papers = _sheet_papers(item.fields)
-    return [answer.record(row.research_question, papers, about) for answer in answers]
+    return [answer.record(row.research_question, papers, metadata) for answer in answers]
 
 
 def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the judge's ratings of a row of a workbook."""
+    """Return the judge's ratings in a workbook row."""
     answers = list(_answers(parse(SheetRow, item.fields), item))
-    damaged = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
+    perturbed = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
     benign = {a.generator: a for a in answers if a.variant == BENIGN}
     labels: list[HumanLabel | Problem] = []
     for name, value in item.fields.items():
-        rated = _parse_rating_column(name, benign)
-        if rated is None or value is None:
+        parts = _parse_rating_column(name, benign)
+        if parts is None or value is None:
             continue
-        judge, generator, rubric = rated
-        answer = damaged.get((generator, rubric)) if damaged else benign[generator]
+        judge, generator, rubric = parts
+        answer = perturbed.get((generator, rubric)) if perturbed else benign[generator]
         if answer is not None:
             labels.append(answer.read_rating(name, value, rubric, judge))
     return labels
 
 
 def read_refactored(item: Item) -> Record:
-    """Turn a rated answer into a record; a benign answer comes once for each rubric."""
+    """Convert a rated answer to a record. Benign answers are repeated for each rubric."""
     row = parse(RefactoredRow, item.fields)
     hidden = ("original-synthesis", "evaluation")
-    about = {name: text for name, text in kept_fields(row).items() if name not in hidden}
-    return _of_refactored(row).record(row.research_question, _papers(row.papers), about)
+    metadata = {name: text for name, text in kept_fields(row).items() if name not in hidden}
+    return _of_refactored(row).record(row.research_question, _papers(row.papers), metadata)
 
 
 def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the rating of a row."""
+    """Return the rating in a row."""
     row = parse(RefactoredRow, item.fields)
-    rating, told = row.synthesis_evaluation_rating, row.synthesis_evaluation_rationale
+    rating, rationale = row.synthesis_evaluation_rating, row.synthesis_evaluation_rationale
     if rating is None:
         return []
-    reason = " ".join(map(str, told)) if is_list(told) else str(told or "")
+    reason = " ".join(map(str, rationale)) if is_list(rationale) else str(rationale or "")
     rubric, judge = row.quality.lower(), row.evaluator_model
     column = "synthesis_evaluation_rating"
     return [_of_refactored(row).read_rating(column, rating, rubric, judge, reason)]
@@ -389,7 +372,7 @@ def _answers(row: SheetRow, item: Item) -> Iterator[_SynthesisRow]:
         if name.endswith(_SYNTHESIS):
             generator = name.removesuffix(_SYNTHESIS)
             yield _SynthesisRow(question, generator, BENIGN, "", str(value))
-        elif match := _DAMAGED.fullmatch(name):
+        elif match := _PERTURBED.fullmatch(name):
             generator, variant = match["generator"], match["variant"]
             yield _SynthesisRow(question, generator, variant, match["rubric"], str(value))
 
@@ -403,8 +386,7 @@ def _sheet_papers(fields: Mapping[str, object]) -> tuple[Document, ...]:
     )
 
 
-def _about(row: SheetRow, generators: set[str]) -> dict[str, str]:
-    """Return what a row says besides answers, papers and ratings."""
+def _other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
     return {
         name: as_text(value)
         for name, value in (row.model_extra or {}).items()
@@ -415,7 +397,7 @@ def _about(row: SheetRow, generators: set[str]) -> dict[str, str]:
 def _parse_rating_column(
     name: str, generators: Mapping[str, object]
 ) -> tuple[str, str, str] | None:
-    """Return the judge, the generator and the rubric of a column of ratings."""
+    """Return the judge, generator and rubric of a column, or None if it has no ratings."""
     start, _, rubric = name.rpartition("_")
     if not rubric.istitle() or _SCORES in name:
         return None

@@ -59,7 +59,7 @@ def test_a_data_set_of_hugging_face_is_read():
     made = datasets.Dataset.from_list(ROWS)
     for answers in (made, made.to_iterable_dataset(), made.with_format("numpy")):
         assert read_job(answers).records == read_job(ROWS).records
-    with pytest.raises(InputError, match="DatasetDict of test: give one of its data sets"):
+    with pytest.raises(InputError, match="DatasetDict with the keys test: pass one of"):
         read_job(datasets.DatasetDict(test=made))
 
 
@@ -234,11 +234,11 @@ def test_a_frame_with_the_columns_of_a_sample_is_a_frame():
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
-        (3, "answers are of type int: give a file, records, dictionaries, a frame"),
-        ([3, 4], "answers are a list of int: give a file, records"),
-        ([object()], "answers are a list of object: .*samples of ragas or test cases of DeepEval"),
+        (3, "answers have the type int: pass a file, records, dicts, a pandas"),
+        ([3, 4], "answers are a list of int: pass a file, records"),
+        ([object()], "answers are a list of object: .*ragas samples or DeepEval test cases"),
         ({"question": ["Q?"], "answer": []}, "columns differ in length: question has 1"),
-        ({"question": "Q?", "answer": "A."}, "give one of its data sets, a list of rows"),
+        ({"question": "Q?", "answer": "A."}, "pass one of its datasets, a list of rows"),
     ],
 )
 def test_what_is_no_table_is_an_error(answers, problem):
@@ -250,9 +250,11 @@ def test_how_the_input_was_read_is_noted_for_the_run():
     rows = [{"query": "Q?", "output": "A.", "blob": ["Drug A lowered pressure by far."]}] * 2
     assert read_job(rows).notes == (
         "Read `query` as question, `output` as answer.",
-        "2 answers have texts in `blob` that were not read; name it with --map sources=blob",
+        "2 answers have text in `blob` that was not read; "
+        "to read it as sources, pass --map sources=blob",
     )
     assert read_job(ROWS).notes == ("Read `ground_truth` as reference, `contexts` as sources.",)
     assert read_job(read_job(rows).records).notes == (
-        "2 answers have texts in `blob` that were not read; name it with --map sources=blob",
+        "2 answers have text in `blob` that was not read; "
+        "to read it as sources, pass --map sources=blob",
     )

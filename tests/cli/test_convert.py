@@ -111,7 +111,7 @@ def test_a_bad_line_is_named_and_the_rest_is_written(tmp_path):
         (["missing.jsonl", "out"], "missing.jsonl does not exist"),
         (["{sample}", "out", "--to", "bibtex"], "choose one of ragassay, biogen-2024"),
         (["{sample}", "nowhere/out"], "cannot be written"),
-        (["{sample}", "out", "--questions", "{sample}"], "includes its questions"),
+        (["{sample}", "out", "--questions", "{sample}"], "already contains the questions"),
     ],
 )
 def test_a_mistake_is_one_clear_line(arguments, said, sample, tmp_path, monkeypatch):
@@ -128,7 +128,7 @@ def test_no_answer_at_all_is_written_as_none(tmp_path):
     answers.write_text('{"question": "Q"}\n')
     code, _, errors = call(answers, tmp_path / "out.jsonl")
     assert code == 1
-    assert f"{answers}: no record in it can be used" in errors
+    assert f"{answers}: no usable record" in errors
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -165,7 +165,7 @@ def test_what_was_read_as_what_and_what_was_not_read_is_said(tmp_path):
     code, _, told = call(path, out)
     assert code == 0
     assert "Read `query` as question, `output` as answer." in told
-    assert "1 answer has texts in `blob` that were not read" in told
+    assert "1 answer has text in `blob` that was not read" in told
     assert call(path, out, "--map", "sources=blob")[0] == 0
     (record,) = read_records(out).records
     assert [one.text for one in record.sources] == row["blob"]

@@ -169,7 +169,7 @@ def test_bad_lines_of_what_systems_are_ranked_by_are_said(grades: Path, tmp_path
     assert json.loads(shown)[0]["rows"][0]["score"] == 0.5
     assert errors.splitlines() == [
         f'rejected {ranking}:3: score: found the text "high", expected a finite number',
-        f'rejected {labels}:3: docid: "q" has a grade of "a" above, 4, which counts, '
+        f'rejected {labels}:3: docid: "a" already has the grade 4 for "q", '
         "expected one grade for each document",
         f"rejected {official}:2: found 1 columns, expected `system score`",
     ]

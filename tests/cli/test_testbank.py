@@ -243,7 +243,7 @@ def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None
     given, out = tmp_path / "topics.csv", tmp_path / "queries.json"
     given.write_text("topic_id,title,question\n1,t,Is it?\n2,t,Was it?\n1,t,again\n")
     shown, errors = run("queries", given, "--out", out, code=3)
-    assert "2 queries" in shown and "appeared before" in errors
+    assert "2 queries" in shown and "already appeared" in errors
     assert json.loads(out.read_text()) == {"1": "Is it?", "2": "Was it?"}
     pages = tmp_path / "pages.jsonl"
     facets = [{"id": "f", "text": "Birth"}]

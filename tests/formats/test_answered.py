@@ -50,7 +50,7 @@ def test_nothing_but_rejections_is_an_error_that_has_them_all(write):
         read_records(path, answered=True)
     assert len(caught.value.rejections) == 12
     shown = str(caught.value).splitlines()
-    assert shown[0] == f"{path}: no record in it can be used"
+    assert shown[0] == f"{path}: no usable record"
     assert shown[10] == f"  {path}:10: answer: found an empty answer, expected text"
     assert shown[11:] == ["  ... and 2 more rejected lines"]
     assert isinstance(caught.value, InputError)

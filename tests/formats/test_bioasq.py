@@ -52,8 +52,8 @@ def test_a_submission_without_questions_is_rejected_with_what_to_do(write):
     found = read_records(write({"questions": [SUBMITTED, SUBMITTED | {"id": "q2"}]}))
     assert found.records == ()
     assert [one.field for one in found.rejections] == ["questions.0.id", "questions.1.id"]
-    assert "needs the file of its questions" in found.rejections[0].problem
-    assert "BioASQ's own file" in found.rejections[0].expected
+    assert "needs its questions file" in found.rejections[0].problem
+    assert "a BioASQ questions file" in found.rejections[0].expected
 
 
 @each_case("name", ["system", "model", "username", "run_id"])

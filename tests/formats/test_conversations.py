@@ -147,13 +147,13 @@ def test_messages_behind_the_answer_are_counted_not_read(write):
 @each_case(
     ("messages", "field", "problem"),
     [
-        (openai(("user", "A?")), "messages", "no message of the assistant"),
-        (openai(("assistant", "A.")), "messages", "no message of the user"),
-        (openai(("user", "A?"), ("assistant", "")), "messages", "no message of the assistant"),
+        (openai(("user", "A?")), "messages", "no assistant message"),
+        (openai(("assistant", "A.")), "messages", "no user message"),
+        (openai(("user", "A?"), ("assistant", "")), "messages", "no assistant message"),
         ([{"content": "A?"}], "messages.0", "no role"),
         (openai(("narrator", "A?")), "messages.0", '"narrator"'),
         (["A?"], "messages.0", 'the text "A?"'),
-        ([], "messages", "no message of the assistant"),
+        ([], "messages", "no assistant message"),
         ("A?", "messages", 'the text "A?"'),
         ({"role": "user"}, "messages", "an object"),
     ],

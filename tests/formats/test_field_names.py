@@ -177,7 +177,8 @@ def test_texts_that_were_not_read_are_named(value, path):
     found = records_from_rows([QA | {"blob": value}, QA, QA | {"blob": value}])
     assert [record.unread for record in found.records] == [(path,), (), (path,)]
     assert input_notes(found.fields, found.records) == (
-        f"2 answers have texts in `{path}` that were not read; name it with --map sources={path}",
+        f"2 answers have text in `{path}` that was not read; "
+        f"to read it as sources, pass --map sources={path}",
     )
     mapped = records_from_rows([QA | {"blob": value}], columns={"sources": path})
     assert mapped.records[0].sources

@@ -86,8 +86,7 @@ def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
     assert second.metadata == {"nuggets.0.note": "x"}
     assert (rejection.field, rejection.expected) == ("116.0.importance", "vital or okay")
     assert (
-        rejection.problem
-        == 'found the text "failed" (and 1 more): their nuggets are kept without it'
+        rejection.problem == 'found the text "failed" (and 1 more): the nuggets are used without it'
     )
     write_nugget_banks((first, second), path)
     assert [json.loads(line)["nuggets"] for line in path.read_text().splitlines()] == [
@@ -219,7 +218,7 @@ def test_test_banks_of_nuggets_and_questions_are_read(write):
     ("change", "field", "problem"),
     [
         ({"items": [{"query_id": "1"}]}, "items.0", "neither a nugget nor a question"),
-        ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "beside questions"),
+        ({"items": [*BANK["items"], *QUESTIONS["items"]]}, "items.0", "both nuggets and questions"),
         ({"items": [{"nugget_text": ""}]}, "items.0.nugget_text", "empty text"),
         ({"items": {}}, "items", "empty object"),
         ({"query_id": " "}, "query_id", "empty id"),
@@ -282,7 +281,7 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("banks", "message"),
     [
-        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "appeared before"),
+        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "already appeared"),
         ([RubricBank(" ", "", "nuggets")], "has no query"),
         ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
         ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),

@@ -160,7 +160,7 @@ def test_a_file_in_no_known_format_is_an_input_error_that_names_the_formats(writ
     ("content", "why"),
     [
         (b"\xff\xfe{\x00}\x00", ":1: the file is in UTF-16; expected UTF-8: save it as UTF-8"),
-        (b"\x1f\x8b\x08\x00 no gzip", ":1: the file is truncated or is damaged here"),
+        (b"\x1f\x8b\x08\x00 no gzip", ":1: the file is truncated or damaged here"),
     ],
 )
 def test_a_file_that_cannot_be_read_at_all_is_an_input_error_in_one_line(write, content, why):

@@ -119,5 +119,5 @@ def test_a_bank_of_the_workbench_is_written_as_before(write, tmp_path):
     write_test_banks(banks, path)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert ["nugget_bank" in line for line in lines] == [True, False]
-    with pytest.raises(InputError, match="no format"):
+    with pytest.raises(InputError, match="unknown format"):
         read_test_banks(write({"nuggets": []}))

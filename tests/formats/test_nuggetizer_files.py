@@ -59,7 +59,7 @@ def test_an_answer_keeps_its_nuggets_whose_importance_failed(write):
     assert [nugget.importance for nugget in found.records[0].nuggets] == IMPORTANCES
     (odd,) = found.rejections
     assert (odd.line, odd.field) == (1, "nuggets.1.importance")
-    assert odd.problem == 'found the text "failed" (and 2 more): their nuggets are kept without it'
+    assert odd.problem == 'found the text "failed" (and 2 more): the nuggets are used without it'
 
 
 def test_gold_nuggets_stay_where_their_importance_failed(write):
@@ -78,7 +78,7 @@ def test_labels_that_the_model_made_up_are_counted_and_the_others_read(write):
     (odd,) = found.rejections
     assert (odd.field, odd.problem) == (
         "nuggets.3.assignment",
-        'found the text "supporter": its nugget is kept without it',
+        'found the text "supporter": the nugget is used without it',
     )
 
 
@@ -89,7 +89,7 @@ def test_assignments_stay_where_labels_failed_and_are_counted(write):
     assert answer.n_unscored == 2
     assert (odd.line, odd.problem) == (
         1,
-        'found the text "strong prose" (and 1 more): their nuggets are kept without it',
+        'found the text "strong prose" (and 1 more): the nuggets are used without it',
     )
 
 
@@ -120,7 +120,7 @@ def test_retrieved_passages_are_read_with_their_assignments(write, tmp_path: Pat
 
 def test_assignments_of_an_answer_and_a_passage_at_once_are_refused(tmp_path: Path):
     both = AssignedAnswer("1", "Q?", "A", "run", (), document="d")
-    with pytest.raises(InputError, match="at once"):
+    with pytest.raises(InputError, match="both a system and a document"):
         write_assignments([both], tmp_path / "x")
 
 

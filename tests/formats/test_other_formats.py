@@ -67,7 +67,7 @@ def test_ragas_passages_of_one_document_get_ids_that_differ(write):
 @pytest.mark.parametrize(
     ("change", "field", "problem"),
     [
-        ({"user_input": [{"content": "A.", "type": "ai"}]}, "user_input", "no message of the user"),
+        ({"user_input": [{"content": "A.", "type": "ai"}]}, "user_input", "no user message"),
         ({"response": None}, "response", "missing"),
         ({"retrieved_contexts": [None]}, "retrieved_contexts.0", "null"),
         ({"retrieved_context_ids": [1]}, "retrieved_context_ids", "1 ids for 2"),
@@ -208,7 +208,7 @@ def test_yescieval_answers_without_questions_name_the_mend(write):
         read_records(write(RATED, name="else.jsonl"))
     with pytest.raises(InputError, match="no YESciEval question"):
         read_records(write(RATED, name="else.jsonl"), questions=write(SAMPLE, name="q.jsonl"))
-    with pytest.raises(InputError, match="need their questions file, as `questions`"):
+    with pytest.raises(InputError, match="need a questions file: pass `questions`"):
         records_from_rows([RATED])
 
 

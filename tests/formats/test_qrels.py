@@ -45,9 +45,9 @@ def test_queries_as_json_lines_or_columns(tmp_path: Path) -> None:
     [
         ("q.jsonl", '{"id": 1}', "an object", "an id"),
         ("q.jsonl", "{", "not JSON", ""),
-        ("q.jsonl", '{"id": "a", "text": "c"}', "appeared before", "unique ids"),
+        ("q.jsonl", '{"id": "a", "text": "c"}', "already appeared", "unique ids"),
         ("q.tsv", "1 a b", "found 1 columns", "`qid TAB text`"),
-        ("q.tsv", "a\tc", "appeared before", "unique ids"),
+        ("q.tsv", "a\tc", "already appeared", "unique ids"),
     ],
 )
 def test_a_bad_query_is_rejected_alone(
@@ -67,9 +67,9 @@ def test_a_bad_query_is_rejected_alone(
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("q.jsonl", '{"id": 1}\n', "no query.*q.jsonl:1: .* expected an id"),
+        ("q.jsonl", '{"id": 1}\n', "no queries.*q.jsonl:1: .* expected an id"),
         ("q.tsv", "1 a b\n", ":1: found 1 columns, expected `qid TAB text`"),
-        ("q.tsv", "", "no query$"),
+        ("q.tsv", "", "no queries$"),
     ],
 )
 def test_a_file_without_a_query_is_refused(

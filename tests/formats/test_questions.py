@@ -50,5 +50,5 @@ def test_answers_are_read_as_before():
     assert records_from_rows([row], only_questions=True) == records_from_rows([row])
     found = records_from_rows([row, {"question": "Q?"}])
     assert [(r.line, r.field) for r in found.rejections] == [(2, "answer")]
-    with pytest.raises(InputError, match="no format that can be read"):
+    with pytest.raises(InputError, match="has an unknown format"):
         records_from_rows([{"nothing": "Q?"}], only_questions=True)

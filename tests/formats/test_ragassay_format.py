@@ -232,4 +232,4 @@ def test_gold_nuggets_that_fit_no_answer_are_reported(write):
     result = read_records(write(MINIMAL), nuggets=write({"999": ["f"]}, name="gold.json"))
     (rejection,) = result.rejections
     assert rejection.line == 0
-    assert "no nugget was used" in rejection.problem
+    assert "no nuggets were used" in rejection.problem

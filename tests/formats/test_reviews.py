@@ -115,7 +115,7 @@ def test_what_its_person_rejected_or_has_no_opinion_on_is_no_label(tmp_path):
 
 def test_a_run_that_nobody_reviewed_is_named(tmp_path):
     run = written_run(tmp_path / "run", evaluations())
-    with pytest.raises(InputError, match=r"reviews\.jsonl: `ragassay review"):
+    with pytest.raises(InputError, match=r"reviews\.jsonl: create it with `ragassay review"):
         read_labels(run)
 
 
@@ -124,7 +124,7 @@ def test_reviews_without_their_run_still_are_labels_where_no_text_is_needed(tmp_
     (file.parent / "evaluations.jsonl").unlink()
     assert len(read_labels(file).labels) == 3
     journal_of(file.parent).add(LABELS[3])
-    with pytest.raises(InputError, match=r"no evaluations\.jsonl beside it"):
+    with pytest.raises(InputError, match=r"needs evaluations\.jsonl in its folder"):
         read_labels(file)
 
 
@@ -132,7 +132,7 @@ def test_a_damaged_line_is_named(tmp_path):
     run = reviewed(tmp_path, *LABELS)
     file = run / "reviews.jsonl"
     file.write_text(file.read_text() + '{"who": 3}\n')
-    with pytest.raises(InputError, match=r"reviews\.jsonl:5: no review"):
+    with pytest.raises(InputError, match=r"reviews\.jsonl:5: not a review"):
         read_labels(run)
 
 

@@ -119,7 +119,7 @@ def test_a_record_that_could_not_be_read_back_is_refused(tmp_path: Path, change,
 
 
 def test_two_records_with_one_id_are_refused(tmp_path: Path):
-    with pytest.raises(InputError, match="appeared before"):
+    with pytest.raises(InputError, match="already appeared"):
         write_records([RECORD, RECORD], tmp_path / "records.jsonl")
 
 

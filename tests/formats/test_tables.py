@@ -125,7 +125,7 @@ def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(write):
         (4, "", "found 2 cells"),
         (
             *(5, "answer"),
-            "not UTF-8: byte 0xff; it reads as Windows-1252: save it as UTF-8 "
+            "not UTF-8: byte 0xff; it looks like Windows-1252: save it as UTF-8 "
             "(`iconv -f WINDOWS-1252 -t UTF-8 IN > OUT`)",
         ),
         (
@@ -136,7 +136,7 @@ def test_a_bad_row_is_named_by_its_line_and_the_others_are_read(write):
 
 
 def test_a_column_that_is_named_twice_is_an_error(write):
-    with pytest.raises(InputError, match="names the column 'answer' twice"):
+    with pytest.raises(InputError, match="contains the column 'answer' twice"):
         read_records(write(b"question,answer,answer", b"Q?,A.,B.", name="a.csv"))
 
 
@@ -161,8 +161,8 @@ def test_a_column_that_is_not_named_cannot_be_mistaken_for_a_field():
     [
         ("query", "write FIELD=COLUMN"),
         ("=query", "write FIELD=COLUMN"),
-        (["prompt=query"], "a column cannot be 'prompt': the fields are id, question, answer"),
-        (["answer=a", "answer=b"], "the field answer has two columns"),
+        (["prompt=query"], "unknown field 'prompt': the fields are id, question, answer"),
+        (["answer=a", "answer=b"], "answer is mapped to two columns"),
     ],
 )
 def test_a_map_that_is_none_is_an_error(given, problem):

@@ -112,7 +112,7 @@ def test_an_item_that_comes_twice_is_kept_once_and_said(write, tmp_path: Path):
         (bank_item_id("q", "Of a lake"), "Of a lake", ()),
     ]
     assert (odd.line, odd.field) == (2, "items.2")
-    assert odd.problem.startswith("its id appeared before in the bank (and 1 more)")
+    assert odd.problem.startswith("the id already appeared in the bank (and 1 more)")
     write_test_banks([bank], tmp_path / "again")
     assert read_test_banks(tmp_path / "again").banks == (bank,)
 

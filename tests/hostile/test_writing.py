@@ -131,7 +131,7 @@ def test_a_bomb_beside_good_lines_costs_no_line(answers, tmp_path):
     packed.write_bytes(gzip.compress(answers.read_bytes() + b"1" * 20_000_000))
     code, _, errors = evaluate(packed, tmp_path / "run")
     assert code == 3
-    assert errors.count("\n") == 1 and "a bomb" in errors
+    assert errors.count("\n") == 1 and "decompression bomb" in errors
     assert len((tmp_path / "run" / "evaluations.jsonl").read_text().splitlines()) == 1
 
 

@@ -1,7 +1,7 @@
 """Read papers, and question-answer pairs about them.
 
-A file's form is recognised by its content, never by its name. What cannot be read becomes a
-`Rejection` that names file, line and field; the rest is still read.
+Formats are recognized by the content of a file. Unreadable items become `Rejection` objects with
+the file, line and field, and the remaining items are still read.
 """
 
 from ragassay.formats.papers.exports import EXPORT_FORMS, export_pairs

@@ -1,14 +1,13 @@
-"""Write question-answer pairs as what other evaluators, test banks and trainers read.
+"""Write question-answer pairs in the formats of evaluators, test banks and training tools.
 
-    ragas     {"user_input", "reference", "reference_contexts"} a line: a test set
+    ragas     {"user_input", "reference", "reference_contexts"} per line: a test set
     deepeval  [{"input", "expected_output", "context"}]: goldens
     bioasq    {"questions": [{"id", "type", "body", "documents", "snippets", "ideal_answer"}]}
-    testbank  a bank of exam questions a paper, the answers as keys
-    jsonl     {"id", "question", "reference", "sources"} a line: ragassay's, without the "answer"
-    sft       {"instruction", "input", "output"} a line: a paper and all of its pairs
+    testbank  a bank of exam questions per paper, with the answers as keys
+    jsonl     {"id", "question", "reference", "sources"} per line: ragassay's without "answer"
+    sft       {"instruction", "input", "output"} per line: a paper with all of its pairs
 
-Sentences that an answer was taken from are written where the pair knows them. The licence of a
-paper goes with what is made of it.
+Source sentences are included if the pair specifies them. The license of a paper is always included.
 """
 
 from __future__ import annotations
@@ -31,15 +30,15 @@ _DOI = "https://doi.org/"
 
 
 Example = Callable[[Paper, Sequence[QAPair]], tuple[str, str]]
-"""Instruction and output of a training example, of a paper and its pairs."""
+"""Function that returns the instruction and output of a training example."""
 
 
 def told_so(instruction: str) -> Example:
-    """Return examples with the same instruction, and SciQAG's list of pairs as output."""
+    """Return a function for examples with a fixed instruction, and SciQAG's list of pairs."""
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
-        wanted = [{"Q": pair.question, "A": pair.answer} for pair in pairs]
-        return instruction, json.dumps(wanted, ensure_ascii=False)
+        rows = [{"Q": pair.question, "A": pair.answer} for pair in pairs]
+        return instruction, json.dumps(rows, ensure_ascii=False)
 
     return example
 
@@ -52,36 +51,38 @@ def export_pairs(
     *,
     example: Example | None = None,
 ) -> int:
-    """Write pairs in a form that others read; the same pairs give the same bytes.
+    """Write pairs in a format of another tool. Equal pairs result in equal bytes.
 
     Args:
-        pairs: Each of a paper among `papers`.
-        papers: May hold more than the pairs are about.
-        path: Overwritten where it exists, whole or not at all; gzip where the name ends in `.gz`.
+        pairs: Pairs to write, all about `papers`.
+        papers: Papers of the pairs, and possibly others.
+        path: Path of the file, which is overwritten if it exists, and compressed if the name ends
+            in `.gz`. The file is written completely or not at all.
         form: One of `EXPORT_FORMS`.
-        example: Returns what the model is told of a paper, and should reply: "sft" needs it.
+        example: Function that returns instruction and output for a paper. Required for "sft".
 
     Returns:
-        How many entries were written: pairs, papers for "testbank" and "sft".
+        Number of written entries: papers for "testbank" and "sft", otherwise pairs.
 
     Raises:
-        InputError: the form is unknown, there is no pair, a pair's paper is not there, "sft" has no
-            example, a text cannot be written as UTF-8, or the file cannot be written.
+        InputError: The format is unknown, there are no pairs, a paper or the example is missing, a
+            text is not valid UTF-8, or the file cannot be written.
     """
     path = Path(path)
     if form not in EXPORT_FORMS:
-        raise InputError(f"pairs cannot be written as {form!r}: {', '.join(EXPORT_FORMS)}")
+        known_forms = ", ".join(EXPORT_FORMS)
+        raise InputError(f"pairs cannot be written as {form!r}: choose one of {known_forms}")
     known = {paper.id: paper for paper in papers}
-    lost = next((pair for pair in pairs if pair.paper not in known), None)
+    unknown = next((pair for pair in pairs if pair.paper not in known), None)
     if not pairs:
-        raise InputError(f"{path} cannot be written: there is no pair")
-    if lost is not None:
-        raise InputError(f"the pair {lost.id!r} is about {lost.paper!r}: no such paper was given")
+        raise InputError(f"{path} cannot be written: there are no pairs")
+    if unknown is not None:
+        raise InputError(f"the pair {unknown.id!r} is about the unknown paper {unknown.paper!r}")
     if form == "testbank":
         return _write_banks(pairs, known, path)
     if form == "sft":
         if example is None:
-            raise InputError("the form sft needs an instruction for the model")
+            raise InputError("the format sft requires an instruction: pass `example`")
         return _write_rows(list(_sft_rows(pairs, known, example)), path)
     rows = [_ROWS[form](pair, known[pair.paper]) for pair in pairs]
     if form == "deepeval":
@@ -103,18 +104,17 @@ def _write_document(rows: Sequence[JsonRow], path: Path, opening: bytes, closing
 
 
 def _origin(pair: QAPair, paper: Paper) -> JsonRow:
-    """Return where a pair comes from: paper, journal, licence, generator."""
-    told = {
+    origin = {
         "paper": paper.id,
         "journal": paper.journal,
         "licence": paper.licence,
         "generator": pair.system,
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in origin.items() if value}
 
 
 def _ragas_row(pair: QAPair, paper: Paper) -> JsonRow:
-    # ragas leaves out the fields that it does not know; datasets keep them.
+    # ragas drops unknown fields; Hugging Face datasets keep them.
     row: JsonRow = {"id": pair.id, "user_input": pair.question, "reference": pair.answer}
     if pair.sources:
         row["reference_contexts"] = list(pair.sources)
@@ -141,7 +141,7 @@ def _bioasq_row(pair: QAPair, paper: Paper) -> JsonRow:
 
 
 def document_address(paper: Paper) -> str:
-    """Return the address of a paper; its id where that is neither a DOI nor a PMCID.
+    """Return the URL of a paper, or its id if it is neither a DOI nor a PMCID.
 
     Example:
         >>> document_address(Paper(id="10.1000/ab", sections=()))
@@ -153,7 +153,7 @@ def document_address(paper: Paper) -> str:
 
 
 def _snippet(source: str, paper: Paper, address: str) -> JsonRow:
-    """Return a passage with its offsets in its section, where the paper has it word by word."""
+    """Return a passage, with its offsets in a section if the section contains it verbatim."""
     row: JsonRow = {"document": address, "text": source}
     n_body = 0
     for section in paper.sections:
@@ -195,10 +195,10 @@ _ROWS: Mapping[str, Callable[[QAPair, Paper], JsonRow]] = {
 
 
 def _by_paper(pairs: Sequence[QAPair]) -> dict[str, list[QAPair]]:
-    found: dict[str, list[QAPair]] = {}
+    by_paper: dict[str, list[QAPair]] = {}
     for pair in pairs:
-        found.setdefault(pair.paper, []).append(pair)
-    return found
+        by_paper.setdefault(pair.paper, []).append(pair)
+    return by_paper
 
 
 def _write_banks(pairs: Sequence[QAPair], papers: Mapping[str, Paper], path: Path) -> int:
@@ -208,7 +208,7 @@ def _write_banks(pairs: Sequence[QAPair], papers: Mapping[str, Paper], path: Pat
 
 
 def _bank(pairs: Sequence[QAPair], paper: Paper) -> RubricBank:
-    """Return a paper's bank; a question that was asked twice has both answers as keys."""
+    """Return the bank of a paper. The answers of repeated questions are all keys."""
     asked: dict[str, list[QAPair]] = {}
     for pair in pairs:
         asked.setdefault(pair.question.strip(), []).append(pair)
@@ -222,21 +222,21 @@ def _bank(pairs: Sequence[QAPair], paper: Paper) -> RubricBank:
 
 
 def _bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
-    told: JsonRow = {"pairs": [pair.id for pair in pairs]}
+    info: JsonRow = {"pairs": [pair.id for pair in pairs]}
     sources = list(dict.fromkeys(source for pair in pairs for source in pair.sources))
     if sources:
-        told["sources"] = sources
+        info["sources"] = sources
     return BankItem(
         text=question,
         answers=tuple(pair.answer for pair in pairs if pair.answer.strip()),
-        info=json.dumps(told, ensure_ascii=False),
+        info=json.dumps(info, ensure_ascii=False),
     )
 
 
 def _sft_rows(
     pairs: Sequence[QAPair], papers: Mapping[str, Paper], example: Example
 ) -> Iterator[JsonRow]:
-    """Return an example a paper (SciQAG, section 3.2, after Self-Instruct)."""
+    """Yield a training example per paper (SciQAG, section 3.2, after Self-Instruct)."""
     for name, of_paper in _by_paper(pairs).items():
         instruction, output = example(papers[name], of_paper)
         yield {

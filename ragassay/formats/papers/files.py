@@ -1,19 +1,20 @@
-"""Read papers from a file or a folder of files: JATS XML, PDF, plain text, JSON.
+"""Read papers from JATS XML, PDF, plain text or JSON files, or from folders of such files.
 
-A form is recognised by a file's content, never by its name. What cannot be read is a rejection, and
-the rest is read. JSON objects are ragassay's own, or SciQAG's:
+Formats are recognized by content. Unreadable parts are rejected, and the rest is read. JSON objects
+have ragassay's own format or SciQAG's:
 
     {"id", "title", "sections": [{"title", "text", "kind"}], "keywords", "journal", "licence"}
     {"doi", "journal", "keywords", "Q&A": [{"Q", "A"}], "txt"}                           SciQAG
     {"id", "question", "answer", "paper", "system", "sources": [text]}                   a pair
 
-SciQAG names a paper by a file's name ("10.1016-j.ab.2008.07.041.json"): its DOI is made of that.
+SciQAG identifies a paper by a file name such as "10.1016-j.ab.2008.07.041.json", which is converted
+to a DOI.
 """
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,9 +42,9 @@ from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
-"""More than this, unpacked, is not one file of papers and would fill the memory."""
+"""Maximum unpacked size of a file, which is loaded into memory."""
 
-_FORMS = "JATS XML, PDF, plain text in UTF-8, SciQAG's JSON, or JSON lines of papers"
+_FORMS = "JATS XML, PDF, plain text in UTF-8, SciQAG's JSON or JSON lines of papers"
 _ENDINGS = (".gz", ".xml", ".nxml", ".txt", ".pdf", ".jsonl", ".json", ".md")
 _BINARY = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b")
 
@@ -54,6 +55,10 @@ class SectionRow(Row):
     title: str = ""
     text: str
     kind: SectionKind = "body"
+
+    def to_section(self) -> PaperSection:
+        """Return the section as a record."""
+        return PaperSection(title=self.title, text=self.text, kind=self.kind)
 
 
 class PairRow(Row):
@@ -71,7 +76,7 @@ class PairRow(Row):
 
 
 class PaperRow(Row):
-    """A paper, with its pairs if any."""
+    """A paper, possibly with question-answer pairs."""
 
     id: IdText | None = Field(
         default=None, validation_alias=AliasChoices("id", "doi", "pmcid", "pmid")
@@ -110,45 +115,41 @@ PAIR = Format(
 
 @dataclass(frozen=True)
 class PaperFile:
-    """The papers of a file or folder, by name and place, each id once; what could not be read."""
+    """Papers of a file or folder, with unique ids, and rejections of unreadable parts."""
 
     papers: tuple[Paper, ...]
     rejections: tuple[Rejection, ...]
 
 
 def read_papers(path: AnyPath) -> PaperFile:
-    """Read papers from a file, or from all files of a folder and the folders in it.
+    """Read papers from a file, or from all files in a folder and its subfolders.
 
-    Args:
-        path: Any file may be gzip. Hidden files of a folder are left out. A paper without an id of
-            its own gets the file's name, in a folder the path from there, without its ending.
-
-    Returns:
-        The papers; a file or a line that cannot be read, and an id's second paper, is a rejection.
+    Files may be compressed with gzip. Hidden files in a folder are ignored. The id of a paper
+    defaults to the file name, or the path within the folder, without extension.
 
     Raises:
-        InputError: the path does not exist, may not be opened, or is a folder without files.
+        InputError: The path does not exist, cannot be opened, or is a folder without files.
     """
     path = Path(path)
     papers: dict[str, Paper] = {}
     rejections: list[Rejection] = []
     places: dict[str, Place] = {}
     for file, name in files_of(path):
-        for one, place in _read_file(file, name):
-            if isinstance(one, Rejection):
-                rejections.append(one)
-            elif one.id in papers:
-                rejections.append(place.reject(_repeated_paper_problem(one, places[one.id])))
+        for paper, place in _read_file(file, name):
+            if isinstance(paper, Rejection):
+                rejections.append(paper)
+            elif paper.id in papers:
+                rejections.append(place.reject(_repeated_paper_problem(paper, places[paper.id])))
             else:
-                papers[one.id], places[one.id] = one, place
+                papers[paper.id], places[paper.id] = paper, place
     return PaperFile(tuple(papers.values()), tuple(rejections))
 
 
 def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
-    """Write papers as JSON lines; `read_papers` returns equal ones.
+    """Write papers as JSON lines, from which `read_papers` returns equal papers.
 
     Raises:
-        InputError: a text cannot be written as UTF-8, or the file cannot be written.
+        InputError: A text is not valid UTF-8, or the file cannot be written.
     """
     path = Path(path)
     rows = (paper.model_dump(mode="json", exclude_defaults=True) for paper in papers)
@@ -156,22 +157,17 @@ def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
 
 
 def files_of(path: Path) -> list[tuple[Path, str]]:
-    """Return the files to read with the name of each, sorted by path.
-
-    Raises:
-        InputError: the path is a folder without files.
-    """
+    """Return the files to read, sorted by path, with the default id of their papers."""
     if not path.is_dir():
         return [(path, _stem(path.name))]
-    inside = sorted(file for file in path.rglob("*") if file.is_file())
-    shown_paths = [(file, file.relative_to(path)) for file in inside]
+    inside = {file: file.relative_to(path) for file in path.rglob("*") if file.is_file()}
     files = [
-        (file, _stem(below.as_posix()))
-        for file, below in shown_paths
-        if not any(part.startswith(".") for part in below.parts)
+        (file, _stem(relative.as_posix()))
+        for file, relative in sorted(inside.items())
+        if not any(part.startswith(".") for part in relative.parts)
     ]
     if not files:
-        raise InputError(f"{path} is a folder without files: expected papers in it ({_FORMS})")
+        raise InputError(f"{path} is a folder without files: expected papers ({_FORMS})")
     return files
 
 
@@ -191,7 +187,9 @@ _Read = Iterator[tuple[Paper | Rejection, Place]]
 
 
 def _read_file(path: Path, name: str) -> _Read:
-    head = _head(path)
+    head = _read_start(path, 1024)
+    if isinstance(head, bytes) and not head.strip():
+        head = Problem("", "the file is empty", _FORMS)
     if isinstance(head, Problem):
         place = Place(str(path), 0, name, "")
         yield place.reject(head), place
@@ -205,15 +203,12 @@ def _read_file(path: Path, name: str) -> _Read:
         yield from _read_text(path, name)
 
 
-def _head(path: Path) -> bytes | Problem:
+def _read_start(path: Path, n_bytes: int) -> bytes | Problem:
     try:
         with open_binary(path) as handle:
-            head = handle.read(1024)
+            return handle.read(n_bytes)
     except DAMAGE as error:
-        return Problem("", damage_text(error), "a whole file")
-    if not head.strip():
-        return Problem("", "the file is empty", _FORMS)
-    return head
+        return Problem("", damage_text(error), "a complete file")
 
 
 def _opens_json(head: bytes) -> bool:
@@ -228,14 +223,10 @@ def _is_utf16_xml(head: bytes) -> bool:
 
 
 def read_bytes(path: Path) -> bytes | Problem:
-    """Return a file's bytes, unpacked; a problem where it is damaged or far too long."""
-    try:
-        with open_binary(path) as handle:
-            data = handle.read(MAX_FILE_BYTES + 1)
-    except DAMAGE as error:
-        return Problem("", damage_text(error), "a whole file")
-    if len(data) > MAX_FILE_BYTES:
-        return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "one of papers")
+    """Return the unpacked content of a file, or a problem if it is damaged or too large."""
+    data = _read_start(path, MAX_FILE_BYTES + 1)
+    if isinstance(data, bytes) and len(data) > MAX_FILE_BYTES:
+        return Problem("", f"the file has more than {MAX_FILE_BYTES:,} bytes", "a smaller file")
     return data
 
 
@@ -247,8 +238,8 @@ def _read_json(path: Path, name: str) -> _Read:
             continue
         count += 1
         own = name if count == 1 else f"{name}-{count}"
-        read = read_item(partial(_json_paper, name=own), item)
-        yield item.place.reject(read) if isinstance(read, Problem) else read, item.place
+        paper = read_item(partial(_json_paper, name=own), item)
+        yield item.place.reject(paper) if isinstance(paper, Problem) else paper, item.place
 
 
 def _json_paper(item: Item, name: str) -> Paper:
@@ -259,10 +250,10 @@ def _json_paper(item: Item, name: str) -> Paper:
 
 
 def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
-    """Turn a JSON object into a paper with the pairs that it brings."""
+    """Convert a JSON object to a paper with its pairs."""
     row = parse(PaperRow, item.fields)
-    read = read_prose(row.text or "") if row.sections is None else None
-    sections = read.sections if read else _sections(row.sections or ())
+    prose = read_prose(row.text or "") if row.sections is None else None
+    sections = prose.sections if prose else tuple(one.to_section() for one in row.sections or ())
     if not any(section.text.strip() for section in sections):
         field = "sections" if row.sections is not None else "txt"
         raise ProblemError(field, "the paper has no text", "its full text")
@@ -270,7 +261,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
         id=plain_id(row.id or name),
         title=row.title,
         sections=sections,
-        keywords=tuple(split_keywords(row.keywords)) or (read.keywords if read else ()),
+        keywords=tuple(split_keywords(row.keywords)) or (prose.keywords if prose else ()),
         journal=row.journal,
         licence=row.licence,
     )
@@ -278,10 +269,6 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
         pair.model_copy(update={"system": pair.system or row.system}) for pair in row.pairs
     )
     return paper, pairs
-
-
-def _sections(rows: Sequence[SectionRow]) -> tuple[PaperSection, ...]:
-    return tuple(PaperSection(title=one.title, text=one.text, kind=one.kind) for one in rows)
 
 
 def _read_text(path: Path, name: str) -> _Read:
@@ -303,20 +290,20 @@ def _decode_text(data: bytes) -> str | Problem:
     try:
         text = data.decode(encoding)
         if "\x00" in text:
-            return Problem("", "the file has NUL characters in it: it is not text", _FORMS)
+            return Problem("", "the file contains NUL characters, so it is not text", _FORMS)
         return text
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         text = f"not {encoding.removesuffix('-sig').upper()}: byte 0x{data[error.start]:02x}"
-        return Problem("", f"{text} on line {line}", "text in UTF-8: save it so")
+        return Problem("", f"{text} on line {line}", "text in UTF-8: convert the file")
 
 
 def _text_paper(text: str, name: str) -> Paper | Problem:
-    read = read_prose(text, may_have_title=True)
-    if not read.sections:
-        return Problem("", "the file has no text but a title", "the paper's text")
+    prose = read_prose(text, may_have_title=True)
+    if not prose.sections:
+        return Problem("", "the file has no text except a title", "the text of the paper")
     return Paper(
-        id=plain_id(name), title=read.title, sections=read.sections, keywords=read.keywords
+        id=plain_id(name), title=prose.title, sections=prose.sections, keywords=prose.keywords
     )
 
 

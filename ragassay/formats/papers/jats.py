@@ -1,4 +1,4 @@
-"""Read papers from JATS, the XML of PubMed Central: one article, or a stream of them."""
+"""Read papers from JATS, the XML format of PubMed Central, as single or several articles."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ragassay.formats.problems import Problem, found_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
-WHOLE_FILE = "a whole file: fetch or unpack it again"
+WHOLE_FILE = "a complete file: download or unpack it again"
 _MAX_LINE = 65_535
 
 
 def not_xml(error: XMLSyntaxError) -> Problem:
-    """Return the problem of a file that stops being XML."""
-    # "…, line 5, column 7" is at the end; the line has a field of its own.
+    """Return the problem with a file that is not well-formed XML from some point on."""
+    # The message ends with "line 5, column 7". The line is reported separately.
     message, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
     text = f"not XML from here on: {message}" + (f", column {column}" if column else "")
@@ -31,24 +31,24 @@ def not_xml(error: XMLSyntaxError) -> Problem:
 
 
 def line_of(element: Element) -> int:
-    """Return the line that an element starts on; 0 where unknown."""
+    """Return the line on which an element starts, or 0 if unknown."""
     if (element.sourceline or 0) < _MAX_LINE:
         return element.sourceline or 0
-    # libxml2 has higher line numbers only for text, namely the line on which the text ends.
-    for one in element.iter("*"):
-        if one.text:
-            return one.sourceline - one.text.count("\n")
+    # libxml2 reports higher line numbers only for text, as the line on which the text ends.
+    for descendant in element.iter("*"):
+        if descendant.text:
+            return descendant.sourceline - descendant.text.count("\n")
     return 0
 
 
 def declares_entities(element: Element) -> bool:
-    """Return whether the document around an element declares entities of its own."""
+    """Return whether an element's document declares entities in an internal DTD."""
     declared = element.getroottree().docinfo.internalDTD
     return declared is not None and next(iter(declared.iterentities()), None) is not None
 
 
 def forget(element: Element) -> None:
-    """Free a record that was read, and everything before it."""
+    """Free the memory of an element and all preceding elements."""
     element.clear(keep_tail=False)
     parent = element.getparent()
     while parent is not None:
@@ -65,21 +65,22 @@ _MAX_LICENCE_CHARS = 300
 
 
 def read_jats(article: Element, name: str) -> Paper | Problem:
-    """Turn an `article` into a paper.
+    """Convert an `article` element to a paper.
 
     Args:
-        article: The element, whole; its tags lose their namespaces.
-        name: The paper's id where the article has neither DOI, PMCID nor PMID.
+        article: Complete element, from which namespaces are removed.
+        name: Id to use if the article has no DOI, PMCID or PMID.
     """
     for element in article.iter("*"):
         element.tag = QName(element).localname
-    meta = article.find("front/article-meta")
+    if (meta := article.find("front/article-meta")) is None:
+        meta = article.makeelement("article-meta")
     sections = tuple(_sections(article, meta))
     if not sections:
-        return Problem("article", "neither an abstract nor a body", "an article with its text")
+        return Problem("article", "neither an abstract nor a body", "an article with text")
     return Paper(
         id=_id(meta) or plain_id(name),
-        title=text_of(_find(meta, "title-group/article-title")),
+        title=text_of(meta.find("title-group/article-title")),
         sections=sections,
         keywords=_keywords(meta),
         journal=text_of(article.find("front/journal-meta//journal-title")),
@@ -87,12 +88,8 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
     )
 
 
-def _find(element: Element | None, path: str) -> Element | None:
-    return None if element is None else element.find(path)
-
-
-def _id(meta: Element | None) -> str:
-    ids = {one.get("pub-id-type"): text_of(one) for one in _all(meta, "article-id")}
+def _id(meta: Element) -> str:
+    ids = {one.get("pub-id-type"): text_of(one) for one in meta.findall("article-id")}
     kind = next((kind for kind in _ID_TYPES if ids.get(kind)), None)
     if kind is None:
         return ""
@@ -101,54 +98,44 @@ def _id(meta: Element | None) -> str:
     return plain_id(ids[kind])
 
 
-def _all(element: Element | None, path: str) -> list[Element]:
-    return [] if element is None else element.findall(path)
-
-
-def _keywords(meta: Element | None) -> tuple[str, ...]:
-    groups = [
-        group
-        for group in _all(meta, "kwd-group")
-        if "abbr" not in (group.get("kwd-group-type") or "").lower()
-    ]
+def _keywords(meta: Element) -> tuple[str, ...]:
+    groups = meta.findall("kwd-group")
+    groups = [one for one in groups if "abbr" not in (one.get("kwd-group-type") or "").lower()]
     english = [group for group in groups if (_attribute(group, "lang") or "en").startswith("en")]
-    names = (
-        text_of(kwd)
-        for group in english or groups
-        for kwd in group.iter("kwd", "compound-kwd-part")
+    keywords = (
+        one for group in english or groups for one in group.iter("kwd", "compound-kwd-part")
     )
-    return tuple(dict.fromkeys(name.strip(" .,;") for name in names if name.strip(" .,;")))
+    names = (text_of(keyword).strip(" .,;") for keyword in keywords)
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
-def _licence(meta: Element | None) -> str:
-    """Return the licence's address, else its words, else its type."""
-    licence = _find(meta, "permissions/license")
-    if licence is None:
+def _licence(meta: Element) -> str:
+    """Return the URL of the license, or else its text or type."""
+    if (licence := meta.find("permissions/license")) is None:
         return ""
     links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
-    told = (
+    candidates = (
         _attribute(licence, "href"),
         text_of(licence.find(".//license_ref")),
         next((link for link in links if "creativecommons.org" in link), ""),
         text_of(licence),
         licence.get("license-type") or "",
     )
-    return next((one for one in told if one), "")[:_MAX_LICENCE_CHARS]
+    return next(filter(None, candidates), "")[:_MAX_LICENCE_CHARS]
 
 
 def _attribute(element: Element, name: str) -> str:
-    """Return an attribute by its name without a namespace."""
     return next((str(v) for k, v in element.attrib.items() if QName(k).localname == name), "")
 
 
-def _sections(article: Element, meta: Element | None) -> Iterator[PaperSection]:
-    abstracts = _all(meta, "abstract")
+def _sections(article: Element, meta: Element) -> Iterator[PaperSection]:
+    abstracts = meta.findall("abstract")
     main = [one for one in abstracts if not one.get("abstract-type")] or abstracts
     for one in main:
         yield from _read_article(one, ("Abstract",), "abstract")
     yield from _read_article(article.find("body"), (), "body")
     yield from _floats(article.find("floats-group"))
-    for one in (*(one for one in abstracts if one not in main), *_all(meta, "trans-abstract")):
+    for one in (*(one for one in abstracts if one not in main), *meta.findall("trans-abstract")):
         yield from _read_article(one, ("Abstract",), "back")
     yield from _read_article(article.find("back"), (), "back")
 
@@ -156,7 +143,7 @@ def _sections(article: Element, meta: Element | None) -> Iterator[PaperSection]:
 def _read_article(
     element: Element | None, path: tuple[str, ...], kind: SectionKind
 ) -> Iterator[PaperSection]:
-    """Return the sections of an element: its own text, its tables and figures, those below."""
+    """Yield the sections of an element: its own text, tables and figures, and subsections."""
     if element is None:
         return
     title = element.find("title")
@@ -168,7 +155,8 @@ def _read_article(
     if name and name.casefold() != (path[-1].casefold() if path else ""):
         path = (*path, name)
     if element.tag in ("sec", "ack", "notes") and len(path) == 1:
-        is_back = kind_of_heading(name) == "back" or _sec_type(element) in _BACK_TYPES
+        sec_type = (element.get("sec-type") or "").lower()
+        is_back = kind_of_heading(name) == "back" or sec_type in _BACK_TYPES
         kind = "back" if is_back else kind
     if lines:
         yield PaperSection(title=" / ".join(path), text="\n".join(lines), kind=kind)
@@ -182,21 +170,14 @@ def _read_article(
     yield from _notes(flow.notes, path)
 
 
-def _sec_type(element: Element) -> str:
-    return (element.get("sec-type") or "").lower()
-
-
 def _notes(notes: list[Element], path: tuple[str, ...]) -> Iterator[PaperSection]:
-    lines = [line for note in notes for line in _note_lines(note)]
+    single = (
+        one for note in notes for one in (note.iter("fn") if note.tag == "fn-group" else [note])
+    )
+    lines = [line for one in single for line in lines_of(one)]
     if lines:
         title = " / ".join((*path, "Notes"))
         yield PaperSection(title=title, text="\n".join(lines), kind="back")
-
-
-def _note_lines(note: Element) -> list[str]:
-    if note.tag != "fn-group":
-        return lines_of(note)
-    return [line for one in note.iter("fn") for line in lines_of(one)]
 
 
 def _floats(group: Element | None) -> Iterator[PaperSection]:
@@ -208,7 +189,7 @@ _NAMES = {"table-wrap": "Table", "fig": "Figure"}
 
 
 def _float(element: Element) -> Iterator[PaperSection]:
-    """Return the caption, with the notes below, and the rows of a table."""
+    """Yield the caption with notes, and the rows if the element is a table."""
     if element.tag in ("table-wrap-group", "fig-group"):
         yield from _floats(element)
         return
@@ -216,11 +197,10 @@ def _float(element: Element) -> Iterator[PaperSection]:
         str(element.tag), "Supplement"
     )
     notes = [line for one in element.iter("table-wrap-foot") for line in _foot_lines(one)]
-    told = element.find("caption")
-    if told is None and element.tag not in _NAMES:
-        told = element
-    caption = [*lines_of(told), *notes]
-    if caption:
+    captioned = element.find("caption")
+    if captioned is None and element.tag not in _NAMES:
+        captioned = element
+    if caption := [*lines_of(captioned), *notes]:
         yield PaperSection(title=label, text="\n".join(caption), kind="caption")
     rows = table_text(element) if element.tag == "table-wrap" else ""
     if rows:
@@ -228,13 +208,8 @@ def _float(element: Element) -> Iterator[PaperSection]:
 
 
 def _foot_lines(foot: Element) -> list[str]:
-    notes = [line for one in foot.iter("fn") for line in _label_note(one)]
-    return [*lines_of(foot), *notes]
-
-
-def _label_note(note: Element) -> list[str]:
-    label, text = text_of(note.find("label")), text_of(note)
-    return [f"{label} {text}".strip()] if text else []
+    notes = ((text_of(one.find("label")), text_of(one)) for one in foot.iter("fn"))
+    return [*lines_of(foot), *(f"{label} {text}".strip() for label, text in notes if text)]
 
 
 def _references(element: Element) -> Iterator[PaperSection]:
@@ -246,40 +221,35 @@ def _references(element: Element) -> Iterator[PaperSection]:
 
 def _reference(ref: Element) -> str:
     label = text_of(ref.find("label")).strip("[].()")
-    texts = [
-        text_of(one) if _has_own_text(one) else _join_with_spaces(one)
-        for one in ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
-    ]
+    citations = ref.iter("mixed-citation", "element-citation", "nlm-citation", "note")
+    texts = map(_citation_text, citations)
     return flat(f"{label}. {'; '.join(texts)}" if label else "; ".join(texts))
 
 
-def _has_own_text(element: Element) -> bool:
-    """Return whether there is text, if only a comma, between the parts of an element."""
+def _citation_text(element: Element) -> str:
+    """Return the text of a citation, with its parts joined if nothing separates them."""
     between = (element.text, *(child.tail for child in element))
-    return any(text and text.strip() for text in between)
-
-
-def _join_with_spaces(element: Element) -> str:
-    """Return the texts of an element whose parts have no punctuation between them."""
+    if any(text and text.strip() for text in between):
+        return text_of(element)
     return flat(" ".join(flat(text) for text in element.itertext() if text.strip()))
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024
-"""More than this without the end of an article is no file of papers, and would fill the memory."""
+"""Maximum number of bytes without the end of an article, which limits the memory use."""
 
 _CHUNK_BYTES = 64 * 1024
-_EXPECTED = "an article of JATS, or a set of them"
+_EXPECTED = "a JATS article or a set of articles"
 
 
 def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]]:
-    """Read a file of JATS, plain or gzip.
+    """Yield the articles of a JATS file, optionally compressed with gzip.
 
     Args:
-        name: The id of an article that has none; for the second one "NAME-2".
+        name: Id of an article without one. The second such article is "NAME-2".
 
     Yields:
-        Papers and rejections, with their places. A bad article does not stop the others; where the
-        file is truncated or stops being XML, a last rejection says so.
+        Papers and rejections with their positions. Invalid articles do not stop reading. If the
+        file is truncated or not well-formed, the last item is a rejection.
     """
     parser = XMLPullParser(
         events=("end",),
@@ -292,25 +262,25 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
         remove_pis=True,
     )
     count = 0
-    for trouble in _feed_parser(path, parser):
+    for failure in _feed_parser(path, parser):
         for _, element in parser.read_events():
             place = _place(path, element)
             if declares_entities(element):
                 yield place.reject(_entities()), place
                 return
             count += 1
-            read = _replace_entities(element) or read_jats(
+            paper = _replace_entities(element) or read_jats(
                 element, name if count == 1 else f"{name}-{count}"
             )
-            yield place.reject(read) if isinstance(read, Problem) else read, place
+            yield place.reject(paper) if isinstance(paper, Problem) else paper, place
             forget(element)
-        if trouble is not None and not (count and trouble[1].field == "root"):
-            place = Place(str(path), trouble[0], name, "")
-            yield place.reject(trouble[1]), place
+        if failure is not None and not (count and failure[1].field == "root"):
+            place = Place(str(path), failure[0], name, "")
+            yield place.reject(failure[1]), place
 
 
 def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | None]:
-    """Feed a file to a parser piece by piece; at the end give what is wrong, if anything."""
+    """Feed a file to a parser. Yield None after each chunk, and finally the line and problem."""
     n_lines, n_pending = 1, 0
     try:
         with open_binary(path) as handle:
@@ -320,28 +290,27 @@ def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Probl
                 n_pending = 0 if b"</article>" in chunk else n_pending + len(chunk)
                 if n_pending > MAX_ARTICLE_BYTES:
                     text = f"no article ends within {MAX_ARTICLE_BYTES:,} bytes"
-                    yield n_lines, Problem("", text, "articles of ordinary length")
+                    yield n_lines, Problem("", text, "shorter articles")
                     return
                 yield None
-            yield 1, _of_root(parser.close())
+            yield 1, _root_problem(parser.close())
     except XMLSyntaxError as error:
         yield error.lineno or n_lines, not_xml(error)
     except DAMAGE as error:
         yield n_lines, Problem("", damage_text(error), WHOLE_FILE)
 
 
-def _of_root(root: Element) -> Problem:
-    """Return what is wrong with a file that has no article."""
+def _root_problem(root: Element) -> Problem:
     if declares_entities(root):
         return _entities()
     message = " ".join(" ".join(map(str, root.itertext())).split())
-    told = f", which says {found_text(message)}" if message else ""
-    return Problem("root", f"the root element is {found_text(root.tag)}{told}", _EXPECTED)
+    content = f" with the text {found_text(message)}" if message else ""
+    return Problem("root", f"the root element is {found_text(root.tag)}{content}", _EXPECTED)
 
 
 def _entities() -> Problem:
-    text = "the file declares entities of its own; nothing in it was read"
-    return Problem("", text, "a file as PubMed Central distributes it")
+    text = "the file declares its own entities and was not read"
+    return Problem("", text, "a file as distributed by PubMed Central")
 
 
 def _place(path: Path, element: Element) -> Place:
@@ -351,13 +320,13 @@ def _place(path: Path, element: Element) -> Place:
 
 
 def _replace_entities(article: Element) -> Problem | None:
-    """Put characters in the place of their names; return a problem where one is unknown."""
+    """Replace named entities by their characters, or return a problem if a name is unknown."""
     for entity in list(article.iter(Entity)):
         character = html5.get(f"{entity.name};")
         parent = entity.getparent()
         if character is None or parent is None:
-            text = f"a reference to the entity {found_text(entity.text)}, which is not expanded"
-            return Problem("", text, "characters themselves")
+            text = f"the entity {found_text(entity.text)} is unknown"
+            return Problem("", text, "characters instead of entities")
         before, text = entity.getprevious(), character + (entity.tail or "")
         if before is None:
             parent.text = (parent.text or "") + text

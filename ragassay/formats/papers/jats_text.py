@@ -1,4 +1,4 @@
-"""The running text and the tables of JATS: inline markup joined so that numbers stay true."""
+"""Convert JATS markup to plain text and tables, keeping superscripts apart from numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.formats.papers.prose import flat
 FLOATS = frozenset(
     {"table-wrap", "table-wrap-group", "fig", "fig-group", "supplementary-material", "media"}
 )
-"""Elements with a caption that interrupt the text."""
+"""Captioned elements that interrupt the text."""
 
 SECTIONS = frozenset({"sec", "app", "app-group", "ref-list", "glossary", "ack", "notes", "bio"})
 _NOTES = frozenset({"fn", "fn-group"})
@@ -32,7 +32,7 @@ _UNSEEN = frozenset(
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
 _POINTERS = frozenset({"bibr", "fn", "table-fn"})
-"""References that stand right behind a word or number: without a mark "12" and "3" become 123."""
+"""References that are marked if they follow a number, so that "12" and "3" do not become "123"."""
 
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
@@ -40,12 +40,13 @@ _LEFT_OPEN = "([{/-\u2013\u2014\u2212"
 
 
 class Flow:
-    """The text of an element, and what stands in it but is no part of the running text.
+    """Text of an element, apart from elements that are not part of the running text.
 
     Attributes:
-        lines: A paragraph each.
-        floats: Tables, figures and the like, in order.
-        sections: Sections directly in the element, which are not read.
+        lines: Paragraphs of the text.
+        floats: Tables, figures and similar elements in order.
+        notes: Footnotes.
+        sections: Direct subsections, whose text is not included.
     """
 
     def __init__(self) -> None:
@@ -57,16 +58,15 @@ class Flow:
         self._last = ""
 
     def add(self, element: Element) -> None:
-        """Add an element's content."""
+        """Add the content of an element."""
         self._write(element.text)
         for child in element:
             self._add_child(child)
             self._write(child.tail)
 
     def end_line(self) -> None:
-        """End the open paragraph."""
-        line = flat("".join(self._parts))
-        if line:
+        """Finish the current paragraph."""
+        if line := flat("".join(self._parts)):
             self.lines.append(line)
         self._parts, self._last = [], ""
 
@@ -102,7 +102,7 @@ class Flow:
 
 
 def lines_of(element: Element | None) -> list[str]:
-    """Return the paragraphs of an element, without tables, figures and notes."""
+    """Return the paragraphs of an element without tables, figures and notes."""
     if element is None:
         return []
     flow = Flow()
@@ -112,7 +112,7 @@ def lines_of(element: Element | None) -> list[str]:
 
 
 def text_of(element: Element | None) -> str:
-    """Return an element's text on one line; empty for None."""
+    """Return the text of an element on one line, or an empty string for None."""
     return " ".join(lines_of(element))
 
 
@@ -128,10 +128,10 @@ def _read_superscript(element: Element, before: str) -> str:
 
 def _pointer(element: Element, before: str) -> str:
     text = text_of(element)
-    is_apart = not before.strip() or before in _LEFT_OPEN
+    is_separate = not before.strip() or before in _LEFT_OPEN
     if element.get("ref-type") != "bibr":
-        return text if is_apart or not any(c.isalnum() for c in text) else f"^{text}"
-    return text if is_apart or before in ",;" or not text[:1].isdigit() else f"[{text}]"
+        return text if is_separate or not any(c.isalnum() for c in text) else f"^{text}"
+    return text if is_separate or before in ",;" or not text[:1].isdigit() else f"[{text}]"
 
 
 def _read_subscript(element: Element, before: str) -> str:
@@ -145,12 +145,11 @@ def _is_citation(element: Element) -> bool:
 
 
 def _formula(element: Element) -> str:
-    """Return a formula: its alternative text, else its MathML, its TeX, its text."""
-    told = next((text for one in element.iter("alt-text") if (text := flat(one.text or ""))), "")
-    if told:
-        return told
-    math = next(element.iter("math"), None)
-    if math is not None:
+    """Return a formula from its alternative text, MathML, TeX or other text."""
+    for alternative in element.iter("alt-text"):
+        if text := flat(alternative.text or ""):
+            return text
+    if (math := next(element.iter("math"), None)) is not None:
         return flat("".join(_math(math)))
     tex = next(element.iter("tex-math"), None)
     return _plain_tex("".join(tex.itertext())) if tex is not None else text_of(element)
@@ -235,16 +234,16 @@ def _plain_tex(tex: str) -> str:
 _ROWS = ("tr", "row")
 _CELLS = frozenset({"td", "th", "entry"})
 _MOST_SPANNED = 100
-"""A cell that claims to span more is taken for one; hostile files claim millions."""
+"""Maximum number of rows or columns of a cell. A cell with a larger span counts as one."""
 
 _MOST_COLUMNS = 500
-"""Beyond, no column is left empty for a cell that spans it."""
+"""Number of columns after which spans are ignored."""
 
 
 def table_text(wrap: Element) -> str:
-    """Return the rows of a table, or of the several tables in one frame.
+    """Return the rows of the tables in an element, with cells separated by tabs.
 
-    A cell over several columns or rows is told once, in the first; the others are empty.
+    A cell that spans several columns or rows is written once, followed by empty cells.
     """
     lines: list[str] = []
     open_cells: dict[int, int] = {}
@@ -256,10 +255,10 @@ def table_text(wrap: Element) -> str:
 
 
 def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
-    """Return a row's cells; `open_cells` has the rows that a column is yet taken for, by column."""
+    """Return the cells of a row. `open_cells` counts remaining spanned rows by column."""
     cells: list[str] = []
 
-    def skip_taken() -> None:
+    def skip_spanned() -> None:
         while open_cells.get(len(cells), 0) > 0 and len(cells) < _MOST_COLUMNS:
             open_cells[len(cells)] -= 1
             cells.append("")
@@ -267,14 +266,14 @@ def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
     for cell in row:
         if cell.tag not in _CELLS:
             continue
-        skip_taken()
+        skip_spanned()
         width = _span(cell.get("colspan"))
         height = _span(cell.get("rowspan") or str(_more_rows(cell)))
         for i in range(width if len(cells) < _MOST_COLUMNS else 1):
             if height > 1:
                 open_cells[len(cells)] = height - 1
             cells.append("" if i else text_of(cell).replace("\t", " "))
-    skip_taken()
+    skip_spanned()
     return cells
 
 

@@ -1,8 +1,8 @@
 """Read and write question-answer pairs about papers.
 
-{"id", "question", "answer", "paper", "system", "sources"} a line, or in an array
-{"doi", "txt", "Q&A": [{"Q", "A"}]}: SciQAG's, which brings the paper
-question,answer,paper[,id,system]: CSV, or the same with tabs or semicolons
+{"id", "question", "answer", "paper", "system", "sources"} per line, or in an array
+{"doi", "txt", "Q&A": [{"Q", "A"}]}: SciQAG, which includes the paper
+question,answer,paper[,id,system]: CSV, also with tabs or semicolons
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NO_PAPER = "pair"
 
 @dataclass(frozen=True)
 class PairFile:
-    """The pairs of a file, with their papers.
+    """Question-answer pairs of a file, with their papers.
 
     Attributes:
-        pairs: In the file's order, each id once.
+        pairs: Pairs in file order, with unique ids.
         rejections: Lines that could not be read, and pairs without a known paper.
-        papers: The papers that were given, then those that the file brought.
+        papers: Papers passed to the reader, followed by those in the file.
     """
 
     pairs: tuple[QAPair, ...]
@@ -47,20 +47,17 @@ class PairFile:
 
 
 def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
-    """Read question-answer pairs.
+    """Read question-answer pairs, with the default id `{paper}/{n}`.
 
     Args:
-        path: A file, plain or gzip, or a folder of them; the form is recognised by the content.
-        papers: The papers that the pairs may be about. Where there is one paper in all, a pair
-            without a paper is about it; where there is none, papers are not checked.
-
-    Returns:
-        The pairs. One without an id gets `{paper}/{n}`, n its number among the paper's pairs. A
-        field that a pair does not have is left out.
+        path: A file, optionally compressed with gzip, or a folder of files. The format is
+            recognized by the content.
+        papers: Papers that the pairs may refer to. If there is exactly one, it is the default. If
+            there are none, the papers of pairs are not checked.
 
     Raises:
-        InputError: the path does not exist, may not be opened, is empty, or has no pair in a known
-            form.
+        InputError: The path does not exist, cannot be opened, is empty, or contains no pairs in a
+            known format.
     """
     path = Path(path)
     reading = _PairReading({paper.id: paper for paper in papers})
@@ -70,20 +67,18 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
                 reading.rejections.append(item)
             else:
                 reading.add(item, name)
-    found = reading.result()
-    if not found.pairs:
-        first = (
-            f" (line {r.line}: {r.problem})" if (r := next(iter(found.rejections), None)) else ""
-        )
+    result = reading.result()
+    if not result.pairs:
+        first = next((f" (line {r.line}: {r.problem})" for r in result.rejections), "")
         raise InputError(f"{path} has no question-answer pair{first}; expected:\n{SHAPES}")
-    return found
+    return result
 
 
 def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
-    """Write pairs as JSON lines; `read_pairs` returns equal ones.
+    """Write pairs as JSON lines, from which `read_pairs` returns equal pairs.
 
     Raises:
-        InputError: two pairs share an id, a text cannot be written as UTF-8, or the file cannot be
+        InputError: Two pairs have the same id, a text is not valid UTF-8, or the file cannot be
             written.
     """
     path = Path(path)
@@ -95,8 +90,7 @@ def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
 
 
 def _items(path: Path) -> Iterator[Item | Rejection]:
-    head = next(iter_lines(path), None)
-    if head is None:
+    if (head := next(iter_lines(path), None)) is None:
         raise InputError(f"{path} is empty; expected:\n{SHAPES}")
     start = head.data.lstrip()
     if head.problem or start.startswith((b"{", b"[")):
@@ -115,20 +109,20 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
     try:
         names = [name.strip().lower() for name in next(rows, [])]
     except csv.Error as error:
-        raise InputError(f"{path} begins with no CSV ({error}); expected:\n{SHAPES}") from error
+        raise InputError(f"{path} is not valid CSV ({error}); expected:\n{SHAPES}") from error
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path} names the column {twice!r} twice: rename one of them")
+        raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
     if recognise({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
         expected = f"expected a header with question and answer, or:\n{SHAPES}"
-        raise InputError(f"{path} begins with {found_text(header)}; {expected}")
+        raise InputError(f"{path} starts with {found_text(header)}; {expected}")
     while True:
         line = rows.line_num + 1
         try:
             cells = next(rows, None)
         except csv.Error as error:
             place = Place(str(path), line, f"line-{line}", "")
-            yield place.reject(Problem("", f"not CSV: {error}", "cells in whole quotes"))
+            yield place.reject(Problem("", f"not CSV: {error}", "properly quoted cells"))
             return
         if cells is None:
             return
@@ -138,7 +132,7 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
 
 def _row_item(place: Place, names: list[str], cells: list[str]) -> Item | Rejection:
     if len(cells) > len(names):
-        text = f"{len(cells)} cells under {len(names)} names"
+        text = f"{len(cells)} cells, but {len(names)} columns"
         return place.reject(Problem("", text, "quotes around cells that contain the delimiter"))
     return Item(
         place, {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
@@ -148,12 +142,12 @@ def _row_item(place: Place, names: list[str], cells: list[str]) -> Item | Reject
 @dataclass
 class _PairReading:
     known_papers: dict[str, Paper]
-    brought: dict[str, Paper] = field(default_factory=dict[str, Paper])
+    file_papers: dict[str, Paper] = field(default_factory=dict[str, Paper])
     rows: list[tuple[PairRow, Place]] = field(default_factory=list[tuple[PairRow, Place]])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, item: Item, name: str) -> None:
-        """Keep the pairs of an item, and its paper."""
+        """Add the pairs of an item, and its paper if it contains one."""
         try:
             if recognise(item.keys, (PAIR, PAPER)) is PAPER:
                 self._add_paper(item, name)
@@ -164,18 +158,18 @@ class _PairReading:
 
     def _add_paper(self, item: Item, name: str) -> None:
         paper, rows = read_paper_row(item, name)
-        if paper.id in self.brought:
-            text = f"the paper {found_text(paper.id)} appeared before"
+        if paper.id in self.file_papers:
+            text = f"the paper {found_text(paper.id)} already appeared"
             raise ProblemError("doi", text, "unique ids")
-        self.brought[paper.id] = paper
+        self.file_papers[paper.id] = paper
         self.rows.extend((row.model_copy(update={"paper": paper.id}), item.place) for row in rows)
 
     def _reject(self, place: Place, problem: Problem) -> None:
         self.rejections.append(place.reject(problem))
 
     def result(self) -> PairFile:
-        """Give the pairs their papers and ids."""
-        papers = self.known_papers | self.brought | self.known_papers
+        """Assign papers and ids to the pairs."""
+        papers = self.known_papers | self.file_papers | self.known_papers
         pairs: dict[str, QAPair] = {}
         lines: dict[str, int] = {}
         numbers: Counter[str] = Counter()
@@ -200,16 +194,13 @@ class _PairReading:
         if name is None:
             if len(papers) == 1:
                 return next(iter(papers))
-            text = f"the pair names no paper, and there are {len(papers)}"
-            return Problem("paper", text, f"the id of one, such as {next(iter(papers))!r}")
+            text = f"the pair specifies no paper, but there are {len(papers)}"
+            return Problem("paper", text, f"a paper id such as {next(iter(papers))!r}")
         for known in (name, plain_id(name)):
             if known in papers:
                 return known
-        return Problem(
-            "paper",
-            f"the paper {found_text(name)} is not among the papers",
-            f"the id of one of the {len(papers)}, such as {next(iter(papers))!r}",
-        )
+        text = f"the paper {found_text(name)} is unknown"
+        return Problem("paper", text, f"one of {len(papers)} ids, such as {next(iter(papers))!r}")
 
 
 def _pair(row: PairRow, name: str, paper: str) -> QAPair:

@@ -1,10 +1,10 @@
-"""Read the text of a PDF as a paper, by pypdf.
+"""Read a PDF as a paper with pypdf.
 
-pypdf rather than PyMuPDF: it is BSD-licensed (PyMuPDF is AGPL, which users of an Apache-2.0 package
-do not expect), plain Python and 0.4 MB (PyMuPDF: 69 MB). It is about 15 times slower, at 14 ms a
-page, and finds the same words. Running heads, page numbers, hyphenation and raised digits (10^3,
-not 103) are mended here; tables come out as lines of text, and a heading that neither its words nor
-a number tell stays in its paragraph. Where a paper is there as JATS too, take that.
+PyMuPDF is about 15 times faster and extracts the same words, but it is AGPL-licensed and takes 69
+MB. pypdf is BSD-licensed, pure Python, takes 0.4 MB and reads a page in 14 ms. This module removes
+running heads and page numbers, joins hyphenated words and marks superscript digits (10^3, not 103).
+Tables become lines of text. Headings are recognized only by their wording or number. If a paper is
+available as JATS, use that instead.
 """
 
 from __future__ import annotations
@@ -37,43 +37,38 @@ _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"}
 )
 _NO_TITLE = re.compile(r"\.(?:docx?|tex|pdf|indd|rtf)\b|^(?:untitled|microsoft)", re.IGNORECASE)
-_WHOLE = "a whole PDF: fetch it again"
+_EXPECTED = "a complete PDF: download it again"
 
 
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
-    """Turn a PDF into a paper.
+    """Convert a PDF to a paper.
 
     Args:
-        name: The paper's id.
+        name: Id of the paper.
 
     Returns:
-        A problem where the file is damaged, encrypted with a password, too long, or has no text,
-        as scanned pages have none.
+        The paper, or a problem if the file is damaged, encrypted with a password, too long, or
+        without text, such as a scan.
     """
     pages = _pages(data)
     if isinstance(pages, Problem):
         return pages
     title, texts = pages
     if sum(map(len, texts)) < _LEAST_CHARS_A_PAGE * max(1, len(texts)):
-        text = f"{len(texts)} pages without text: they may be scanned pictures"
-        return Problem("", text, "a PDF with text: recognise the characters first (OCR)")
-    read = read_prose("\n".join(without_heads(texts)))
-    if not read.sections:
-        return Problem("", "the file has no text but running heads", "the paper's text")
-    return Paper(
-        id=plain_id(name),
-        title=title,
-        sections=read.sections,
-        keywords=read.keywords,
-    )
+        text = f"{len(texts)} pages without text, possibly scanned"
+        return Problem("", text, "a PDF with text: apply OCR first")
+    prose = read_prose("\n".join(without_heads(texts)))
+    if not prose.sections:
+        return Problem("", "the file has no text except running heads", "the text of the paper")
+    return Paper(id=plain_id(name), title=title, sections=prose.sections, keywords=prose.keywords)
 
 
 def _pages(data: bytes) -> tuple[str, list[str]] | Problem:
-    """Return the title in the file's notes, if it is one, and the text of each page."""
+    """Return the title from the metadata, if it is plausible, and the text of each page."""
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 
-    # It tells of every flaw that it mends; a flaw that it cannot mend raises.
+    # pypdf logs every flaw that it can repair, and raises for others.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(data))
@@ -83,17 +78,15 @@ def _pages(data: bytes) -> tuple[str, list[str]] | Problem:
     except DependencyError:
         return Problem("", "the PDF is encrypted", "a PDF without encryption")
     except Exception as error:
-        # The boundary of one file: a damaged PDF raises whatever its damage leads to.
-        message = flat(str(error))[:200]
-        return Problem(
-            "", f"not a PDF that can be read ({type(error).__name__}: {message})", _WHOLE
-        )
+        # A damaged PDF can raise any exception, which must not stop the other files.
+        message = f"{type(error).__name__}: {flat(str(error))[:200]}"
+        return Problem("", f"the PDF cannot be read ({message})", _EXPECTED)
 
 
 def _read_pages(reader: PdfReader) -> tuple[str, list[str]] | Problem:
     if len(reader.pages) > MAX_PAGES:
         text = f"the PDF has {len(reader.pages):,} pages"
-        return Problem("", text, f"a paper, of at most {MAX_PAGES:,} pages")
+        return Problem("", text, f"a paper of at most {MAX_PAGES:,} pages")
     texts: list[str] = []
     n_chars = 0
     for page in reader.pages:
@@ -106,7 +99,7 @@ def _read_pages(reader: PdfReader) -> tuple[str, list[str]] | Problem:
 
 
 def _page_text(page: PageObject) -> str:
-    """Return a page's text, with "^" before digits that stand smaller and higher."""
+    """Return the text of a page, with "^" before superscript digits."""
     parts: list[str] = []
     last, height, size = "", 0.0, 0.0
 
@@ -129,15 +122,17 @@ def _page_text(page: PageObject) -> str:
 
 
 def without_heads(pages: Sequence[str]) -> list[str]:
-    """Return pages without the lines that repeat at their edges: running heads, page numbers.
+    """Remove repeated lines at the top and bottom of pages, such as running heads.
 
-    A head repeats on three pages, in a shorter paper on two, whatever numbers are in it; a page's
-    number repeats on two.
+    A running head occurs on at least three pages, or two in a short paper, with any numbers in it.
+    Page numbers occur on at least two pages.
     """
     split = [[line.strip() for line in page.splitlines() if line.strip()] for page in pages]
     least = min(3, max(2, len(split) - 1))
     edges = Counter(shape for lines in split for shape in {_shape(x) for x in _edges(lines)})
-    repeated = {shape for shape, n in edges.items() if n >= (2 if _is_number(shape) else least)}
+    repeated = {
+        shape for shape, n in edges.items() if n >= (2 if _PAGE_NUMBER.fullmatch(shape) else least)
+    }
     return ["\n".join(_trim_edges(lines, repeated)) for lines in split]
 
 
@@ -149,12 +144,8 @@ def _shape(line: str) -> str:
     return re.sub(r"\d+", "#", flat(line).lower())
 
 
-def _is_number(shape: str) -> bool:
-    return _PAGE_NUMBER.fullmatch(shape) is not None
-
-
 def _trim_edges(lines: list[str], repeated: set[str]) -> list[str]:
-    """Drop repeated lines from both edges, up to the first that is none."""
+    """Drop repeated lines from both ends, up to the first line that is not repeated."""
     first, last = 0, len(lines)
     while first < min(_EDGE_LINES, last) and _shape(lines[first]) in repeated:
         first += 1

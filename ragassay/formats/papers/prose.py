@@ -1,4 +1,4 @@
-"""Turn plain text into the sections of a paper: headings, paragraphs, captions, keywords."""
+"""Split plain text into the sections of a paper, with headings, captions and keywords."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from ragassay.records.qa import PaperSection, SectionKind
 
@@ -40,18 +41,18 @@ HEADINGS: dict[SectionKind, str] = {
         r"|publisher['\u2019]?s note|provenance and peer review|peer review information|orcid"
     ),
 }
-"""Headings of a paper's sections, as patterns."""
+"""Patterns of section headings by kind of section."""
 _NUMBER = r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?|(?P<roman>[IVX]{1,5})\.|[A-Z]\.)\s+"
 _LINE = re.compile(rf"(?P<marks>#{{1,6}}\s++)?(?:{_NUMBER})?(?P<title>\S.*)")
 _PATTERNS: dict[SectionKind, re.Pattern[str]] = {
-    kind: re.compile(words, re.IGNORECASE) for kind, words in HEADINGS.items()
+    kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in HEADINGS.items()
 }
 _MOST_CHARS = 90
 _MOST_WORDS = 12
 
 
 def kind_of_heading(title: str) -> SectionKind | None:
-    """Return the kind of section that a heading opens; None where its words do not say.
+    """Return the kind of section with this heading, or None if the heading is unknown.
 
     Example:
         >>> kind_of_heading("Conflict of interest")
@@ -63,13 +64,13 @@ def kind_of_heading(title: str) -> SectionKind | None:
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading of plain text.
+    """A heading in plain text.
 
     Attributes:
-        title: Without its number or mark.
-        number: "2.1"; empty without one.
-        depth: From 1; 0 for a heading without number and mark.
-        kind: What its words say that it opens; None where they do not.
+        title: Text without number and markup.
+        number: Section number such as "2.1", or an empty string.
+        depth: Depth from 1, or 0 without number and markup.
+        kind: Kind of section, or None if the heading is unknown.
     """
 
     title: str
@@ -78,18 +79,14 @@ class Heading:
     kind: SectionKind | None
 
     def is_below(self, other: Heading) -> bool:
-        """Return whether this heading may stand below another that came before it."""
+        """Return whether this heading may be nested in an earlier one."""
         if self.number or other.number:
             return bool(other.number) and self.number.startswith(f"{other.number}.")
         return 0 < other.depth < self.depth
 
 
 def read_heading(line: str) -> Heading | None:
-    """Read a line of plain text as a heading.
-
-    Returns:
-        None where the line has neither the words of a heading nor a number or mark before it.
-    """
+    """Parse a line as a heading, or return None if it has no known title, number or markup."""
     line = line.strip()
     match = _LINE.fullmatch(line) if len(line) <= _MOST_CHARS else None
     if match is None:
@@ -99,34 +96,30 @@ def read_heading(line: str) -> Heading | None:
     if kind is None and not marks and not (number and _looks_like_title(title, line)):
         return None
     if kind is not None and not marks and not number and title.islower():
-        return None  # A word of a sentence or a table, alone on its line.
+        return None  # A word of a sentence or table on its own line.
     depth = len(marks) or (number.count(".") + 1 if number else 0)
     return Heading(title, number, depth, kind)
 
 
 def _without_end(title: str) -> str:
-    """Return a title without the colon or full stop, and the marks of Markdown, at its end."""
+    """Remove the final colon or period, and closing Markdown marks."""
     first, rest = title[0], title[1:].rstrip("#").rstrip()
     return first + (rest[:-1].rstrip() if rest.endswith((":", ".")) else rest)
 
 
 def _looks_like_title(title: str, line: str) -> bool:
-    ends = line.endswith((".", ",", ";", "!", "?"))
-    letters = sum(c.isalpha() for c in title)
-    return (
-        not ends
-        and title[0].isupper()
-        and len(title.split()) <= _MOST_WORDS
-        and letters >= max(3, len(title) // 2)
-    )
+    if line.endswith((".", ",", ";", "!", "?")) or not title[0].isupper():
+        return False
+    n_letters = sum(c.isalpha() for c in title)
+    return len(title.split()) <= _MOST_WORDS and n_letters >= max(3, len(title) // 2)
 
 
 _WRAPPED_CHARS = 130
-"""Text whose lines are hardly longer is broken into lines, not into paragraphs."""
+"""Maximum length of most lines in text with hard line breaks."""
 
 _LONG_LINES = 0.02
 _OPEN_LINES = 0.3
-"""More of its lines end within a sentence."""
+"""Minimum share of lines that end within a sentence in text with hard line breaks."""
 
 _SHORT_LINE = 0.75
 _TITLE_CHARS = 250
@@ -150,7 +143,7 @@ _FIRST_PARTS = frozenset(
     "one two three four five six seven eight nine ten half double self well low high long short "
     "cross".split()
 )
-"""First parts of compounds, rarely of a word that is broken within."""
+"""Words that often start a hyphenated compound, but rarely a word split at a line break."""
 
 _BROKEN_RANGE = re.compile(r"(?<=\w)([-\u2010\u2013])\n(?!(?:and|or|to)\b)(?=\w)")
 
@@ -160,18 +153,18 @@ _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
 def flat(text: str) -> str:
-    """Return text on one line; the narrow and no-break spaces inside of numbers stay."""
+    """Return text on one line. Narrow and no-break spaces within numbers are preserved."""
     return _SPACE.sub(" ", text.translate(_UNSEEN)).strip(" ")
 
 
 @dataclass(frozen=True)
 class Prose:
-    """A text in sections.
+    """A text split into sections.
 
     Attributes:
-        title: Its first line, where that looks like one and a title was asked for.
-        keywords: Of a line "Keywords: ...".
-        sections: In order; a caption stands behind the section that it interrupts.
+        title: First line if it was requested and looks like a title, else empty.
+        keywords: Keywords from a line "Keywords: ...".
+        sections: Sections in order. Captions follow the section that contains them.
     """
 
     title: str
@@ -180,13 +173,13 @@ class Prose:
 
 
 def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
-    """Cut plain text into sections.
+    """Split plain text into sections.
 
     Args:
-        text: Without a heading it is one section of the body.
-        may_have_title: Whether the first line may be the paper's title.
+        text: Text of the paper. Text without headings becomes one section of the body.
+        may_have_title: Whether the first line may be the title of the paper.
     """
-    blocks = [list(block) for block in _blocks(text)]
+    blocks = _blocks(text)
     width = _wrapped_width(blocks)
     title = ""
     if may_have_title and len(blocks) > 1 and _is_title(blocks[0], width):
@@ -203,26 +196,19 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
 
 
 def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
-    """Set aside what stands before the heading of the abstract: authors and their addresses."""
+    """Mark text before the heading of the abstract, such as authors and addresses, as "back"."""
     if len(sections) > 1 and not sections[0].title and sections[1].kind == "abstract":
         sections[0] = sections[0].model_copy(update={"kind": "back"})
     return sections
 
 
-def _blocks(text: str) -> Iterator[list[str]]:
-    block: list[str] = []
-    for line in text.splitlines():
-        if line.strip():
-            block.append(line.strip())
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+def _blocks(text: str) -> list[list[str]]:
+    lines = (line.strip() for line in text.splitlines())
+    return [list(block) for has_text, block in groupby(lines, bool) if has_text]
 
 
 def _wrapped_width(blocks: list[list[str]]) -> int:
-    """Return the usual length of a line of wrapped text; 0 where a line is a paragraph."""
+    """Return the usual line length of wrapped text, or 0 if each line is a paragraph."""
     lengths = sorted(len(line) for block in blocks for line in block)
     inner = [line for block in blocks for line in block[:-1]]
     n_open = sum(_SENTENCE_END.search(line) is None for line in inner)
@@ -235,12 +221,11 @@ def _is_title(block: list[str], width: int) -> bool:
     if not width and len(block) > 1:
         return False
     text = " ".join(block)
-    known = read_heading(text) if not text.startswith("#") else None
-    return len(text) <= _TITLE_CHARS and not text.endswith((".", ":", ";")) and known is None
+    heading = read_heading(text) if not text.startswith("#") else None
+    return len(text) <= _TITLE_CHARS and not text.endswith((".", ":", ";")) and heading is None
 
 
 def _cut_at_headings(block: list[str]) -> Iterator[list[str]]:
-    """Cut a block at the lines that are headings by their words."""
     part: list[str] = []
     for line in block:
         heading = read_heading(line)
@@ -261,44 +246,41 @@ def _words_of(text: str) -> Counter[str]:
 
 
 def _join_lines(lines: list[str], width: int, words: Counter[str]) -> Iterator[str]:
-    """Join the lines of each paragraph."""
     part: list[str] = []
     for line in lines:
         if part and _begins_paragraph(line, part[-1], width):
-            yield _unbroken(part, words)
+            yield _join_broken_words(part, words)
             part = []
         part.append(line)
     if part:
-        yield _unbroken(part, words)
+        yield _join_broken_words(part, words)
 
 
 def _begins_paragraph(line: str, before: str, width: int) -> bool:
     is_short = len(before) < _SHORT_LINE * width
     if _BULLET.match(line) or (is_short and _SENTENCE_END.search(before)):
         return True
-    # "... see Eq." ends a long line too, and "(3) shows" begins the next.
+    # In wrapped text, a line may end with "Eq." and the next one start with "(3) shows".
     return _ITEM_NUMBER.match(line) is not None and (is_short or before.endswith((":", ";")))
 
 
-def _unbroken(lines: list[str], words: Counter[str]) -> str:
-    """Join lines; a compound, whose second part the text has as a word too, keeps its hyphen."""
+def _join_broken_words(lines: list[str], words: Counter[str]) -> str:
+    """Join lines, and remove the hyphens of split words but not those of compounds."""
 
-    def mend_match(match: re.Match[str]) -> str:
-        whole, hyphened = match[1] + match[2], f"{match[1]}-{match[2]}"
-        n_whole, n_hyphened = words[whole.lower()], words[hyphened.lower()]
-        is_compound = n_hyphened > n_whole or "-" in match[1] or match[1].lower() in _FIRST_PARTS
-        if n_whole == 0 and words[match[2].lower()] > 1:
+    def join_parts(match: re.Match[str]) -> str:
+        joined, compound = match[1] + match[2], f"{match[1]}-{match[2]}"
+        n_joined, n_compound = words[joined.lower()], words[compound.lower()]
+        is_compound = n_compound > n_joined or "-" in match[1] or match[1].lower() in _FIRST_PARTS
+        if n_joined == 0 and words[match[2].lower()] > 1:
             is_compound = True
-        return hyphened if is_compound else whole
+        return compound if is_compound else joined
 
-    text = _BROKEN_WORD.sub(mend_match, "\n".join(lines).replace("\u00ad\n", ""))
+    text = _BROKEN_WORD.sub(join_parts, "\n".join(lines).replace("\u00ad\n", ""))
     return _BROKEN_RANGE.sub(r"\1", text).replace("\n", " ")
 
 
 @dataclass
 class _Sections:
-    """The sections of a text as they are read."""
-
     path: list[Heading] = field(default_factory=list[Heading])
     kind: SectionKind = "body"
     lines: list[str] = field(default_factory=list[str])
@@ -307,7 +289,7 @@ class _Sections:
     keywords: list[str] = field(default_factory=list[str])
 
     def open(self, line: str) -> bool:
-        """Begin a section, if a line is a heading."""
+        """Start a new section if a line is a heading, and return whether it is."""
         heading = read_heading(line)
         if heading is None or (heading.kind is None and self.kind == "reference"):
             return False
@@ -318,7 +300,7 @@ class _Sections:
         return True
 
     def add(self, paragraph: str) -> None:
-        """Add a paragraph, or what it turns out to be."""
+        """Add a paragraph, a caption, keywords or the start of an abstract."""
         opening, keywords = _OPENING.match(paragraph), _KEYWORDS.fullmatch(paragraph)
         caption = _CAPTION.match(paragraph) if self.kind in ("abstract", "body") else None
         if opening and len(self.lines) < _FRONT_LINES and not self.done:
@@ -333,7 +315,7 @@ class _Sections:
             self.lines.append(paragraph)
 
     def finish(self) -> list[PaperSection]:
-        """End the open section and return all."""
+        """Close the current section, and return all sections."""
         if self.lines:
             title = " / ".join(heading.title for heading in self.path)
             self.done.append(PaperSection(title=title, text="\n".join(self.lines), kind=self.kind))
@@ -343,7 +325,7 @@ class _Sections:
 
 
 def split_keywords(text: str | Iterable[str]) -> list[str]:
-    """Return the keywords of a list, or of a text that separates them by ; or , in that order.
+    """Clean and deduplicate keywords, splitting text at semicolons or else at commas.
 
     Example:
         >>> split_keywords("sleep; rats, old; sodium")
@@ -359,7 +341,7 @@ _RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECAS
 
 
 def plain_id(name: str) -> str:
-    """Return a paper's id as it is compared: a DOI bare, whatever stands around it.
+    """Normalize the id of a paper, in particular to a DOI without URL or file extension.
 
     Example:
         >>> plain_id("10.1016-j.ab.2008.07.041.json"), plain_id("https://doi.org/10.1/ab")

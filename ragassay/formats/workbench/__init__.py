@@ -1,1 +1,1 @@
-"""Read and write files of the Rubric-Grading Workbench (Dietz 2024): banks, graded paragraphs."""
+"""Read and write test banks and graded paragraphs of the Rubric-Grading Workbench (Dietz 2024)."""

@@ -1,4 +1,4 @@
-"""The items of test banks, their ids, and the `info` of a bank or an item."""
+"""Test banks, their items and ids, and ragassay's notes in their `info` fields."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OURS = {"secret", "history", "info"}
 
 
 class NotesRow(Row):
-    """An info with notes of ours; what is no object itself stands under "info"."""
+    """Notes that ragassay stores in an info field. Other info may be nested under "info"."""
 
     secret: bool | None = None
     history: list[Review] = Field(default_factory=list[Review])
@@ -30,12 +30,12 @@ class NotesRow(Row):
 
 @dataclass(frozen=True)
 class BankNotes:
-    """The content of an info.
+    """Content of an info field.
 
     Attributes:
-        info: What others said, as JSON; empty where nothing.
+        info: Info from other tools as JSON, or an empty string.
         is_secret: Whether systems under evaluation must not see the item.
-        history: What people changed, the oldest first.
+        history: Changes by reviewers, oldest first.
     """
 
     info: str = ""
@@ -44,7 +44,7 @@ class BankNotes:
 
 
 def read_notes(value: object) -> BankNotes:
-    """Return what an info says; one that holds no notes of ours is kept as it is."""
+    """Split an info field into ragassay's notes and the info of other tools."""
     row = _notes(value)
     if row is None or not is_object(value):
         return BankNotes("" if value is None else json.dumps(value, ensure_ascii=False))
@@ -55,13 +55,9 @@ def read_notes(value: object) -> BankNotes:
 
 
 def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
-    """Return the field `info` of a file: `read_notes` returns what it was made of.
-
-    Raises:
-        InputError: The info is not JSON.
-    """
+    """Return an `info` field with ragassay's notes, which `read_notes` can read."""
     own = parse_value(info) if info else None
-    is_ours = _notes(own) is not None  # An info that looks like notes stands inside them.
+    is_ours = _notes(own) is not None  # Info that looks like notes must be nested in them.
     if not (history or is_secret or is_ours):
         return {} if own is None else {"info": own}
     notes: JsonRow = {"secret": is_secret}
@@ -73,11 +69,7 @@ def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = F
 
 
 def parse_value(text: str) -> object:
-    """Return the value of a text.
-
-    Raises:
-        InputError: It is not JSON.
-    """
+    """Parse JSON text."""
     try:
         value: object = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -100,14 +92,13 @@ class BankItem:
     """A nugget or an exam question.
 
     Attributes:
-        text: The nugget, or the question.
-        id: Unique; `query_id/` and the MD5 of the text, as `bank_item_id` gives it, where empty.
-        info: Its origin, as JSON; empty where unknown.
-        answers: Known correct answers, a set: sorted, each once.
-        facet: Id of the part of the query that it covers, where that is not the bank's.
-        is_secret: Whether systems under evaluation must not see it.
-        history: What people changed in it, the oldest first.
-        rest: The file's other fields and its nulls, as a JSON object; empty where there are none.
+        id: Unique id. Empty for the default of `bank_item_id`.
+        info: Origin as JSON, or an empty string.
+        answers: Known correct answers, sorted and distinct.
+        facet: Id of the covered part of the query, if it differs from the bank's.
+        is_secret: Whether systems under evaluation must not see the item.
+        history: Changes by reviewers, oldest first.
+        rest: Other and null fields of the file as a JSON object, or an empty string.
     """
 
     text: str
@@ -120,22 +111,21 @@ class BankItem:
     rest: str = ""
 
     def __post_init__(self) -> None:
-        """Sort the answers: the original keeps a set, whose order is none."""
+        """Sort and deduplicate the answers, which are a set in the Workbench."""
         object.__setattr__(self, "answers", tuple(sorted(set(self.answers))))
 
 
 @dataclass(frozen=True)
 class RubricBank:
-    """The nuggets or exam questions that grade the responses to a query.
+    """Nuggets or exam questions for grading responses to a query.
 
     Attributes:
-        items: In the file's order.
-        facet_id: The part of the query that the bank covers; empty for the whole.
-        test_collection: The query's collection; may be empty.
-        info: How the items were made, as JSON; empty where unknown.
-        facet_text: The part's heading or text; may be empty.
-        history: What people changed that no item of the bank tells: items that they removed.
-        rest: The file's other fields and its nulls, as a JSON object; empty where there are none.
+        facet_id: Part of the query that the bank covers, or an empty string for the whole query.
+        test_collection: Test collection of the query, or an empty string.
+        info: How the items were created as JSON, or an empty string.
+        facet_text: Heading or text of the facet, or an empty string.
+        history: Changes by reviewers that no item contains, such as removed items.
+        rest: Other and null fields of the file as a JSON object, or an empty string.
     """
 
     query_id: str
@@ -151,12 +141,12 @@ class RubricBank:
 
     @property
     def key(self) -> tuple[str, str, BankKind]:
-        """Query, facet and kind, which no two banks of a file share."""
+        """Query, facet and kind, which are unique within a file."""
         return self.query_id, self.facet_id, self.kind
 
 
 def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
-    """Return the id of a nugget or question: the query's, the facet's if any, and the text's MD5.
+    """Return the default id of an item: query id, facet id if any, and MD5 of the text.
 
     Example:
         >>> bank_item_id("940547", "Early 1950s innovation")
@@ -167,7 +157,7 @@ def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
 
 
 def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
-    """Return the items of a bank as what grades are given by; those without an id get theirs."""
+    """Return the items of a bank in the form used for grading, with default ids if needed."""
     return tuple(
         ExamItem(
             id=item_id(item, bank),
@@ -181,21 +171,20 @@ def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
 
 
 def item_id(item: BankItem, bank: RubricBank) -> str:
-    """Return the id of a bank's item: its own, else the one that `bank_item_id` gives it."""
+    """Return the id of an item, by default from `bank_item_id`."""
     return item.id or bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
 
 
 def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
-    """Return a bank whose ids differ, and how many were repeated.
+    """Make item ids unique, and return a problem that counts the repeated ids.
 
-    An item that says the same is merged with the first; another text gets an id of its own.
+    An item that repeats the text is merged with the first. Other items get a new id.
     """
     items: dict[str, BankItem] = {}
     repeated: list[str] = []
     for i, item in enumerate(bank.items):
         name = item_id(item, bank)
-        first = items.get(name)
-        if first is not None:
+        if (first := items.get(name)) is not None:
             repeated.append(f"items.{i}")
             if first.text.strip() != item.text.strip():
                 name = bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
@@ -204,6 +193,6 @@ def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     if not repeated:
         return bank, None
     more = f" (and {len(repeated) - 1} more)" if len(repeated) > 1 else ""
-    text = f"its id appeared before in the bank{more}: it was merged, or has an id of its own now"
-    problem = Problem(repeated[0], text, "an id for each item")
+    text = f"the id already appeared in the bank{more}: the item was merged or got a new id"
+    problem = Problem(repeated[0], text, "unique ids")
     return replace(bank, items=tuple(items.values())), problem

@@ -1,22 +1,22 @@
-"""Read and write test banks: the nuggets or exam questions that grade a query's responses.
+"""Read and write test banks: nuggets or exam questions for grading responses to a query.
 
-    {"query_id", "query_text", "info", "items": [{"query_id", "nugget_id", "nugget_text"}]} a line
+    {"query_id", "query_text", "info", "items": [{"query_id", "nugget_id", "nugget_text"}]} per line
 
 Exam questions have `question_id` and `question_text` instead (Dietz 2024, figures 2 and 3), and
-`gold_answers` where answers are known. The software also writes `facet_id`, `facet_text` and
-`test_collection`. Its `info` is any JSON: an item that is secret, or that people changed, says so
-there, under "secret" and "history". Unknown fields are kept, and so are nulls.
+`gold_answers` if answers are known. The Workbench also writes `facet_id`, `facet_text` and
+`test_collection`. `info` may be any JSON. For secret items and items changed by reviewers, it
+contains "secret" and "history". Unknown fields and nulls are preserved.
 
-A released bank has an item twice: one that says the same again is merged with the first, another
-text under its id gets an id of its own, and a rejection counts them.
+A released bank contains an item twice. Repeated items are merged, other items with the same id get
+a new id, and a rejection counts both.
 
 {"query_id", "title_query", "format_version": "v3",
      "nugget_bank": {TEXT: {"question", "question_id", "answers": {TEXT: {"answer"}}, ...}},
      "claim_bank": {TEXT: {"claim", "claim_id", ...}}}
 
-A line is up to two banks: its questions and its claims. Both lists may also be arrays. Fields that
-a test bank has no place for (references, importance, sub-nuggets, ...) come back when it is
-written.
+A line of this format becomes up to two banks, one of questions and one of claims. Both may also be
+arrays. Fields that test banks cannot store (references, importance, sub-nuggets, ...) are preserved
+when writing.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ VERSION = "format_version"
 
 
 class _BankKind(NamedTuple):
-    """The fields of one kind of nugget: in a line of v3, and in a test bank."""
+    """Names of the fields for one kind of nugget in the v3 format and in a test bank."""
 
     bank: str
     text: str
@@ -90,9 +90,10 @@ NUGGET_BANK_V3 = Format(
 
 
 def split_banks(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
-    """Return items, a line of v3 as an item for its questions and one for its claims.
+    """Split each v3 line into an item for its questions and one for its claims.
 
-    What is no nugget is a rejection, and so are sub-nuggets, which are kept but not graded.
+    Invalid nuggets are rejected. Sub-nuggets are preserved but not graded, which is reported as a
+    rejection.
     """
     for item in items:
         kinds = [] if isinstance(item, Rejection) else [k for k in _KINDS if k.bank in item.fields]
@@ -117,10 +118,8 @@ def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
         if row is not None:
             rows.append(row)
             continue
-        problem = Problem(
-            f"{kind.bank}.{key}", f"found {describe_value(entry)}", f'a "{kind.text}"'
-        )
-        yield item.place.reject(problem)
+        found = f"found {describe_value(entry)}"
+        yield item.place.reject(Problem(f"{kind.bank}.{key}", found, f'a "{kind.text}"'))
     n_inner = sum(len(one) for row in rows if is_list(one := row.get("sub_nuggets")))
     if n_inner:
         text = f"{n_inner} sub-nuggets are kept, but not graded"
@@ -138,7 +137,7 @@ def _bank_fields(line: JsonRow) -> JsonRow:
 
 
 def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
-    """Return a nugget as an item of a test bank."""
+    """Convert a v3 nugget to an item of a test bank, or return None if it is invalid."""
     if not is_object(entry):
         return None
     text = entry.get(kind.text) or key
@@ -158,31 +157,29 @@ def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
 
 
 def _answers_by_text(answers: object) -> dict[str, object]:
-    """Return answers by text; they are objects by text, or a list of objects or texts."""
+    """Convert answers, which may be an object or a list, to objects by text."""
     listed = list(answers.values()) if is_object(answers) else answers
-    found_answers: dict[str, object] = {}
+    by_text: dict[str, object] = {}
     for answer in listed if is_list(listed) else []:
         text = answer.get("answer") if is_object(answer) else answer
         if isinstance(text, str) and text.strip():
-            found_answers[text] = answer if is_object(answer) else {"answer": text}
-    return found_answers
+            by_text[text] = answer if is_object(answer) else {"answer": text}
+    return by_text
 
 
 def _digest(text: str) -> str:
-    """Return the id that AutoJudge gives a text."""
     return hashlib.md5(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 def join_banks(rows: Iterable[JsonRow]) -> list[JsonRow]:
-    """Return rows of test banks; those that were read from v3 as lines of v3, one a query."""
+    """Join the rows of test banks that were read from v3 to one line per query."""
     written: list[JsonRow] = []
     lines: dict[object, JsonRow] = {}
     for row in rows:
         if row.get(VERSION) != "v3":
             written.append(row)
             continue
-        line = lines.get(row["query_id"])
-        if line is None:
+        if (line := lines.get(row["query_id"])) is None:
             line = lines[row["query_id"]] = _line(row)
             written.append(line)
         items = row["items"]
@@ -207,8 +204,8 @@ def _add_nugget(line: JsonRow, item: JsonRow) -> None:
     gold = item.get("gold_answers")
     texts = [str(one) for one in gold] if is_list(gold) else []
     answers: JsonRow = {text: known.get(text, {"answer": text}) for text in texts}
-    kept = {"answers": answers} if answers else {}
-    rest = item | kept if "answers" in item else kept | item
+    answer_field = {"answers": answers} if answers else {}
+    rest = item | answer_field if "answers" in item else answer_field | item
     nugget |= {key: part for key, part in rest.items() if key not in moved and part is not None}
     if item.get("info") is not None:
         info = item["info"]
@@ -220,14 +217,14 @@ def _add_nugget(line: JsonRow, item: JsonRow) -> None:
 
 @dataclass(frozen=True)
 class BankResult:
-    """The test banks of a file in its order; its rejected lines, and items that came twice."""
+    """Test banks of a file in file order, with rejections of lines and repeated items."""
 
     banks: tuple[RubricBank, ...]
     rejections: tuple[Rejection, ...]
 
 
 class BankItemRow(Row):
-    """An item of a bank: a nugget or a question."""
+    """A nugget or question of a bank."""
 
     query_id: IdText | None = None
     facet_id: IdText | None = None
@@ -240,7 +237,7 @@ class BankItemRow(Row):
 
 
 class BankRow(Row):
-    """A line of the file."""
+    """A test bank on its own line."""
 
     query_id: IdText
     facet_id: IdText | None = None
@@ -261,26 +258,27 @@ TEST_BANK = Format(
 
 
 def read_test_banks(path: AnyPath) -> BankResult:
-    """Read test banks of nuggets or of exam questions, plain or gzip.
+    """Read test banks of nuggets or exam questions, optionally compressed with gzip.
 
-    A query may have several banks, of several facets. Nugget banks of TREC AutoJudge are read, too.
+    A query may have several banks for different facets. Nugget banks of TREC AutoJudge can also be
+    read.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or has no test bank.
+        InputError: The file cannot be opened, is empty, or contains no test banks.
     """
     path = Path(path)
     _, items = sniff(iter_items(path), (TEST_BANK, NUGGET_BANK_V3), str(path))
-    twice: list[Rejection] = []
+    repeated: list[Rejection] = []
 
     def read(item: Item) -> RubricBank:
-        once, problem = without_repeats(read_bank(item))
-        twice.extend([item.place.reject(problem)] if problem else [])
-        return once
+        bank, problem = without_repeats(read_bank(item))
+        repeated.extend([item.place.reject(problem)] if problem else [])
+        return bank
 
     banks, rejections = read_once(
         split_banks(items), read, lambda bank: bank.key, _repeated_bank_problem
     )
-    return BankResult(banks, tuple(sorted([*rejections, *twice], key=lambda one: one.line)))
+    return BankResult(banks, tuple(sorted([*rejections, *repeated], key=lambda one: one.line)))
 
 
 def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
@@ -289,30 +287,30 @@ def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
 
 
 def read_bank(item: Item) -> RubricBank:
-    """Turn a line into a test bank."""
+    """Convert a line to a test bank."""
     row = parse(BankRow, item.fields)
-    kinds = {_kind(point) for point in row.items}
+    kinds = {_kind(item_row) for item_row in row.items}
     if len(kinds) > 1 or None in kinds:
-        i = next((i for i, point in enumerate(row.items) if _kind(point) is None), 0)
-        text = "neither a nugget nor a question" if None in kinds else "nuggets beside questions"
+        i = next((i for i, item_row in enumerate(row.items) if _kind(item_row) is None), 0)
+        text = "neither a nugget nor a question" if None in kinds else "both nuggets and questions"
         expected = '"nugget_text" in each item, or "question_text" in each'
         raise ProblemError(f"items.{i}", text, expected)
     kind: BankKind = "questions" if "questions" in kinds else "nuggets"
-    stray = next((i for i, point in enumerate(row.items) if _is_stray(point, row)), None)
-    if stray is not None:
-        text = f"found {describe_value(row.items[stray].query_id)}, another query than its bank's"
-        raise ProblemError(f"items.{stray}.query_id", text, found_text(row.query_id))
-    noted = read_notes(row.info)
+    for i, item_row in enumerate(row.items):
+        if item_row.query_id not in (None, row.query_id):
+            text = f"found {describe_value(item_row.query_id)}, which is not the bank's query"
+            raise ProblemError(f"items.{i}.query_id", text, found_text(row.query_id))
+    notes = read_notes(row.info)
     return RubricBank(
         query_id=row.query_id,
         query_text=row.query_text,
         kind=kind,
-        items=tuple(map(_point, row.items, _rows_of(item), [row] * len(row.items))),
+        items=tuple(map(_bank_item, row.items, _rows_of(item), [row] * len(row.items))),
         facet_id=row.facet_id or "",
         test_collection=row.test_collection,
-        info=noted.info,
+        info=notes.info,
         facet_text=row.facet_text,
-        history=noted.history,
+        history=notes.history,
         rest=_json(_nulls(item.fields) | (row.model_extra or {})),
     )
 
@@ -332,25 +330,21 @@ def _kind(row: BankItemRow) -> BankKind | None:
     return "questions" if row.question_text is not None and row.nugget_text is None else None
 
 
-def _is_stray(row: BankItemRow, bank: BankRow) -> bool:
-    return row.query_id not in (None, bank.query_id)
-
-
-def _point(row: BankItemRow, fields: JsonRow, bank: BankRow) -> BankItem:
+def _bank_item(row: BankItemRow, fields: JsonRow, bank: BankRow) -> BankItem:
     text = row.nugget_text or row.question_text or ""
     facet = row.facet_id or bank.facet_id or ""
-    noted = read_notes(row.info)
+    notes = read_notes(row.info)
     rest = _nulls(fields) | (row.model_extra or {})
-    if row.gold_answers == []:  # The original tells it from no set of answers.
+    if row.gold_answers == []:  # The Workbench distinguishes an empty set from a missing one.
         rest["gold_answers"] = []
     return BankItem(
         text=text,
         id=row.nugget_id or row.question_id or bank_item_id(bank.query_id, text, facet),
-        info=noted.info,
+        info=notes.info,
         answers=tuple(row.gold_answers or ()),
         facet="" if facet == bank.facet_id else facet,
-        is_secret=noted.is_secret,
-        history=noted.history,
+        is_secret=notes.is_secret,
+        history=notes.history,
         rest=_json(rest),
     )
 
@@ -365,22 +359,21 @@ def _parse_rest(rest: str) -> JsonRow:
 
 
 def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
-    """Write test banks; the Workbench reads gzip only, so end the name in `.gz`.
+    """Write test banks. The Workbench only reads gzip, so use a file name ending in `.gz`.
 
-    Banks that were read from nugget banks of TREC AutoJudge (v3) are written as such.
-
-    `read_test_banks` returns equal banks, with ids for the items that had none.
+    Banks from v3 files of TREC AutoJudge are written in that format. `read_test_banks` returns
+    equal banks, in which items without an id have the default id.
 
     Raises:
-        InputError: two banks are of one query, facet and kind, two items of a bank share an id, an
-            item has no text, or the file cannot be written.
+        InputError: A bank has no query id or repeats the query, facet and kind of another one; two
+            items of a bank have the same id; an item has no text; or the file cannot be written.
     """
     path = Path(path)
     seen: set[tuple[str, str, str]] = set()
     rows: list[JsonRow] = []
     for bank in banks:
         if not bank.query_id.strip() or bank.key in seen:
-            problem = "appeared before" if bank.key in seen else "has no query"
+            problem = "already appeared" if bank.key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(bank.key)
         rows.append(_bank_row(bank))
@@ -393,24 +386,24 @@ def _bank_row(bank: RubricBank) -> JsonRow:
     row |= {name: text for name, text in texts.items() if text}
     row |= {"test_collection": bank.test_collection, "query_text": bank.query_text}
     row |= written_notes(bank.info, bank.history)
-    items = [_point_row(point, bank) for point in bank.items]
+    items = [_item_fields(bank_item, bank) for bank_item in bank.items]
     key = "nugget_id" if bank.kind == "nuggets" else "question_id"
     ids = [str(item[key]) for item in items]
     twice = next((name for i, name in enumerate(ids) if name in ids[:i]), None)
-    if twice is not None or not all(point.text.strip() for point in bank.items):
+    if twice is not None or not all(bank_item.text.strip() for bank_item in bank.items):
         problem = "an item has no text" if twice is None else f"two items have the id {twice!r}"
         raise InputError(f"the test bank {bank.query_id!r} cannot be written: {problem}")
     row["items"] = items
     return row
 
 
-def _point_row(point: BankItem, bank: RubricBank) -> JsonRow:
+def _item_fields(item: BankItem, bank: RubricBank) -> JsonRow:
     stem = bank.kind.removesuffix("s")
-    row: JsonRow = {"query_id": bank.query_id} | _parse_rest(point.rest)
-    facet = point.facet or bank.facet_id
+    row: JsonRow = {"query_id": bank.query_id} | _parse_rest(item.rest)
+    facet = item.facet or bank.facet_id
     if facet:
         row["facet_id"] = facet
-    row |= {f"{stem}_id": item_id(point, bank), f"{stem}_text": point.text}
-    if point.answers:
-        row["gold_answers"] = list(point.answers)
-    return row | written_notes(point.info, point.history, point.is_secret)
+    row |= {f"{stem}_id": item_id(item, bank), f"{stem}_text": item.text}
+    if item.answers:
+        row["gold_answers"] = list(item.answers)
+    return row | written_notes(item.info, item.history, item.is_secret)

@@ -1,12 +1,10 @@
-"""Read and write graded paragraphs: responses to each query, with judgments, rankings, grades.
+"""Read and write graded paragraphs: responses to queries with judgments, rankings and grades.
 
     [query_id, [{"paragraph_id", "text", "paragraph", "paragraph_data": {"judgments", "rankings"},
-                 "exam_grades": [...], "grades": [...]}]]   a line, compressed with gzip
+                 "exam_grades": [...], "grades": [...]}]]   per line, compressed with gzip
 
-The names are those of the file (Dietz 2024, figure 4), in snake_case. Fields that the figure does
-not show are kept as they are.
-
-The file does not contain the queries' text: it comes from a file of topics.
+Field names are those of the file (Dietz 2024, figure 4) in snake case. Other fields are preserved.
+The file does not contain the texts of the queries, which are read from a topics file.
 """
 
 from __future__ import annotations
@@ -50,16 +48,15 @@ from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.records import Record, Rejection
 from ragassay.records.base import renamed_field
 
-SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] a line"
+SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] per line"
 
 
 _BEGINNING = re.compile(rb'\s*\[\s*["0-9-]')
-"""The start of a line with a query and its paragraphs; avoids parsing whole arrays of other
-data."""
+"""Matches the start of a line with a query, so that other arrays are not parsed completely."""
 
 
 class ParagraphPart(Row):
-    """A part of a graded paragraph; unknown fields are kept, and nulls that the file has."""
+    """Base of graded paragraphs and their parts, which preserves unknown fields and nulls."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
     _nulls: frozenset[str] = PrivateAttr(default=frozenset())
@@ -78,7 +75,7 @@ class ParagraphPart(Row):
         return dict.fromkeys(self._nulls) | {k: v for k, v in fields.items() if v is not None}
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is said: a null is the same as an absent field."""
+        """Compare the fields. A null field is equal to an absent one."""
         if not isinstance(other, type(self)):
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.model_extra == other.model_extra
@@ -88,7 +85,7 @@ Names = Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class ParagraphJudgment(ParagraphPart):
-    """A person's judgment of a paragraph: its relevance to a query, on the collection's scale."""
+    """A human relevance judgment of a paragraph for a query, on the collection's scale."""
 
     paragraph_id: IdText = Field(alias="paragraphId")
     query: IdText
@@ -97,7 +94,7 @@ class ParagraphJudgment(ParagraphPart):
 
 
 class ParagraphRanking(ParagraphPart):
-    """A system's rank of a paragraph; 1 for a system that gives one response."""
+    """A system's rank of a paragraph, which is 1 if the system returns a single response."""
 
     method: str
     paragraph_id: IdText = Field(alias="paragraphId")
@@ -107,14 +104,14 @@ class ParagraphRanking(ParagraphPart):
 
 
 class ParagraphData(ParagraphPart):
-    """Data about a paragraph without its grades."""
+    """Judgments and rankings of a paragraph."""
 
     judgments: tuple[ParagraphJudgment, ...] = Field(default=(), strict=False)
     rankings: tuple[ParagraphRanking, ...] = Field(default=(), strict=False)
 
 
 class SelfRating(ParagraphPart):
-    """A model's rating, 0 to 5, of how well a paragraph covers a question or nugget."""
+    """A model's rating from 0 to 5 of how well a paragraph covers a question or nugget."""
 
     question_id: IdText | None = None
     nugget_id: IdText | None = None
@@ -122,13 +119,13 @@ class SelfRating(ParagraphPart):
 
 
 class ParagraphExamGrade(ParagraphPart):
-    """A model's grade of a paragraph by a test bank.
+    """A model's grade of a paragraph with a test bank.
 
     Attributes:
-        llm_response_errors: What went wrong, by the id of each item that has no grade.
-        prompt_type: "question" or "nugget".
-        tentative_ratings: The likeliest rating, by the id of each item that the grader left
-            undecided; ragassay's own.
+        llm_response_errors: Errors by id of the items without a grade.
+        prompt_type: Either "question" or "nugget".
+        tentative_ratings: Most likely ratings by id of items left undecided by the grader. Not
+            part of the original format.
     """
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
@@ -152,7 +149,7 @@ class DirectGrade(ParagraphPart):
     """A model's direct grade of a paragraph, without a test bank.
 
     Attributes:
-        llm_response_error: What went wrong; the grade says nothing then.
+        llm_response_error: Error message. If set, the grade is invalid.
     """
 
     correct_answered: bool = Field(alias="correctAnswered")
@@ -168,11 +165,10 @@ class GradedParagraph(ParagraphPart):
     """A response to a query.
 
     Attributes:
-        paragraph_id: Unique among the query's.
-        paragraph: Its markup, if any.
+        paragraph_id: Id that is unique within the query.
+        paragraph: Markup of the paragraph, if any.
         paragraph_data: Judgments and rankings.
-        exam_grades: Grades by test banks; None before grading.
-        grades: Direct grades; None before grading.
+        exam_grades: Grades with test banks, or None before grading.
     """
 
     paragraph_id: IdText
@@ -185,7 +181,7 @@ class GradedParagraph(ParagraphPart):
 
 @dataclass(frozen=True)
 class QueryParagraphs:
-    """The responses to a query."""
+    """Responses to a query."""
 
     query_id: str
     paragraphs: tuple[GradedParagraph, ...]
@@ -193,18 +189,14 @@ class QueryParagraphs:
 
 @dataclass(frozen=True)
 class ParagraphResult:
-    """The queries of a file, each once; lines and paragraphs that could not be read."""
+    """Queries of a file with unique ids, and rejections of unreadable lines and paragraphs."""
 
     queries: tuple[QueryParagraphs, ...]
     rejections: tuple[Rejection, ...]
 
 
 def is_paragraph_file(path: Path) -> bool:
-    """Return whether the first line is a query with its paragraphs.
-
-    Raises:
-        InputError: the file cannot be opened.
-    """
+    """Return whether the first line of a file is a query with its paragraphs."""
     return any(_parts(line) is not None for line in islice(iter_lines(path), 1))
 
 
@@ -220,13 +212,10 @@ def _parts(line: RawLine) -> tuple[str, list[object]] | None:
 
 
 def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
-    """Read graded paragraphs, compressed or plain.
-
-    Returns:
-        The queries; a paragraph that cannot be read is a rejection and does not stop the others.
+    """Read graded paragraphs, optionally compressed with gzip.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or has no query with paragraphs.
+        InputError: The file cannot be opened, is empty, or contains no query with paragraphs.
     """
     path = Path(path)
     queries: dict[str, QueryParagraphs] = {}
@@ -235,19 +224,19 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
         if isinstance(query, Rejection):
             rejections.append(query)
         elif query.query_id in queries:
-            text = f"the query {found_text(query.query_id)} appeared before"
+            text = f"the query {found_text(query.query_id)} already appeared"
             expected = "all paragraphs of a query on one line"
             rejections.append(place.reject(Problem("0", text, expected)))
         else:
             queries[query.query_id] = query
     if not queries:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no graded paragraphs{first}: expected {SHAPE}")
+        raise InputError(f"{path} has no graded paragraphs{first}; expected {SHAPE}")
     return ParagraphResult(tuple(queries.values()), tuple(rejections))
 
 
 def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Place]]:
-    """Yield the query of each line, and rejections, with the place; the paragraphs' come first."""
+    """Yield queries and rejections with their position. Rejected paragraphs precede the query."""
     junk = JunkCount(path)
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
@@ -256,8 +245,7 @@ def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Pla
         if isinstance(query, Problem):
             yield place.reject(query), place
         else:
-            read = _read_paragraphs(*query, place)
-            yield from ((one, place) for one in read)
+            yield from ((one, place) for one in _read_paragraphs(*query, place))
         if end := junk.end(line.number, isinstance(query, Problem)):
             yield end, place
             return
@@ -279,14 +267,14 @@ def _read_query(line: RawLine) -> tuple[str, list[object]] | Problem:
 def _read_paragraphs(
     query: str, rows: list[object], place: Place
 ) -> list[QueryParagraphs | Rejection]:
-    """Return the paragraphs that cannot be read, and the query with the others."""
+    """Return the rejected paragraphs, followed by the query with the others."""
     rejections: list[QueryParagraphs | Rejection] = []
     paragraphs: dict[str, GradedParagraph] = {}
     for i, fields in enumerate(rows):
         paragraph = _paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
-            text = f"the id {found_text(paragraph.paragraph_id)} appeared before"
-            paragraph = Problem("paragraph_id", text, "each paragraph of a query once")
+            text = f"the id {found_text(paragraph.paragraph_id)} already appeared"
+            paragraph = Problem("paragraph_id", text, "unique ids within a query")
         if isinstance(paragraph, Problem):
             own = replace(place, content=content_of(fields), path=f"1.{i}")
             rejections.append(own.reject(paragraph))
@@ -302,36 +290,33 @@ def _paragraph(fields: object) -> GradedParagraph | Problem:
 
 
 def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: AnyPath) -> None:
-    """Write graded paragraphs; the Workbench reads gzip only, so end the name in `.gz`.
+    """Write graded paragraphs. The Workbench only reads gzip, so use a name ending in `.gz`.
 
     `read_graded_paragraphs` returns equal queries.
 
     Raises:
-        InputError: two queries, or two paragraphs of a query, share an id, an id is blank, or the
+        InputError: A query id, or a paragraph id within a query, is blank or occurs twice, or the
             file cannot be written.
     """
     path = Path(path)
     ids = [query.query_id for query in queries]
     for names in (ids, *([p.paragraph_id for p in query.paragraphs] for query in queries)):
-        bad = next(
+        invalid = next(
             (name for i, name in enumerate(names) if not name.strip() or name in names[:i]), None
         )
-        if bad is not None:
-            raise InputError(f"{path} cannot be written: the id {bad!r} is blank or comes twice")
-    write_values(
-        (
-            [
-                query.query_id,
-                [one.model_dump(by_alias=True) for one in query.paragraphs],
-            ]
-            for query in queries
-        ),
-        path,
+        if invalid is not None:
+            raise InputError(
+                f"{path} cannot be written: the id {invalid!r} is blank or occurs twice"
+            )
+    rows = (
+        [query.query_id, [one.model_dump(by_alias=True) for one in query.paragraphs]]
+        for query in queries
     )
+    write_values(rows, path)
 
 
 class ResponseRow(Row):
-    """A response: the fields of a paragraph that a judge may see."""
+    """The fields of a response that judges may see."""
 
     query_id: IdText
     paragraph_id: IdText
@@ -341,27 +326,23 @@ class ResponseRow(Row):
 
 
 def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
-    """Return the id of the record that a paragraph becomes."""
+    """Return the id of a paragraph's record."""
     return "/".join(part for part in (query_id, paragraph_id, system) if part)
 
 
 def systems_of(paragraph: GradedParagraph) -> tuple[str, ...]:
-    """Return the systems that ranked a paragraph, each once, in the file's order."""
+    """Return the distinct systems that ranked a paragraph, in file order."""
     return tuple(dict.fromkeys(one.method for one in paragraph.paragraph_data.rankings))
 
 
 def system_of(paragraph: GradedParagraph) -> str | None:
-    """Return the system that ranked a paragraph; None where there is none, or several."""
+    """Return the only system that ranked a paragraph, or None if there are none or several."""
     systems = systems_of(paragraph)
     return systems[0] if len(systems) == 1 else None
 
 
 def iter_responses(path: Path) -> Iterator[Item | Rejection]:
-    """Yield the paragraphs of a file for each system, without judgments and grades.
-
-    Raises:
-        InputError: the file cannot be opened.
-    """
+    """Yield each paragraph once for each of its systems, without judgments and grades."""
     for query, place in _iter_queries(path):
         if isinstance(query, Rejection):
             yield query
@@ -379,10 +360,10 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
 
 
 def read_response(item: Item, questions: Mapping[str, str]) -> Record:
-    """Turn a paragraph into a record; its id is `query_id/paragraph_id`.
+    """Convert a paragraph to a record with the id `query_id/paragraph_id`.
 
-    A paragraph that several systems ranked is a record of each: the further ones have their system
-    at the end of their ids, and the paragraph's judgment is that of the first.
+    A paragraph ranked by several systems becomes several records. The ids of all but the first end
+    with the system, so the judgment of the paragraph applies to the first record.
     """
     row = parse(ResponseRow, item.fields)
     return Record(

@@ -178,10 +178,10 @@ def test_the_same_pairs_give_the_same_bytes_packed_or_not(export, form):
 @pytest.mark.parametrize(
     ("pairs", "form", "problem"),
     [
-        ((), "ragas", "there is no pair"),
+        ((), "ragas", "there are no pairs"),
         (PAIRS, "xml", "cannot be written as 'xml'"),
-        (PAIRS, "sft", "needs an instruction"),
-        ((PAIRS[0].model_copy(update={"paper": "z"}),), "jsonl", "about 'z': no such paper"),
+        (PAIRS, "sft", "requires an instruction"),
+        ((PAIRS[0].model_copy(update={"paper": "z"}),), "jsonl", "about the unknown paper 'z'"),
         ((PAIRS[2].model_copy(update={"answer": "\ud800"}),), "jsonl", "lone surrogate"),
     ],
 )

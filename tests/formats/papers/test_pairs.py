@@ -91,9 +91,9 @@ def test_cells_in_quotes_hold_commas_and_line_ends(put):
 @pytest.mark.parametrize(
     ("row", "field", "problem"),
     [
-        ("Why?,So.,c", "paper", 'the paper "c" is not among the papers'),
-        ("Why?,So.,", "paper", "names no paper, and there are 2"),
-        ("Why?,So.,b,more", "", "4 cells under 3 names"),
+        ("Why?,So.,c", "paper", 'the paper "c" is unknown'),
+        ("Why?,So.,", "paper", "specifies no paper, but there are 2"),
+        ("Why?,So.,b,more", "", "4 cells, but 3 columns"),
         (",So.,b", "question", "missing"),
         ('"Why?,So.,b', "", "not CSV"),
     ],
@@ -138,7 +138,7 @@ def test_an_id_that_occurs_twice_is_named(put):
     ("data", "problem"),
     [
         (b"", "is empty"),
-        (b"name,value\n1,2\n", 'begins with "name,value"'),
+        (b"name,value\n1,2\n", 'starts with "name,value"'),
         (b"Just a text.\n", "expected a header with question and answer"),
         (b'{"doi": "10.1/a", "txt": "A paper without pairs."}', "has no question-answer pair"),
         (b'{"question": "Why?"}', "no question-answer pair (line 1: the field is missing"),

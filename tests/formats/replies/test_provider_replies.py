@@ -549,7 +549,7 @@ def test_an_offset_outside_the_text_is_reported_and_what_lies_in_it_kept(start, 
     [
         (
             gemini([{"text": "It fell."}], [WEB], [support(0, 8, "It fell.", 3)]),
-            "chunk that is not",
+            "missing chunk",
         ),
         (gemini([{"text": "A."}], [WEB], [support(0, 2, "A.", 0, part=4)]), "part 4 of 1"),
         (chat({"content": "A.", "annotations": [{"type": "new_kind"}]}), "'new_kind' names no"),
