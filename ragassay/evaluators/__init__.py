@@ -1,7 +1,7 @@
-"""The questions that are asked of an answer: one module per evaluator.
+"""Evaluators, which ask questions about an answer: one module per group of questions.
 
-An evaluator declares what it asks, how a question is answered, what the answer depends on, what
-its verdicts come to and how reports speak of them. Everything else loops over the registry.
+An evaluator defines its questions, how they are answered, what the answers depend on, how they are
+scored, and how reports present them. All other code loops over the registry.
 """
 
 from ragassay.evaluators.base import Evaluator

@@ -1,4 +1,4 @@
-"""Attribution: whether the documents that a sentence cites support it together (ALCE)."""
+"""Attribution: whether the documents cited by a sentence jointly support it (ALCE)."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class CitedTogether:
-    """Documents that a sentence cites.
+    """Documents cited by a sentence.
 
     Attributes:
         citing: The sentence.
-        without: The document that is left out; empty for all of them.
-        passages: Of each of the others its best passage.
+        without: Id of the document left out; empty if all are included.
+        passages: Best passage of each included document.
     """
 
     citing: AnswerSentence
@@ -42,12 +42,12 @@ class CitedTogether:
 
     @property
     def sentence(self) -> int:
-        """The sentence's number."""
+        """Index of the sentence, from 1."""
         return self.citing.index
 
 
 class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
-    """Compare each sentence with all documents that it cites, and with all but one."""
+    """Compare each sentence with all documents it cites, and with all but one of them."""
 
     name = "attribution"
     part = "citations"
@@ -65,46 +65,50 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether the settings want it."""
+        """Return whether attribution is part of the run and enabled in its settings."""
         return super().is_wanted(run) and run.settings.verification.attribution
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
-        """Return all documents of each sentence with several, and all but one that fails alone.
+        """Return the comparisons for each sentence that cites several documents.
 
-        Of two documents, the other alone is what the citation itself is judged by.
+        Each sentence is compared with all its documents together. With three or more, each document
+        that does not support the sentence alone is also left out once. With two, the citation
+        verdicts already cover this case.
         """
-        found: dict[str, CitedTogether] = {}
+        items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:
             passages = _passages(sentence, open_case)
             if len(passages) < 2:
                 continue
-            found[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
+            items[f"{sentence.index}/"] = CitedTogether(sentence, "", tuple(passages.values()))
             alone = _alone(sentence, CITATION.final_verdicts(open_case, run))
             for name in passages if len(passages) > 2 else ():
                 if not alone.get(name):
                     others = tuple(one for other, one in passages.items() if other != name)
-                    found[f"{sentence.index}/{name}"] = CitedTogether(sentence, name, others)
-        return found
+                    items[f"{sentence.index}/{name}"] = CitedTogether(sentence, name, others)
+        return items
 
     async def ask(
         self, item: CitedTogether, open_case: OpenCase, run: Run
     ) -> Sequence[AttributionVerdict]:
         """Compare a sentence with the texts of several documents."""
         text = _text(item, open_case, run)
-        found = await compare(run, open_case.case, item.citing.text, text)
-        return [AttributionVerdict(sentence=item.sentence, without=item.without, **vars(found))]
+        comparison = await compare(run, open_case.case, item.citing.text, text)
+        return [
+            AttributionVerdict(sentence=item.sentence, without=item.without, **vars(comparison))
+        ]
 
     def depends_on(self, item: CitedTogether, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the texts, and what compares."""
+        """Return the texts and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
         return [_text(item, open_case, run), labels, *run.verifier_identity]
 
     def judged_by(self, run: Run) -> str:
-        """Name what compares."""
+        """Return the name of the verifier."""
         return run.verifier_name
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return ALCE's citation recall and precision."""
+        """Return the citation recall and precision of ALCE."""
         if not self.is_wanted(outcome.run):
             return {}
         citations = outcome.of(CitationVerdict)
@@ -115,7 +119,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return alce_scores(sentences, self.judged_by(outcome.run))
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Each sentence with several documents has one, and with three one for each."""
+        """Count one question per sentence with two documents, and n + 1 with more."""
         counts = [
             len({c.document for c in s.citations if c.document}) for s in open_case.case.sentences
         ]
@@ -123,20 +127,20 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
 
 
 def _passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]:
-    """Return what is compared of each document that a sentence cites."""
-    found: dict[str, Cited] = {}
+    """Return the compared passage of each document cited by a sentence."""
+    passages: dict[str, Cited] = {}
     for one in open_case.cited:
         if one.sentence == sentence.index:
-            found.setdefault(one.passage.document, one)
-    return found
+            passages.setdefault(one.passage.document, one)
+    return passages
 
 
 def _text(item: CitedTogether, open_case: OpenCase, run: Run) -> str:
-    read = (
+    texts = (
         (one.passage.title, read_of(one.passage, item.citing, open_case.case, run).text)
         for one in item.passages
     )
-    return "\n".join(f"{title}\n{text}" if title else text for title, text in read)
+    return "\n".join(f"{title}\n{text}" if title else text for title, text in texts)
 
 
 def _supports(verdict: VerdictBase | None) -> Support:
@@ -146,7 +150,7 @@ def _supports(verdict: VerdictBase | None) -> Support:
 
 
 def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[str, Support]:
-    """Return whether each document that a sentence cites supports it alone."""
+    """Return whether each document cited by a sentence supports it alone."""
     return {
         one.citation.document: _supports(one)
         for one in citations

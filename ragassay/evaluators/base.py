@@ -1,4 +1,4 @@
-"""Base of all evaluators, one item or a batch of items to a call."""
+"""Base classes of all evaluators, with one item or a batch of items per call."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from ragassay.settings import Settings, result_values
 from ragassay.store import Store, hash_of
 
 S = TypeVar("S")
-"""What one question of an evaluator is about."""
+"""The subject of a question."""
 
 V = TypeVar("V", bound=VerdictBase)
 
 
 @dataclass(frozen=True)
 class RunArguments:
-    """The arguments of `build_run`, besides the corpus: they can be sent to another machine."""
+    """Arguments of `build_run` except the corpus; they can be sent to another machine."""
 
     settings: Settings
     evaluators: tuple[Any, ...] = ()
@@ -54,22 +54,22 @@ class RunArguments:
 
 @dataclass(frozen=True)
 class Run:
-    """A run's configuration, and its services; the graph's run-time context.
+    """Configuration and services of a run, used as the run-time context of the graph.
 
     Build it with `build_run`.
 
     Attributes:
-        rubrics: The rubrics of the run, by name.
-        registered: The evaluators that there are, in dependency order.
-        arguments: The arguments of `build_run`; None if the run was built another way.
-        judge: Answers questions and rates rubrics.
-        second: The run of the second judge of a cascade; None without one.
-        agents: Put the questions into words.
-        compiled: Prompts that `ragassay optimize` wrote, in place of the shipped ones.
-        models: Measure and compare without the judge.
-        retrieval: Looks up literature.
-        store: What is finished, and the calls under way.
-        limiter: Bounds all model calls of the run together.
+        rubrics: Rubrics of the run by name.
+        registered: All known evaluators in dependency order.
+        judge: Model that answers questions and rates rubrics.
+        models: Models that measure and compare without the judge.
+        retrieval: Search for literature.
+        agents: Agents that phrase the questions.
+        compiled: Prompts compiled with `ragassay optimize`, which replace the shipped ones.
+        second: Run of the second judge of a cascade, if any.
+        store: Finished verdicts and calls in progress.
+        arguments: Arguments of `build_run`, or None if the run was built in another way.
+        limiter: Limit on all model calls of the run.
     """
 
     settings: Settings
@@ -88,7 +88,7 @@ class Run:
     _of_members: dict[str, Run] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Have the agents say what was compiled for them, also those that were replaced."""
+        """Apply the compiled prompts to the agents."""
         use_compiled(
             self.compiled,
             self.agents.all,
@@ -98,59 +98,61 @@ class Run:
 
     @functools.cached_property
     def judges(self) -> BaseJudge | Cascade:
-        """The judge, or the cascade of the judge and the second judge."""
+        """The judge, or a cascade of the judge and the second judge."""
         when = self.settings.judge.escalated_when
         if self.second is None or when is None:
             return self.judge
         return Cascade(self.judge, self.second.judge, parse_condition(when))
 
     def with_judge(self, judge: BaseJudge) -> Run:
-        """Return the run with another of its judges: a panel's member, or the second one."""
+        """Return the run for another of its judges: a panel member or the second judge."""
         if judge is self.judge:
             return self
         if self.second is not None and judge is self.second.judge:
             return self.second
         if judge.name not in self._of_members:
-            # A panel's prompts are checked once: a member of it need not ask all of them.
+            # The prompts are checked once per panel, because a member may not use all of them.
             member = copy.copy(self)
             object.__setattr__(member, "judge", judge)
             self._of_members[judge.name] = member
         return self._of_members[judge.name]
 
     def with_models(self, **models: Any) -> Run:
-        """Return the same run with other models, by the names of `Models`."""
+        """Return a copy of the run with other models, given by their field in `Models`."""
         return replace(self, models=replace(self.models, **models))
 
     @property
     def _unasked(self) -> dict[str, str]:
-        """Prompts that this run does not put to a model, and what to change for it."""
-        found: dict[str, str] = {}
+        """Prompts that this run does not use, with the setting that would use them."""
+        unused: dict[str, str] = {}
         judge, agents = self.judge, self.agents
         if judge.lm is None and not self.settings.judge.escalate:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
         if self.models.encoder is not None and not self.settings.judge.escalate:
-            found[agents.verifier.prompt] = f"{self.verifier_name} compares; add --verifier judge"
-        if not any(one.digest for one in self.registered):  # a user's may ask any agent
+            unused[agents.verifier.prompt] = (
+                f"{self.verifier_name} compares instead of the judge; add --verifier judge"
+            )
+        if not any(one.digest for one in self.registered):  # a custom one may use any agent
             left_out = agents_left_out(self.settings)
-            found |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
+            unused |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         judges = judge.members or (judge,)
         is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)
         if self.rubrics and not is_asked and not self.settings.judge.escalate:
-            found[agents.judge.prompt] = (
-                "a fine-tuned judge has a prompt of its own; name another judge"
+            unused[agents.judge.prompt] = (
+                "a fine-tuned judge uses its own prompt; choose another judge"
                 if judges[0].reads or self.settings.judge.form
-                else "signals rate in its judge's place; add --no-signals"
+                else "signals rate instead of the judge; add --no-signals"
             )
-        return found
+        return unused
 
     @functools.cached_property
     def prompts_sha256(self) -> str:
-        """Hash of all that is said to models."""
+        """Hash of all prompts."""
         return compiled_sha256(prompts_sha256(), self.compiled)
 
     @property
     def evaluators(self) -> tuple[Evaluator[Any], ...]:
-        """The evaluators that this run asks."""
+        """Evaluators that are part of this run."""
         return tuple(one for one in self.registered if one.is_wanted(self))
 
     def evaluator(self, name: str) -> Evaluator[Any]:
@@ -158,29 +160,29 @@ class Run:
         return next(one for one in self.registered if one.name == name)
 
     def or_second(self, first: str) -> str:
-        """Name who decides, the second judge of a cascade with the first."""
+        """Return the name of a judge, combined with the second judge of a cascade."""
         return joint_name(first, self.settings.judge.escalated_to)
 
     @property
     def readers(self) -> tuple[BaseJudge, ...]:
-        """The judges that read an answer before they rate its rubrics."""
+        """Judges that read an answer before they rate its rubrics."""
         judges = (one for one in self.judge.members or (self.judge,) if one.reads)
         return tuple(one for one in judges if any(map(one.calls_model, self.rubrics)))
 
     @property
     def n_slots(self) -> int:
-        """Most model calls under way at a time."""
+        """Maximum number of concurrent model calls."""
         own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
         return sum(own) + (self.second.n_slots if self.second else 0)
 
     @property
     def computes_signals(self) -> bool:
-        """Return whether answers are measured before their rubrics are judged."""
+        """Whether signals of an answer are computed before its rubrics are rated."""
         return self.models.signal_extractor is not None and self.settings.computes_signals
 
     @property
     def fatal(self) -> FatalModelError | None:
-        """Why the run cannot go on: the error of the first model that cannot be asked."""
+        """Error of the first unusable model, which ends the run, or None."""
         verifier = self.models.verifier_lm
         second = self.second.judge.fatal if self.second else None
         return self.judge.fatal or second or (verifier.fatal if verifier else None)
@@ -194,13 +196,13 @@ class Run:
 
     @property
     def verifier_identity(self) -> tuple[str, ...]:
-        """Name, digest and bounds of what compares claims with passages."""
+        """Name, digest and bounds of the verifier."""
         encoder = self.models.encoder
         return (*(encoder.identity if encoder else (self.verifier_name, "")), *self.tuned_weights)
 
     @property
     def correctness_name(self) -> str:
-        """Name of the model that says whether sentences are correct."""
+        """Name of the model that decides whether sentences are correct."""
         model = self.models.correctness
         if model:
             other = self.settings.judge.escalated_to or self.verifier_name
@@ -210,12 +212,12 @@ class Run:
 
     @functools.cached_property
     def grading(self) -> Grading:
-        """The grading of passages: the grader, and its ways."""
+        """The passage grader and its methods."""
         return Grading.of(self.settings, self.judge, self.models.grader)
 
     @functools.cached_property
     def identity(self) -> str:
-        """Hash of all that the verdicts depend on: judge, settings, prompts, corpus, models."""
+        """Hash of everything the verdicts depend on: judge, settings, prompts, corpus, models."""
         rater = shipped_rater() if self.settings.computes_signals else None
         pairs = self.models.pair_rater
         return hash_of(
@@ -232,7 +234,7 @@ class Run:
 
     @functools.cached_property
     def own_digests(self) -> dict[str, str]:
-        """Digests of the user's own evaluators and rubrics, by name."""
+        """Digests of custom evaluators and rubrics by name."""
         shipped = load_rubrics(self.settings.evaluation.rubric_set)
         own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
         rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
@@ -240,7 +242,7 @@ class Run:
 
     @property
     def tuned_weights(self) -> tuple[str, ...]:
-        """Digests of the adapters among the judges, whose names may be those of folders."""
+        """Digests of fine-tuned judges, because a folder name does not identify the weights."""
         names = (*self.settings.judge.judges, self.settings.chosen_verifier)
         notes = [metadata_of(name) for name in names]
         return tuple(note.weights_sha256 for note in notes if note)
@@ -248,11 +250,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdicts that stand on one answer.
+    """The final verdicts on one answer.
 
     Attributes:
-        verdicts: By the name of their evaluator, each in order and complete.
-        matches: Pairs of gold (or reference) nuggets and answer nuggets.
+        verdicts: Verdicts by evaluator name, ordered and complete.
+        matches: Matched pairs of gold (or reference) nuggets and answer nuggets.
     """
 
     open_case: OpenCase
@@ -261,13 +263,13 @@ class Outcome:
     matches: tuple[NuggetMatch, ...] = ()
 
     def of(self, kind: type[V]) -> tuple[V, ...]:
-        """Return the verdicts of one kind, in order."""
-        found = (v for group in self.verdicts.values() for v in group)
-        return tuple(verdict for verdict in found if isinstance(verdict, kind))
+        """Return the verdicts of one type, in order."""
+        verdicts = (v for group in self.verdicts.values() for v in group)
+        return tuple(verdict for verdict in verdicts if isinstance(verdict, kind))
 
     @property
     def parts(self) -> Sequence[str]:
-        """The parts that were to be found out."""
+        """Parts of the evaluation that were requested."""
         return self.run.settings.evaluation.parts
 
     def _nuggets(self, origin: NuggetOrigin) -> tuple[Nugget, ...]:
@@ -276,32 +278,31 @@ class Outcome:
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:
-        """The answer's nuggets, in the order of its sentences."""
+        """Nuggets of the answer, in sentence order."""
         return self._nuggets("answer")
 
     @property
     def gold(self) -> tuple[Nugget, ...]:
-        """The gold nuggets; without any, those of the reference."""
+        """Gold nuggets, or the nuggets of the reference if there are none."""
         return self.open_case.case.gold or self._nuggets("reference")
 
 
 class Evaluator(ABC, Generic[S]):
-    """One thing that is asked of an answer.
+    """One kind of question about an answer.
 
-    Everything that loops over evaluators (the graph, caches, failures, escalation, panels, plans,
-    scores, reports, audits) reads it from here.
+    The graph, caches, failures, escalation, panels, plans, scores, reports and audits all use this
+    interface.
 
     Attributes:
-        name: Unique; also that of the graph's node and of its verdicts.
-        part: The part of an evaluation that it belongs to; what `--only` names.
+        name: Unique name, also used for the graph node and the verdicts.
+        part: Part of an evaluation that it belongs to, as selected with `--only`.
         record: Type of its verdicts.
-        display: How reports speak of it.
-        needs: Evaluators whose verdicts must be complete before it asks, and preparations of the
-            case: "passages" for its sentences and citations, "signals" and readings of the
-            answer, "citation_warnings" against cited articles.
-        is_weighed: Whether its verdicts say how sure the judge is, so that they can go to a second
-            judge.
-        digest: Hash of a user's own evaluator; empty for ours.
+        display: Titles for reports.
+        needs: Evaluators whose verdicts it requires, and required preparations of the case:
+            "passages" for sentences and citations, "signals" for signals and readings of the
+            answer, "citation_warnings" for warnings about cited articles.
+        is_weighed: Whether its verdicts have a confidence and can go to a second judge.
+        digest: Hash of a custom evaluator; empty for built-in ones.
     """
 
     name: str
@@ -313,28 +314,30 @@ class Evaluator(ABC, Generic[S]):
     digest: str = ""
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether a run asks it."""
+        """Return whether the evaluator is part of a run."""
         return run.settings.evaluation.wants(self.part)
 
     def is_reported(self, run: Run) -> bool:
-        """Return whether its verdicts are part of the evaluation, or serve others alone."""
+        """Return whether its verdicts are part of the evaluation, not only input for others."""
         return self.is_wanted(run)
 
     def instrument(self, run: Run) -> Any | None:
-        """Return the model that answers in the judge's place, if there is one; it has a name."""
+        """Return the named model that answers instead of the judge, or None."""
         return None
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return what is asked about, by item, as far as the file tells."""
+        """Return the subjects of the questions by item, as far as they are known."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return `items`, found once for each state of a case."""
+        """Return `items`, computed once for each state of a case."""
         return open_case.remember(self.name, lambda: self.items(open_case, run))
 
     @abstractmethod
     async def ask(self, item: S, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
-        """Answer one question. The first verdict is its own; others may be another evaluator's.
+        """Answer one question.
+
+        The first verdict answers the question. Further verdicts may belong to another evaluator.
 
         Raises:
             ModelError: The judge gave no usable reply.
@@ -343,15 +346,15 @@ class Evaluator(ABC, Generic[S]):
     def make_unscored(
         self, item: S, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return what stands where a question got no answer.
+        """Return the verdicts for a question without an answer.
 
-        By default a verdict whose `item_fields` are those of the subject.
+        By default this is one verdict with the `item_fields` of the subject.
         """
         where: dict[str, Any] = {name: getattr(item, name) for name in self.record.item_fields}
         return [self.record(failure=failure, **where)]
 
     def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return what a verdict depends on besides the case, the item and the judge's model."""
+        """Return what a verdict depends on besides the case, the item and the judge."""
         return ()
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
@@ -360,61 +363,61 @@ class Evaluator(ABC, Generic[S]):
 
     @property
     def asks_panel(self) -> bool:
-        """Return whether each member of a panel is asked, or the first for all."""
+        """Whether every panel member is asked, not only the first one."""
         return False
 
     def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
-        """Return what members of a panel are asked once they know the others' verdicts.
+        """Return the questions of a second round, after each panel member answered.
 
         Args:
-            item: What all were asked.
-            verdicts: What each said.
+            item: Subject of the first round.
+            verdicts: Verdict of each member.
 
         Returns:
-            By the member's name; empty where the first round is enough.
+            New subjects by member name; empty if no second round is needed.
         """
         return {}
 
     def join_verdicts(self, verdicts: Sequence[Any]) -> VerdictBase:
-        """Return the verdict of a panel, where each member is asked."""
+        """Combine the members' verdicts into the verdict of a panel."""
         raise NotImplementedError
 
     def alone(self, item: S) -> S:
-        """Return what a second judge is asked of a batch: its first thing."""
+        """Return the part of a batch that a second judge is asked about: its first item."""
         return item
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
-        """Return the verdicts in order, with those that needed no question."""
+        """Return all verdicts in order, including those that required no question."""
         keys = (VerdictKey(self.name, item) for item in self.known_items(open_case, run))
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
     def judged_by(self, run: Run) -> str:
-        """Return who gives its verdicts, in words."""
+        """Return the name of the model or models that give the verdicts."""
         instrument = self.instrument(run)
         return run.or_second(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return what its verdicts come to, in the order of the report."""
+        """Return the scores of the verdicts, in report order."""
         return {}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Return what its verdicts have against the answer."""
+        """Return the problems of the answer that the verdicts show."""
         return []
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return those verdicts that a judge was asked for and could be unsure of, one a call."""
+        """Return one verdict per question that a judge was asked and could be unsure of."""
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
-        """Return the verdicts that one was made of, itself where there are none."""
+        """Return the verdicts that a verdict was combined from, or the verdict itself."""
         return (verdict,)
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Return how many questions there can be at most, before anything was found."""
+        """Return the maximum number of questions, before retrieval and other preparations."""
         return len(self.known_items(open_case, run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return how many model calls these take at most; an instrument takes none."""
+        """Return the maximum number of model calls; an instrument needs none."""
         has_model = run.judge.lm is not None and self.instrument(run) is None
         return self.n_most_questions(open_case, run) if has_model else 0
 
@@ -424,11 +427,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Batch(Generic[T]):
-    """Things that are asked about in one call; the first names it.
+    """Items of one call; the first item identifies the batch.
 
     Attributes:
-        things: At least one.
-        is_sent: Whether the call is made; else another one answers for its thing too.
+        things: The items, at least one.
+        is_sent: Whether the batch is sent. If not, another batch includes its item.
     """
 
     things: tuple[T, ...]
@@ -436,35 +439,36 @@ class Batch(Generic[T]):
 
 
 class BatchEvaluator(Evaluator[Batch[T]]):
-    """An evaluator that asks about several things in a call."""
+    """An evaluator that asks about several items in a call."""
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
-        """Return one task a call."""
+        """Return one task per call."""
         asked = self.known_items(open_case, run)
         return [Task(self.name, key, open_case.id) for key, one in asked.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count the calls."""
+        """Return the number of batches that are sent; an instrument needs no calls."""
         if self.instrument(run) is not None:
             return 0
         return sum(one.is_sent for one in self.known_items(open_case, run).values())
 
     def alone(self, item: Batch[T]) -> Batch[T]:
-        """Return the first thing: a second judge is asked about one at a time."""
+        """Return a batch of the first item, because a second judge gets one item at a time."""
         return replace(item, things=item.things[:1])
 
 
 def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:
-    """Cut things into calls of n, each thing under its key, in order.
+    """Split items into batches of up to n, each item under its own key, in order.
 
     Args:
-        things: In order; their keys differ.
-        n: Most things of a call; 0 for all.
-        key: Returns the key of a thing.
+        things: Items with distinct keys.
+        n: Maximum number of items per batch; 0 for no limit.
+        key: Function that returns the key of an item.
     """
     found: dict[str, Batch[T]] = {}
-    for start in range(0, len(things), n or len(things) or 1):
-        batch = tuple(things[start : start + (n or len(things))])
+    size = n or len(things) or 1
+    for start in range(0, len(things), size):
+        batch = tuple(things[start : start + size])
         found[key(batch[0])] = Batch(batch, is_sent=True)
         found |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
     return found

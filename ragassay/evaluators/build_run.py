@@ -1,4 +1,4 @@
-"""Build a run by its settings."""
+"""Build a run from its settings."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def build_run(
     evaluators: Sequence[OwnEvaluator] = (),
     rubrics: Sequence[Rubric | Criteria] = (),
 ) -> Run:
-    """Return the run that the settings call for; no model is loaded yet.
+    """Build a run from its settings without loading any model.
 
     Args:
-        corpus: Where to look up evidence and cited ids.
-        evaluators: The user's own, beside those that the settings name.
-        rubrics: The user's own, beside those of files that the settings name.
+        corpus: Literature to search for evidence and cited articles.
+        evaluators: Custom evaluators in addition to those in the settings.
+        rubrics: Custom rubrics in addition to those in the settings.
 
     Raises:
-        SettingsError: A rubric is unknown, an agent is to search that cannot call tools, or
-            what is to verify is no model of natural language inference.
+        SettingsError: A rubric is unknown, a judge without tool calls is to search as an agent, or
+            the verifier is not a model of natural language inference.
     """
     files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
     own_rubrics = (*read_rubrics(files), *rubrics)
@@ -64,19 +64,19 @@ def build_run(
     parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
     unknown = [part for part in settings.evaluation.only if part not in parts]
     if unknown:
-        raise SettingsError(f"only: there is no part {unknown[0]!r}; there are {', '.join(parts)}")
+        raise SettingsError(f"only: unknown part {unknown[0]!r}; choose from {', '.join(parts)}")
     chosen = chosen_rubrics(
         settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated
     )
-    asked_of = {name: known[name] for name in chosen if settings.evaluation.wants("rubrics")}
-    judge, models = build_judge(settings, asked_of), Models.of(settings)
-    Grading.of(settings, judge, models.grader)  # refuses what it does not know
+    rated_rubrics = {name: known[name] for name in chosen if settings.evaluation.wants("rubrics")}
+    judge, models = build_judge(settings, rated_rubrics), Models.of(settings)
+    Grading.of(settings, judge, models.grader)  # raises an error for unsupported methods
     if not settings.judge.has_judge:
-        _refuse_asking(settings, asked, _why_none_answers(settings))
+        _require_judge(settings, asked, _why_none_answers(settings))
     if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
         raise SettingsError(
-            f"{settings.judge.model} cannot call tools, so no agent can search with it: name a "
-            "judge that can (--model openai/gpt-4.1-mini), or leave --evidence at search"
+            f"{settings.judge.model} cannot call tools, which --evidence agent requires; choose "
+            "another judge (--model openai/gpt-4.1-mini), or use --evidence search"
         )
     second = None
     if settings.judge.escalate:
@@ -86,7 +86,7 @@ def build_run(
         judge=judge,
         models=models,
         retrieval=Retrieval(settings, models.embedder, Corpus() if corpus is None else corpus),
-        rubrics=asked_of,
+        rubrics=rated_rubrics,
         agents=Agents(
             judge=RubricJudge(settings.prompting.strategy),
             verifier=Verifier(settings.verification.verdict_labels),
@@ -100,19 +100,15 @@ def build_run(
 
 
 def _why_none_answers(settings: Settings) -> str:
-    """Return why there is no judge for all questions."""
+    """Return why no judge can answer all questions."""
     form = settings.judge.form
     if form is None:
         return NEEDS_JUDGE
-    return f"{settings.judge.model} is {form.title}, which rates rubrics only: name another judge"
+    return f"{settings.judge.model} is {form.title}, which rates rubrics only; choose another judge"
 
 
-def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str) -> None:
-    """Refuse what only a judge can answer.
-
-    Raises:
-        SettingsError: The settings or an evaluator of the user's want a judge, and there is none.
-    """
+def _require_judge(settings: Settings, asked: Sequence[Evaluator[Any]], why: str) -> None:
+    """Raise an error if anything in the settings needs a judge."""
     if settings.chosen_verifier == "judge":
         raise SettingsError(f"verifier judge: {why}")
     if settings.chosen_grader == "judge":
@@ -124,29 +120,30 @@ def _refuse_asking(settings: Settings, asked: Sequence[Evaluator[Any]], why: str
 
 
 def run_of(runtime: Runtime[Run]) -> Run:
-    """The run-time context; where the caller gave none, a run by the environment's settings.
+    """Return the run-time context, or a run from the environment's settings if there is none.
 
     Raises:
-        SettingsError: A client of LangGraph's server gave a context of its own.
+        SettingsError: A client of LangGraph's server sent its own context.
     """
     context: Any = runtime.context
     if context and not isinstance(context, Run):
         names = ", ".join(map(str, context))
         raise SettingsError(
-            f"context: a served graph takes none ({names}); set RAGASSAY_* where it is served"
+            f"context: a served graph accepts no context (got {names}); set RAGASSAY_* variables "
+            "on the server"
         )
     return context or default_run()
 
 
 async def ready_run(runtime: Runtime[Run]) -> Run:
-    """Return `run_of`, for the first node of a graph.
+    """Return `run_of` without blocking, for the first node of a graph.
 
-    To build the environment's reads files and imports for seconds, which must not block a server.
+    Building the default run reads files and imports modules for seconds.
     """
     return run_of(runtime) if runtime.context else await in_thread(run_of, runtime)
 
 
 @functools.cache
 def default_run() -> Run:
-    """Return the run by the settings of the environment, the same one at each call."""
+    """Return the run for the environment's settings, always the same object."""
     return build_run(load_settings())

@@ -1,4 +1,4 @@
-"""An answer while it is judged: the open case, the questions about it, what was found for it."""
+"""State of an answer during its evaluation: the open case, its tasks, and retrieved passages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragassay.records import (
 
 
 class VerdictKey(NamedTuple):
-    """Where a verdict stands among those of a case."""
+    """Key of a verdict within its case."""
 
     evaluator: str
     item: str
@@ -29,10 +29,10 @@ class VerdictKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """One question, by ids alone; the payload of a `Send`.
+    """One question, given only by ids; the payload of a `Send`.
 
     Attributes:
-        item: What the question is about, as its verdict names it.
+        item: Subject of the question, as in its verdict.
         case: Id of the case.
     """
 
@@ -42,18 +42,18 @@ class Task:
 
     @property
     def key(self) -> VerdictKey:
-        """Key of its verdict."""
+        """Key of the verdict."""
         return VerdictKey(self.evaluator, self.item)
 
 
 @dataclass(frozen=True)
 class Found:
-    """A passage that was found for a sentence.
+    """A passage retrieved for a sentence.
 
     Attributes:
-        sentence: 1-based.
-        side: What was looked for.
-        rank: Its place on that side, 1 for the best.
+        sentence: Index of the sentence, from 1.
+        side: Whether evidence for or against the sentence was searched for.
+        rank: Rank on that side, from 1.
     """
 
     sentence: int
@@ -64,11 +64,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Cited:
-    """The part of a cited document that is compared with the sentence that cites it.
+    """The passage of a cited document that is compared with the citing sentence.
 
     Attributes:
-        sentence: 1-based.
-        marker: The citation's.
+        sentence: Index of the sentence, from 1.
+        marker: Marker of the citation.
     """
 
     sentence: int
@@ -78,17 +78,17 @@ class Cited:
 
 @dataclass(frozen=True)
 class OpenCase:
-    """All that is known of one answer while it is judged; each step makes a new one.
+    """Everything known about an answer during its evaluation; each step creates a new instance.
 
     Attributes:
-        id: Hash of everything that the evaluation depends on.
-        record: The answer as it was handed in.
-        case: The record cut into sentences and sources.
-        found: Passages that were found for its sentences.
+        id: Hash of everything the evaluation depends on.
+        record: Original record of the answer.
+        case: Record split into sentences and sources.
+        found: Passages retrieved for the sentences.
         cited: Passages of cited documents.
-        signals: Measurements of the answer; None where it was not measured.
-        readings: Readings by fine-tuned judges, by their names.
-        verdicts: The verdicts so far, by evaluator and item.
+        signals: Signals of the answer, or None if they were not computed.
+        readings: Readings of the answer by the name of the fine-tuned judge.
+        verdicts: Verdicts so far by evaluator and item.
     """
 
     id: str
@@ -104,51 +104,51 @@ class OpenCase:
     )
 
     def remember(self, name: str, find: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Return what the evaluator of that name asks about, by item; found once."""
+        """Return the cached items of an evaluator, computing them on the first call."""
         if name not in self._items:
             self._items[name] = find()
         return self._items[name]
 
     @property
     def n_citations(self) -> int:
-        """The number of citations that point to a document."""
+        """Number of citations that refer to a document."""
         return sum(bool(c.document) for s in self.case.sentences for c in s.citations)
 
     @functools.cached_property
     def context_sha256(self) -> str:
-        """Hash of what every prompt of the case shows."""
+        """Hash of the context that every prompt of the case contains."""
         return hashlib.sha256(self.case.context.encode()).hexdigest()
 
     @functools.cached_property
     def case_sha256(self) -> str:
-        """Hash of all that the case holds."""
+        """Hash of the whole case."""
         return hashlib.sha256(self.case.model_dump_json().encode()).hexdigest()
 
 
 class OpenCases:
-    """The cases that are being judged, by id."""
+    """Cases under evaluation, by id."""
 
     def __init__(self) -> None:
         self._cases: dict[str, OpenCase] = {}
         self._fatal: dict[str, FatalModelError] = {}
 
     def open(self, open_case: OpenCase) -> OpenCase:
-        """Keep a case, in place of an older state of it."""
+        """Store a case, replacing its previous state."""
         self._cases[open_case.id] = open_case
         return open_case
 
     def get(self, case: str) -> OpenCase | None:
-        """Return a case; None where it is not open."""
+        """Return an open case, or None."""
         return self._cases.get(case)
 
     def break_off(self, case: str, error: FatalModelError) -> None:
-        """Note why a case cannot go on."""
+        """Store the error that ends the evaluation of a case."""
         self._fatal.setdefault(case, error)
 
     def fatal(self, case: str) -> FatalModelError | None:
-        """Return why a case cannot go on; None where it can."""
+        """Return the error that ended the evaluation of a case, or None."""
         return self._fatal.get(case)
 
     def close(self, case: str) -> None:
-        """Forget a case."""
+        """Remove a case."""
         self._cases.pop(case, None)

@@ -1,8 +1,8 @@
-"""Citations checked by nuggets (BioACE, section 4.2.3), where the settings want it so.
+"""Citations checked nugget by nugget (BioACE, section 4.2.3), if enabled in the settings.
 
-The facts of the cited documents are listed while the answer's sentences are nuggetized; then each
-nugget of a sentence, or as in BioACE their whole list, is compared with all facts of each document
-that the sentence cites.
+The judge lists the facts of the cited documents and the nuggets of the answer's sentences. Each
+nugget of a sentence, or as in BioACE the list of all of them, is then compared with all facts of
+each document that the sentence cites.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ragassay.text.sentences import sentences_of
 
 
 class FactsEvaluator(Evaluator[EvidenceSpan]):
-    """List the facts of each passage of the cited documents."""
+    """List the facts of each passage of each cited document."""
 
     name = "facts"
     part = "citations"
@@ -41,7 +41,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         return run.settings.cites_by_nuggets
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
-        """Return the passages of the cited documents, each once."""
+        """Return the passages of the cited documents without repeats."""
         sources = (
             s for c in open_case.cited for s in sources_of(c.sentence, open_case.case, c.marker)
         )
@@ -50,26 +50,19 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     async def ask(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
-        """List the facts of a passage; without a judge, its sentences."""
+        """List the facts of a passage; without a judge these are its sentences."""
+        where = {"document": item.document, "start": item.start}
         if run.judge.lm is None:
-            facts = tuple(sentences_of(item.text))
-            return [DocumentFacts(document=item.document, start=item.start, facts=facts)]
-        found: Any = await run.judge.ask(
+            return [DocumentFacts(facts=tuple(sentences_of(item.text)), **where)]
+        listed: Any = await run.judge.ask(
             run.agents.fact_lister, case=open_case.case, passage=item.text
         )
-        return [
-            DocumentFacts(
-                document=item.document,
-                start=item.start,
-                facts=found.facts,
-                usage=found.usage,
-            )
-        ]
+        return [DocumentFacts(facts=listed.facts, usage=listed.usage, **where)]
 
     def make_unscored(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[DocumentFacts]:
-        """Let the passage's sentences stand for its facts."""
+        """Use the sentences of the passage as its facts."""
         return [
             DocumentFacts(
                 document=item.document,
@@ -80,17 +73,17 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         ]
 
     def depends_on(self, item: EvidenceSpan, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the passage."""
+        """Return the text of the passage."""
         return [item.text]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[DocumentFacts]:
-        """Return the facts by document and place."""
+        """Return the facts ordered by document and position."""
         return sorted(
             super().final_verdicts(open_case, run), key=lambda one: (one.document, one.start)
         )
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Every document that is cited has its passages."""
+        """Count the passages of all cited documents."""
         cited = (c.document for s in open_case.case.sentences for c in s.citations if c.document)
         return len(_windows(open_case, cited))
 
@@ -108,7 +101,7 @@ def _windows(open_case: OpenCase, documents: Iterable[str]) -> dict[str, Evidenc
 
 @dataclass(frozen=True)
 class CitedNugget:
-    """A nugget of a sentence (1-based), and the facts of a document that the sentence cites."""
+    """A nugget of a sentence (index from 1), and the facts of a document the sentence cites."""
 
     sentence: int
     document: str
@@ -117,7 +110,7 @@ class CitedNugget:
 
 
 class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
-    """Compare each nugget of a sentence with the facts of each document that it cites."""
+    """Compare each nugget of a sentence with the facts of each document the sentence cites."""
 
     name = "cited_nugget"
     part = "citations"
@@ -136,11 +129,11 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return run.settings.cites_by_nuggets
 
     def is_reported(self, run: Run) -> bool:
-        """Return False: citations hold the verdicts that they are merged from."""
+        """Return False, because the citation verdicts include these verdicts."""
         return False
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
-        """Return each nugget of a sentence with each document that the sentence cites."""
+        """Return each nugget of a sentence paired with each document the sentence cites."""
         facts: dict[str, list[str]] = {}
         for one in FACTS.final_verdicts(open_case, run):
             facts.setdefault(one.document, []).extend(one.facts)
@@ -166,30 +159,24 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         self, item: CitedNugget, open_case: OpenCase, run: Run
     ) -> Sequence[NuggetVerdict]:
         """Compare a nugget with the facts of a document."""
-        found = await compare(run, open_case.case, item.nugget, "\n".join(item.facts))
-        return [
-            NuggetVerdict(
-                sentence=item.sentence,
-                document=item.document,
-                nugget=item.nugget,
-                **vars(found),
-            )
-        ]
+        comparison = await compare(run, open_case.case, item.nugget, "\n".join(item.facts))
+        where = {"sentence": item.sentence, "document": item.document, "nugget": item.nugget}
+        return [NuggetVerdict(**where, **vars(comparison))]
 
     def depends_on(self, item: CitedNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the facts, and what compares."""
+        """Return the facts and the verifier."""
         labels = str(run.settings.verification.verdict_labels)
         return [*item.facts, labels, *run.verifier_identity]
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return each once, where two markers of a sentence mean one document."""
+        """Return each verdict once, even if a sentence cites a document with two markers."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Each citation has one list, or as many as its sentence may have nuggets.
+        """Count one list per citation, or as many nuggets as a sentence may have.
 
-        Those of an answer that was read as a whole can be more.
+        An answer that the judge reads as a whole may have more.
         """
         from ragassay.agents.nugget_writers import MOST_NUGGETS
 

@@ -1,8 +1,8 @@
 """Evidence and citations: whether passages support a sentence (BioACE, sections 4.1.3 and 4.2).
 
-Both ask the same question, a sentence against a passage. Where a passage that was found stands in
-a document that the sentence cites, one answer says both whether evidence supports the sentence and
-whether the citation does: it is asked as evidence.
+Both evaluators compare a sentence with a passage. If a retrieved passage is part of a document that
+the sentence cites, the question is asked once, as evidence, and its answer also applies to the
+citation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ragassay.records import (
 )
 
 NO_PASSAGE = Failure(reason="no_evidence", detail="no passage was found")
-UNRESOLVED = Failure(reason="unresolved", detail="it is unclear what the citation points to")
+UNRESOLVED = Failure(reason="unresolved", detail="the citation could not be resolved to a source")
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ class Claim:
     """A sentence and a passage to compare it with.
 
     Attributes:
-        sentence: 1-based.
-        side: What the passage was found for; None where only citations point to it.
-        rank: Its place on that side.
-        markers: The sentence's citations whose document the passage is the best one of.
+        sentence: Index of the sentence, from 1.
+        side: Side of the evidence search, or None if only citations refer to the passage.
+        rank: Rank on that side.
+        markers: Markers of the sentence's citations for which this is the best passage.
     """
 
     sentence: int
@@ -57,28 +57,28 @@ class Claim:
 
 
 def claims_of(open_case: OpenCase, run: Run) -> list[Claim]:
-    """Return each pair of a sentence and a passage once, in the order of the sentences."""
+    """Return each pair of a sentence and a passage once, in sentence order."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
     for one in open_case.found if settings.evaluation.verifies_evidence else ():
-        claims.setdefault(_place(one), Claim(one.sentence, one.passage, one.side, one.rank))
+        claims.setdefault(_span_key(one), Claim(one.sentence, one.passage, one.side, one.rank))
     cited = (
         open_case.cited
         if settings.evaluation.wants("citations") and not settings.cites_by_nuggets
         else ()
     )
     for one in cited:
-        known = claims.get(_place(one), Claim(one.sentence, one.passage))
-        claims[_place(one)] = replace(known, markers=(*known.markers, one.marker))
+        known = claims.get(_span_key(one), Claim(one.sentence, one.passage))
+        claims[_span_key(one)] = replace(known, markers=(*known.markers, one.marker))
     return sorted(claims.values(), key=lambda claim: claim.sentence)
 
 
-def _place(one: Found | Cited) -> tuple[int, str, int, int]:
+def _span_key(one: Found | Cited) -> tuple[int, str, int, int]:
     return one.sentence, one.passage.document, one.passage.start, one.passage.end
 
 
 class _ClaimEvaluator(ComparingEvaluator[Claim]):
-    """The part that evidence and citations share."""
+    """Common behavior of the evidence and citation evaluators."""
 
     needs = ("passages",)
     is_weighed = True
@@ -87,19 +87,19 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         """Compare a sentence with a passage."""
         passage, sentence = item.passage, open_case.case.sentences[item.sentence - 1]
         read = read_of(passage, sentence, open_case.case, run)
-        found = await compare(
+        comparison = await compare(
             run, open_case.case, sentence.text, read.text, passage.title, read.beside
         )
-        return _verdicts(item, open_case, **vars(found))
+        return _verdicts(item, open_case, **vars(comparison))
 
     def make_unscored(
         self, item: Claim, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return no verdict, neither on the evidence nor on the citations."""
+        """Return unscored verdicts on the evidence and the citations."""
         return _verdicts(item, open_case, failure=failure)
 
     def depends_on(self, item: Claim, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the passage, what it stands for, and what compares."""
+        """Return the passage, the text read for it, and the verifier."""
         passage = item.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
         read = read_of(passage, open_case.case.sentences[item.sentence - 1], open_case.case, run)
@@ -109,31 +109,31 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
 
 
 def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[VerdictBase]:
-    """Return what one answer says of the sentence and of its citations.
+    """Return the verdicts on the evidence and the citations that an answer decides.
 
-    The usage is booked on the first of them, so that sums stay true.
+    Only the first verdict includes the usage, so that totals are correct.
     """
     booked = outcome.pop("usage", Usage())
     citations = {c.marker: c for c in open_case.case.sentences[claim.sentence - 1].citations}
-    found: list[VerdictBase] = []
+    verdicts: list[VerdictBase] = []
     outcome["evidence"] = claim.passage
     if claim.side:
         where: dict[str, Any] = {"side": claim.side, "rank": claim.rank}
-        found.append(
+        verdicts.append(
             EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome),
         )
     for marker in claim.markers:
-        usage = booked.unpaid if found else booked
-        found.append(
+        usage = booked.unpaid if verdicts else booked
+        verdicts.append(
             CitationVerdict(
                 sentence=claim.sentence, citation=citations[marker], usage=usage, **outcome
             )
         )
-    return found
+    return verdicts
 
 
 class EvidenceEvaluator(_ClaimEvaluator):
-    """Compare each sentence with the passages that were found for and against it."""
+    """Compare each sentence with the passages retrieved for and against it."""
 
     name = "evidence"
     part = "evidence"
@@ -151,15 +151,15 @@ class EvidenceEvaluator(_ClaimEvaluator):
     )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether evidence is wanted, or correctness that is decided by it."""
+        """Return whether evidence, or correctness based on it, is part of the run."""
         return run.settings.evaluation.verifies_evidence
 
     def is_reported(self, run: Run) -> bool:
-        """Return whether evidence is wanted for itself."""
+        """Return whether evidence itself is part of the run."""
         return run.settings.evaluation.wants(self.part)
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Claim]:
-        """Return the passages that were found."""
+        """Return the retrieved passages."""
         return {
             f"{claim.sentence}/{claim.side}/{claim.rank}": claim
             for claim in claims_of(open_case, run)
@@ -167,7 +167,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
-        """Return the verdicts by sentence; one without a passage has one that says so."""
+        """Return the verdicts by sentence; a sentence without a passage gets an unscored one."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
         for one in super().final_verdicts(open_case, run):
             if isinstance(one, EvidenceVerdict):
@@ -183,27 +183,27 @@ class EvidenceEvaluator(_ClaimEvaluator):
         ]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the share of sentences that a passage supports, and contradicts."""
+        """Return the shares of sentences that a passage supports and contradicts."""
         if self.part not in outcome.parts:
             return {}
         return evidence_scores(outcome.of(EvidenceVerdict), self.judged_by(outcome.run))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name each sentence that a passage contradicts."""
+        """Report each sentence that a passage contradicts."""
         return evidence_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[EvidenceVerdict]:
-        """Leave out sentences without a passage."""
+        """Exclude sentences without a passage."""
         return [one for one in evaluation.evidence if one.evidence is not None]
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Each sentence has its passages, on both sides where there is a corpus."""
+        """Count the passages per sentence, on both sides if there is a corpus."""
         sides = 2 if run.retrieval.has_corpus else 1
         return run.settings.retrieval.evidence_passages * sides * len(open_case.case.sentences)
 
 
 class CitationEvaluator(_ClaimEvaluator):
-    """Compare each sentence with the documents that it cites."""
+    """Compare each sentence with the documents it cites."""
 
     name = "citation"
     part = "citations"
@@ -230,7 +230,7 @@ class CitationEvaluator(_ClaimEvaluator):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Claim]:
-        """Return the passages of cited documents that were not found as evidence too."""
+        """Return the passages of cited documents that are not also evidence."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim
             for claim in claims_of(open_case, run)
@@ -238,7 +238,7 @@ class CitationEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[CitationVerdict]:
-        """Return one verdict a citation; one that points beyond the sources is invalid."""
+        """Return one verdict per citation; a citation outside the sources is invalid."""
         known = {
             (one.sentence, one.citation.marker): one for one in self._list_verdicts(open_case, run)
         }
@@ -255,7 +255,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return [one for one in open_case.verdicts.values() if isinstance(one, CitationVerdict)]
 
     def _merge_nugget_verdicts(self, open_case: OpenCase, run: Run) -> list[CitationVerdict]:
-        """Return verdicts that are merged from those on the sentences' nuggets."""
+        """Merge the verdicts on nuggets into one verdict per citation."""
         citations = {(s.index, c.marker): c for s in open_case.case.sentences for c in s.citations}
         verdicts = CITED_NUGGET.final_verdicts(open_case, run)
         return merged_citations(
@@ -265,7 +265,7 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return how the answer cites, if it does; two labels tell no contradiction."""
+        """Return the citation scores; with two verdict labels there is no contradiction score."""
         sentences, verdicts = outcome.open_case.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
         if outcome.run.settings.verification.verdict_labels == 2:
@@ -273,13 +273,13 @@ class CitationEvaluator(_ClaimEvaluator):
         return {key: score for key, score in scores.items() if score.n or score.n_unscored}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name citations that contradict their sentence, miss its subject or do not resolve."""
+        """Report citations that contradict, are irrelevant, or cannot be resolved."""
         return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Leave out what was asked as evidence, and what was merged or not asked at all.
+        """Exclude verdicts that were asked as evidence, merged or not asked at all.
 
-        Citations with the same passage are one question.
+        Citations with the same passage count as one question.
         """
         asked = {_question(one) for one in evaluation.evidence}
         own: dict[tuple[int, str, int, int], CitationVerdict] = {}
@@ -290,12 +290,12 @@ class CitationEvaluator(_ClaimEvaluator):
         return own.values()
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Each citation has one passage; checked nugget by nugget, it has none of its own."""
+        """Count one passage per citation, or none if citations are checked nugget by nugget."""
         return 0 if run.settings.cites_by_nuggets else open_case.n_citations
 
 
 def _verdict_without_source(sentence: int, citation: Citation) -> CitationVerdict:
-    """Return the verdict on a citation without a document to compare with."""
+    """Return the verdict on a citation without a document."""
     verdict, failure = None, NO_PASSAGE
     if citation.is_unresolved:
         failure = UNRESOLVED

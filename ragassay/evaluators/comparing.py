@@ -1,4 +1,4 @@
-"""Compare a claim with the passages that its citation stands for, by a run's verifier."""
+"""Compare a claim with the passages behind its citation, using the verifier of a run."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ S = TypeVar("S")
 
 
 class ComparingEvaluator(Evaluator[S]):
-    """An evaluator that has the run's verifier compare texts."""
+    """An evaluator that uses the run's verifier to compare texts."""
 
     def judged_by(self, run: Run) -> str:
-        """Name what compares."""
+        """Return the name of the verifier."""
         return run.or_second(run.verifier_name)
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """A verifier other than the judge takes no call."""
+        """Count no calls unless the judge is the verifier."""
         is_judge = run.settings.chosen_verifier == "judge"
         return self.n_most_questions(open_case, run) if is_judge else 0
 
@@ -45,14 +45,11 @@ _NUMBER = re.compile(r"\d{1,9}")
 
 
 def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Document, ...]:
-    """Return the sources that a citation is checked against, in their order.
+    """Return the sources that a citation is checked against, in order.
 
-    A citation that names a document by its id is checked against all its passages. A citation by
-    position, such as [2], is checked against that passage only.
-
-    Args:
-        citation: The citation; one that points nowhere has no source.
-        sources: The case's sources.
+    A citation by document id is checked against all passages of the document. A citation by
+    position, such as [2], is checked against that passage only. An unresolved citation has no
+    sources.
     """
     own = next((one for one in sources if one.id == citation.document), None)
     if own is None:
@@ -63,37 +60,38 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
 
 
 def _is_position(marker: str, own: Document, sources: Sequence[Document]) -> bool:
-    """Return whether a marker counts to a source, and does not name it."""
+    """Return whether a marker gives a source's position instead of its id."""
     position = str(sources.index(own) + 1)
     is_named = own.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)
 
 
 def joined_text(documents: Sequence[Document]) -> str:
-    """Return the texts of several passages as one."""
+    """Join the texts of several passages."""
     return "\n\n".join(document.text for document in documents)
 
 
 def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
-    """Return the sources that the citations of a sentence are checked against, each once.
+    """Return the sources that the citations of a sentence are checked against, without repeats.
 
     Args:
-        sentence: 1-based.
-        marker: The only citation to look at; None for all of the sentence.
+        sentence: Index of the sentence, from 1.
+        case: Case with the sentence and its sources.
+        marker: Marker of the only citation to check; None for all citations.
     """
     citations = case.sentences[sentence - 1].citations
     chosen = (c for c in citations if marker is None or c.marker == marker)
-    found = {s.id: s for citation in chosen for s in cited_sources(citation, case.sources)}
-    return tuple(found.values())
+    sources = {s.id: s for citation in chosen for s in cited_sources(citation, case.sources)}
+    return tuple(sources.values())
 
 
 @dataclass(frozen=True)
 class Read:
-    """The text that a sentence is compared with, for a passage.
+    """The text that a sentence is compared with.
 
     Attributes:
-        text: The whole document, all of its passages among the sources, or the passage.
-        beside: The other documents that the sentence cites; None for a passage alone.
+        text: A whole document, all its passages in the sources, or a single passage.
+        beside: Texts of the other documents cited by the sentence; None for a single passage.
     """
 
     text: str
@@ -101,19 +99,18 @@ class Read:
 
 
 def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
-    """Return what is read for a passage.
+    """Return the text to read for a passage.
 
-    An encoder reads all of a document that came with the answer or is cited in it, so that a
-    sentence may rest on several of its passages; others read the passage, and an encoder what
-    `citation_evidence` names.
+    An encoder reads the whole document if the document is one of the answer's sources, because a
+    sentence may depend on several of its passages. Otherwise only the passage is read.
     """
-    wanted = run.settings.verification.citation_evidence in ("passage", "document")
-    whole = [source for source in case.sources if source.id == passage.document]
-    if run.models.encoder is None or not wanted or not whole:
+    reads_documents = run.settings.verification.citation_evidence in ("passage", "document")
+    document = [source for source in case.sources if source.id == passage.document]
+    if run.models.encoder is None or not reads_documents or not document:
         return Read(passage.text)
     cited = [cited_sources(citation, case.sources) for citation in sentence.citations]
-    with_passage = [documents for documents in cited if whole[0] in documents]
-    read = max(with_passage, key=len, default=tuple(whole))
+    with_passage = [documents for documents in cited if document[0] in documents]
+    read = max(with_passage, key=len, default=tuple(document))
     others = {source.id for documents in cited for source in documents}
     others -= {source.id for source in read}
     beside = (f"{s.title}\n{s.text}" for s in case.sources if s.id in others)
@@ -128,13 +125,14 @@ async def compare(
     title: str = "",
     beside: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare a claim with a text, by an encoder, a verifier that writes, or the judge.
+    """Compare a claim with a text, using an encoder, a fine-tuned verifier or the judge.
 
     Args:
-        run: Know who verifies.
-        case: Whose claim it is; the judge sees it.
-        claim: A sentence, or a fact of one.
-        title: Of the passage's document.
+        run: Run with the verifier.
+        case: Case of the claim, which the judge sees.
+        claim: A sentence, or a fact in it.
+        text: Text to compare the claim with.
+        title: Title of the passage's document.
         beside: See `EncoderVerifier.compare`.
 
     Raises:
@@ -154,12 +152,13 @@ async def compare(
             return await check_by_chat(claim, passage_of(claim, text, title, ALL_WORDS))
     read = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
     with dspy.context(lm=run.models.verifier_lm):
-        found: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=read)
-    return replace(found, verdict=_among(found.verdict, run.settings.verification.verdict_labels))
+        reply: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=read)
+    n_labels = run.settings.verification.verdict_labels
+    return replace(reply, verdict=_map_verdict(reply.verdict, n_labels))
 
 
-def _among(verdict: Verdict | None, n_labels: int) -> Verdict | None:
-    """The verdict in a smaller set of labels."""
+def _map_verdict(verdict: Verdict | None, n_labels: int) -> Verdict | None:
+    """Map a verdict to a smaller set of labels."""
     if verdict is None or verdict in VERDICT_SETS[n_labels]:
         return verdict
     return "neutral" if n_labels == 3 else "not_attributable"

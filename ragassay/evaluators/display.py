@@ -1,4 +1,4 @@
-"""The words for an evaluator and its scores in reports."""
+"""Titles of evaluators and scores in reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class ScoreDisplay:
-    """The title of a score, and which way is better; None where neither is."""
+    """Title of a score and its better direction, or None if neither direction is better."""
 
     title: str
     direction: Direction | None = None
@@ -19,18 +19,18 @@ class ScoreDisplay:
 
 @dataclass(frozen=True)
 class EvaluatorDisplay:
-    """The words for an evaluator in reports.
+    """Titles of an evaluator in reports.
 
     Attributes:
         verdict: One of its verdicts, e.g. "sentence label".
-        verdicts: Several of them, where that is not the same with an s.
-        question: Its questions as a title, e.g. "Sentence labels"; evaluators with the same title
+        verdicts: Plural of `verdict`, if irregular.
+        question: Title of its questions, e.g. "Sentence labels". Evaluators with the same title
             share their questions.
-        kind: Name of its questions in the cascade's numbers.
-        group: Prefix of its scores' names; "" where it has none.
-        title: Title of that group of scores.
-        direction: Which way its scores are better where `scores` does not say.
-        scores: Titles of its scores, by full name.
+        kind: Name of its questions in cascade statistics.
+        group: Prefix of its score names; "" if it has none.
+        title: Title of its group of scores.
+        direction: Better direction of scores that are not in `scores`.
+        scores: Titles of its scores by full name.
     """
 
     verdict: str

@@ -1,4 +1,4 @@
-"""Findings on an answer, its sentences and citations: what leads a report, what is secondary."""
+"""Findings on an answer, its sentences and citations, with their level in a report."""
 
 from __future__ import annotations
 
@@ -23,49 +23,50 @@ from ragassay.text.differences import is_other_value
 from ragassay.text.faults import is_cut_off, lacks_stop, languages, refuses
 
 LEAST_CITING = 4
-"""Sentences that must cite before it is said that they all cite one source."""
+"""Minimum number of citing sentences to report that all of them cite the same source."""
 
 LEAST_WORDS = 4
-"""Fewer words ("Yes.", "In short:") state nothing that needs a source."""
+"""Minimum words of a statement that needs a source, unlike "Yes." or "In short:"."""
 
 N_SHOWN = 5
 N_SHOWN_CHARS = 100
 
 
 def answer_findings(outcome: Outcome) -> list[Finding]:
-    """Return what is wrong with an answer as a whole."""
+    """Return the problems of an answer as a whole."""
     case = outcome.open_case.case
     if not case.sentences:
-        return [Finding(kind="empty_answer", message="The answer has no sentence.")]
-    found = text_findings(case)
+        message = "The answer contains no sentences."
+        return [Finding(kind="empty_answer", message=message)]
+    findings = text_findings(case)
     if "citations" in outcome.parts:
-        found += citing_findings(case)
+        findings += citing_findings(case)
     if "nuggets" in outcome.parts:
-        found += _find_missed_facts(outcome)
-    return found
+        findings += _find_missed_facts(outcome)
+    return findings
 
 
 def text_findings(case: Case) -> list[Finding]:
-    """Return whether an answer is in another language than its question, a refusal, or cut off."""
+    """Report an answer in another language than its question, a refusal, or a cut-off answer."""
     sentences = case.sentences
     texts = [one.text for one in sentences]
-    found = _language(case.question, texts)
-    # One that goes on and cites something has an answer after all.
+    findings = _language(case.question, texts)
+    # An answer that continues and cites something is not a refusal.
     if refuses(texts) and not any(one.citations for one in sentences):
-        message = f"The answer opens by saying that it has none: {_quote(texts[0])}"
-        found.append(Finding(kind="refusal", message=message))
+        message = f"The answer starts by saying that it has no answer: {_quote(texts[0])}"
+        findings.append(Finding(kind="refusal", message=message))
     is_cut, last = is_cut_off(texts), _quote(texts[-1][-N_SHOWN_CHARS:])
     if is_cut or lacks_stop(texts):
-        says = "stops within a sentence" if is_cut else "may stop within a sentence"
-        found.append(
+        verb = "stops" if is_cut else "may stop"
+        findings.append(
             Finding(
                 kind="cut_off_answer",
-                message=f"The answer {says}: {last}",
+                message=f"The answer {verb} in the middle of a sentence: {last}",
                 sentence=sentences[-1].index,
                 level="primary" if is_cut else "secondary",
             )
         )
-    return found
+    return findings
 
 
 def _language(question: str, texts: Sequence[str]) -> list[Finding]:
@@ -73,7 +74,7 @@ def _language(question: str, texts: Sequence[str]) -> list[Finding]:
     if differing is None:
         return []
     asked, answered = differing
-    message = f"The answer is in another language ({answered}) than its question ({asked})."
+    message = f"The answer is in a different language ({answered}) than the question ({asked})."
     return [Finding(kind="other_language", message=message)]
 
 
@@ -83,50 +84,50 @@ def _quote(text: str) -> str:
 
 
 def citing_findings(case: Case) -> list[Finding]:
-    """Return which sentences cite nothing, and whether all others cite one source alone."""
+    """Report sentences without citations, and answers whose citations all cite one source."""
     citing = [one for one in case.sentences if one.citations]
     if not citing:
         return []
-    found: list[Finding] = []
+    findings: list[Finding] = []
     bare = [one for one in case.sentences if not one.citations and _states(one.text)]
     if bare:
         message = (
             f"{len(bare)} of {len(case.sentences)} sentences cite nothing: {_list_indexes(bare)}."
         )
-        found.append(Finding(kind="uncited_sentence", message=message, level="secondary"))
+        findings.append(Finding(kind="uncited_sentence", message=message, level="secondary"))
     cited = {citation.document for one in citing for citation in one.citations}
     is_one = len(cited) == 1 and None not in cited and len(case.sources) > 1
     if is_one and len(citing) >= LEAST_CITING:
         message = (
-            f"All {len(citing)} sentences that cite anything cite one of {len(case.sources)} "
+            f"All {len(citing)} sentences with citations cite only one of {len(case.sources)} "
             f"sources: {cited.pop()}."
         )
-        found.append(Finding(kind="one_source_cited", message=message, level="secondary"))
-    return found
+        findings.append(Finding(kind="one_source_cited", message=message, level="secondary"))
+    return findings
 
 
 def _find_missed_facts(outcome: Outcome) -> list[Finding]:
-    """Say which given facts are not stated, as a judge says, or else as none of them matches."""
+    """Report required facts that the answer misses, by the judge or by nugget matching."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
-    given = [
+    required = [
         (n, one) for n, one in enumerate(outcome.open_case.case.gold) if one.importance != "okay"
     ]
     missed = [
         one.text
-        for n, one in given
+        for n, one in required
         if (judged[n] == "not_support" if n in judged else n not in matched)
     ]
     if not missed:
         return []
     shown = "; ".join(_quote(text) for text in missed[:N_SHOWN])
-    message = f"{len(missed)} of {len(given)} facts that it should state are missed: {shown}"
+    message = f"The answer misses {len(missed)} of {len(required)} required facts: {shown}"
     level: FindingLevel = "primary" if judged else "secondary"
     return [Finding(kind="missed_nugget", message=message, level=level)]
 
 
 def _states(text: str) -> bool:
-    """Return whether a sentence states something, and does not only lead to a list."""
+    """Return whether a sentence makes a statement and does not only introduce a list."""
     return len(text.split()) >= LEAST_WORDS and not text.rstrip().endswith((":", "?"))
 
 
@@ -138,19 +139,18 @@ def _list_indexes(sentences: Sequence[AnswerSentence]) -> str:
 CONTRADICTS = "contradicts"
 N_SHOWN_MARKS = 5
 MOST_POSITION_DIGITS = 5
-"""Digits from which on a number is a PMID, no position."""
+"""Number of digits from which a number is a PMID instead of a position."""
 
 
 @dataclass(frozen=True)
 class Weight:
-    """The weight of a contradiction.
+    """How much a contradiction counts.
 
     Attributes:
-        level: Whether it leads the report.
-        is_asserted: Whether it was said; else a verdict only leans to it.
-        measured: The bound of such findings, which says how often they are right; None where
-            nobody measured.
-        is_bounded: Whether a bound admitted it, which was found for cited documents alone.
+        level: Level of the finding in the report.
+        is_asserted: Whether the verdict is decided, not only tentative.
+        measured: Bound with the measured precision of such findings, if measured.
+        is_bounded: Whether a bound admitted the finding. Bounds hold only for cited documents.
     """
 
     level: FindingLevel
@@ -160,23 +160,23 @@ class Weight:
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """The heaviest first: what leads, then decided verdicts, then tentative ones."""
+        """Sort key: primary findings first, then decided verdicts, then tentative ones."""
         return self.level != "primary", not self.is_asserted
 
     @property
     def beside_others(self) -> Weight:
-        """The weight of a document that is not what the sentence cites: it has no bound there."""
+        """Weight for a document that the sentence does not cite, for which no bound holds."""
         return replace(self, level="secondary", measured=None) if self.is_bounded else self
 
     @property
     def word(self) -> str:
-        """The verb of a finding: does the text contradict, or may it?"""
+        """Verb of the finding: "contradicts" or "may contradict"."""
         return "contradicts" if self.level == "primary" else "may contradict"
 
     def finding(
         self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
     ) -> Finding:
-        """Return the finding of this weight that follows from a verdict."""
+        """Return a finding of this weight for a verdict."""
         finding = Finding(
             kind=kind,
             sentence=verdict.sentence,
@@ -199,11 +199,11 @@ class Weight:
 
 
 def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
-    """Weigh what a verdict has against a sentence; None where it has nothing.
+    """Return the weight of a verdict that contradicts a sentence, or None for other verdicts.
 
-    A judge's contradictions lead, and so do those of a verifier without bounds. One with bounds
-    leads with what its bound for findings admits. Of a citation that was checked nugget by nugget
-    the heaviest nugget counts.
+    Contradictions by a judge, or by a verifier without bounds, are primary. Those by a verifier
+    with bounds are primary if its bound for findings admits them. If a citation was checked nugget
+    by nugget, the nugget with the highest weight counts.
     """
     parts = getattr(verdict, "nuggets", ()) or (verdict,)
     if verdict.value == CONTRADICTS:
@@ -215,7 +215,7 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | 
 
 
 def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
-    """Weigh that a citation is about something else."""
+    """Return the weight of a verdict that a citation is not relevant."""
     return _weigh(verdict, run, "not_relevant")
 
 
@@ -235,68 +235,68 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of finding, for its bound: without a rule's support it is tentative."""
+    """Return the kind of bound for a finding: "tentative" without a difference found by rule."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:
-    """Name each sentence that a passage contradicts, and say if another supports it."""
+    """Report each sentence that a passage contradicts, and whether another supports it."""
     evidence = outcome.of(EvidenceVerdict)
     supported = {one.sentence for one in evidence if one.verdict == "supports"}
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
     for one in evidence:
         weight = weight_of(one, outcome.run)
-        # What a citation says of the same document is not said twice.
+        # Citation findings already cover cited documents.
         is_cited = _document(one) in {
             s.id for s in sources_of(one.sentence, outcome.open_case.case)
         }
         if weight and not ("citations" in outcome.parts and is_cited):
             weight = weight if is_cited else weight.beside_others
             against.setdefault(one.sentence, []).append((weight, one))
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for n, weighed in against.items():
         weight, one = min(weighed, key=lambda pair: pair[0].rank)
         other = "; another supports it." if n in supported else "."
         message = f"A passage {weight.word} sentence {n}{_in(one)}{_as(one)}{other}"
-        found.append(weight.finding("contradicted_sentence", message, one))
-    return found
+        findings.append(weight.finding("contradicted_sentence", message, one))
+    return findings
 
 
 def citation_findings(outcome: Outcome) -> list[Finding]:
-    """Name citations that contradict their sentence, miss its subject, or do not resolve."""
+    """Report citations that contradict, are irrelevant, or cannot be resolved."""
     citations = outcome.of(CitationVerdict)
     supported = {one.sentence for one in citations if one.verdict == "supports"}
-    found = [*_ambiguous(citations), *_find_unresolved_citations(outcome)]
+    findings = [*_ambiguous(citations), *_find_unresolved_citations(outcome)]
     for one in citations:
         n, cites = one.sentence, f"Sentence {one.sentence} cites {one.citation.marker!r}, which"
         if one.verdict == "invalid":
             message = _invalid_message(one, outcome)
-            found.append(Weight("primary").finding("invalid_citation", message, one))
+            findings.append(Weight("primary").finding("invalid_citation", message, one))
         elif weight := weight_of(one, outcome.run):
             weight = weight.beside_others if n in supported else weight
             message = f"{cites} {weight.word} it{_as(one)}."
-            found.append(weight.finding("contradicted_citation", message, one))
+            findings.append(weight.finding("contradicted_citation", message, one))
         elif one.verdict == "not_relevant":
             weight = irrelevance(one, outcome.run)
-            is_sure = "is" if weight.level == "primary" else "may be"
-            message = f"{cites} {is_sure} about something else."
-            found.append(weight.finding("irrelevant_citation", message, one))
-    worse = {one.sentence for one in found if one.level == "primary"}
+            verb = "is" if weight.level == "primary" else "may be"
+            message = f"{cites} {verb} about something else."
+            findings.append(weight.finding("irrelevant_citation", message, one))
+    worse = {one.sentence for one in findings if one.level == "primary"}
     return [
-        *found,
+        *findings,
         *absent_number_findings([one for one in citations if one.sentence not in worse]),
     ]
 
 
 def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Name the numbers of each sentence that none of its cited sources states."""
+    """Report the numbers of each sentence that none of its cited sources states."""
     by_sentence: dict[int, list[CitationVerdict]] = {}
     for one in citations:
         if one.verdict != "invalid":
             by_sentence.setdefault(one.sentence, []).append(one)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for n, verdicts in sorted(by_sentence.items()):
         absent = [
             number
@@ -307,8 +307,9 @@ def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding
             verb = "is" if len(absent) == 1 else "are"
             source = "cited source" if len(verdicts) == 1 else "cited sources"
             message = f"Sentence {n}: {_join_words(absent)} {verb} not in the {source}."
-            found.append(Weight("secondary").finding("number_not_in_source", message, verdicts[0]))
-    return found
+            weight = Weight("secondary")
+            findings.append(weight.finding("number_not_in_source", message, verdicts[0]))
+    return findings
 
 
 def _join_words(words: Sequence[str]) -> str:
@@ -316,14 +317,14 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Name each number once that is the id of one source and the position of another."""
+    """Report each number that is the id of one source and the position of another, once."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
         Finding(
             kind="ambiguous_citation",
             sentence=n,
-            message=f"Sentence {n} cites {one.marker!r}: this is the id of one source and the "
-            f"position of another ({one.other}). It was read as the id.",
+            message=f"Sentence {n} cites {one.marker!r}, which is the id of one source and the "
+            f"position of another ({one.other}). It was resolved as an id.",
             level="secondary",
         )
         for one, n in sorted(first.items(), key=lambda pair: pair[1])
@@ -345,7 +346,7 @@ def _invalid_message(verdict: CitationVerdict, outcome: Outcome) -> str:
 
 
 def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
-    """Name the citations that nothing resolves; all in one where the answer has no sources."""
+    """Report unresolved citations, in a single finding if the answer has no sources."""
     verdicts = [v for v in outcome.of(CitationVerdict) if v.citation.is_unresolved]
     if not verdicts:
         return []
@@ -354,14 +355,14 @@ def _find_unresolved_citations(outcome: Outcome) -> list[Finding]:
         shown = ", ".join(dict.fromkeys(repr(v.citation.marker) for v in verdicts[:N_SHOWN_MARKS]))
         more = ", \u2026" if len(verdicts) > N_SHOWN_MARKS else ""
         message = (
-            f"The answer has citation marks ({shown}{more}) and no sources: "
-            f"it is unclear what they point to."
+            f"The answer has citation marks ({shown}{more}) but no sources, so the marks "
+            "cannot be resolved."
         )
         return [Finding(kind=kind, message=message, level="secondary")]
     return [
         Weight("secondary").finding(
             kind,
-            f"Sentence {one.sentence} cites {one.citation.marker!r}; no source is known by that.",
+            f"Sentence {one.sentence} cites {one.citation.marker!r}, which is not a known source.",
             one,
         )
         for one in verdicts

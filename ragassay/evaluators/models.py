@@ -1,4 +1,4 @@
-"""The models of a run that are no judges, its grading, and its literature, by the settings."""
+"""Models of a run other than the judge, its passage grading, and its literature search."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from ragassay.settings import Settings
 
 
 def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor | None:
-    """Return the meter of answers; None where nothing is measured.
+    """Return the signal extractor, or None if no signals are computed.
 
-    The models that it feeds were fitted on the embedded ones, whatever else the settings choose.
+    It always uses the packaged embedder, for which its models were fitted.
     """
     if not settings.computes_signals:
         return None
@@ -48,7 +48,7 @@ def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor |
 
 
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
-    """The verifier beside the judge; None where the judge verifies."""
+    """Return the local verifier, or None if the judge or a language model verifies."""
     name = settings.chosen_verifier
     is_chat = load_verifier_kinds().facts.is_chat(name)
     if name == "judge" or is_chat or (is_local(name) and not is_pair_verifier(name)):
@@ -60,10 +60,10 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
 
 
 def build_verifier_lm(settings: Settings) -> JudgeLM | None:
-    """The verifier that writes: a fine-tuned one, or one that a server answers for; else None.
+    """Return the fine-tuned or served language model that verifies, or None.
 
     Raises:
-        SettingsError: What they name was not fine-tuned to verify, or names no server.
+        SettingsError: The model was not fine-tuned for verification, or needs a server.
     """
     name = settings.chosen_verifier
     if load_verifier_kinds().facts.is_chat(name):
@@ -73,7 +73,8 @@ def build_verifier_lm(settings: Settings) -> JudgeLM | None:
     note = metadata_of(name)
     if note is None or note.task != "verifier":
         raise SettingsError(
-            f"{name} was not fine-tuned to verify: name an adapter of `ragassay finetune verifier`"
+            f"{name} was not fine-tuned for verification; use an adapter made by "
+            "`ragassay finetune verifier`"
         )
     return JudgeLM(settings.model_copy(update={"model": name, "panel": (), "api_base": None}))
 
@@ -82,8 +83,8 @@ def _chat_verifier(name: str, settings: Settings) -> JudgeLM:
     model, endpoint = split_endpoint(name)
     if provider_of(model) in ("", "bespokelabs"):
         raise SettingsError(
-            f"verifier {name} runs behind a server: name hosted_vllm/bespokelabs/"
-            "Bespoke-MiniCheck-7B@http://HOST:8000/v1, or ollama_chat/bespoke-minicheck"
+            f"verifier {name} needs a server; use hosted_vllm/bespokelabs/"
+            "Bespoke-MiniCheck-7B@http://HOST:8000/v1 or ollama_chat/bespoke-minicheck"
         )
     shares = provider_of(model) == provider_of(settings.judge.model)
     base = endpoint or (settings.judge.api_base if shares else None)
@@ -92,43 +93,43 @@ def _chat_verifier(name: str, settings: Settings) -> JudgeLM:
 
 
 def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | None:
-    """The grader of passages beside the judge; None where the judge grades.
+    """Return the local passage grader, or None if the judge grades.
 
     Raises:
-        SettingsError: The model is unavailable, or of another kind.
+        SettingsError: The model is unavailable or of an unsupported kind.
     """
     name = settings.chosen_grader
     if name == "judge":
         return None
     if name != EMBEDDED:
         return local_grader(name)
-    # Its numbers were fitted to the packaged models, whatever else the settings choose.
+    # Its parameters were fitted for the packaged embedder.
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
     return EmbeddedExamGrader(own, minilm_verifier())
 
 
 def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
-    """The rater of question-answer pairs beside the judge; None where the judge rates."""
+    """Return the local rater of question-answer pairs, or None if the judge rates."""
     if not settings.judge.instruments_decide:
         return None
-    own = embedder if embedder.name == MINILM else Embedder(MINILM)
-    return EmbeddedPairRater(own)
+    return EmbeddedPairRater(embedder if embedder.name == MINILM else Embedder(MINILM))
 
 
 @dataclass(frozen=True)
 class Models:
-    """The models that measure, embed and compare without the judge.
+    """Models that measure, embed and compare without the judge.
+
+    Each optional model is None if the judge or a simpler method does its task.
 
     Attributes:
-        encoder: Compares claims with passages in the judge's place; None where another does.
-        verifier_lm: A fine-tuned verifier that does; None where another does.
-        correctness: Says whether sentences are correct; None where the verdicts on evidence do.
-        matcher: Says when two nuggets are one fact; None where a threshold does.
-        signal_extractor: Measures answers before their rubrics are rated; None where that is not
-            wanted.
-        grader: Grades passages by test banks in the judge's place; None where the judge does.
-        pair_rater: Rates question-answer pairs in the judge's place; None where the judge does.
-        labeller: Labels sentences in the judge's place; None where the judge does.
+        encoder: Compares claims with passages.
+        verifier_lm: Fine-tuned language model that compares claims with passages.
+        correctness: Decides whether sentences are correct, instead of the evidence verdicts.
+        matcher: Decides whether two nuggets are the same fact, instead of a threshold.
+        signal_extractor: Computes the signals of an answer before its rubrics are rated.
+        grader: Grades passages by a test bank.
+        pair_rater: Rates question-answer pairs.
+        labeller: Labels sentences.
     """
 
     embedder: Embedder
@@ -143,10 +144,10 @@ class Models:
 
     @classmethod
     def of(cls, settings: Settings) -> Models:
-        """Return the models that the settings name; none is loaded yet.
+        """Return the models specified in the settings, without loading them.
 
         Raises:
-            SettingsError: One of them is not of its kind.
+            SettingsError: A model is unsuitable for its task.
         """
         embedder = Embedder(settings.literature.embedder)
         return cls(
@@ -169,7 +170,7 @@ class Models:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """Names, digests and bounds of those that decide."""
+        """Names, digests and bounds of the models that decide verdicts."""
         own = self.encoder.identity if self.encoder else ()
         labeller = self.labeller.identity if self.labeller else ()
         correctness = identity_of(self.correctness) if self.correctness else ()
@@ -178,7 +179,7 @@ class Models:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Where literature is looked up, and what looks at hits again."""
+    """Literature search and reranking of its hits."""
 
     settings: Settings
     embedder: Embedder
@@ -186,24 +187,24 @@ class Retrieval:
 
     @property
     def has_corpus(self) -> bool:
-        """Return whether there is anything to search."""
+        """Whether there are documents to search."""
         return has_documents(self.corpus)
 
     @functools.cached_property
     def reranker(self) -> Reranker | None:
-        """The reranker of hits; None where the settings want none."""
+        """Reranker of search hits, or None if disabled."""
         return reranker_of(self.settings, self.embedder, self.corpus)
 
 
 @dataclass(frozen=True)
 class Grading:
-    """The grading of passages.
+    """Passage grading.
 
     Attributes:
-        name: Name of what grades.
-        instrument: It, where it is not the judge.
-        ways: The ways that the run grades in; none where nobody grades.
-        items_per_call: Items that a judge rates in one call.
+        name: Name of the grader.
+        instrument: Local grader, or None if the judge grades.
+        ways: Grading methods of the run; empty without a grader.
+        items_per_call: Number of items that a judge rates in one call.
     """
 
     name: str
@@ -213,10 +214,10 @@ class Grading:
 
     @classmethod
     def of(cls, settings: Settings, judge: BaseJudge, instrument: ExamInstrument | None) -> Grading:
-        """Return the grading that the settings ask for.
+        """Return the passage grading specified in the settings.
 
         Raises:
-            SettingsError: The instrument does not know one of the ways.
+            SettingsError: The local grader does not support a grading method.
         """
         ways = settings.grading.grades if instrument is not None or judge.lm is not None else ()
         if instrument is not None:
@@ -224,31 +225,32 @@ class Grading:
             unknown = next((way for way in ways if way not in known), None)
             if unknown is not None:
                 raise SettingsError(
-                    f"grades {unknown}: {instrument.name} knows {', '.join(sorted(known))}; name "
-                    "a judge for others (--model openai/gpt-4.1-mini)"
+                    f"grades {unknown}: {instrument.name} only supports "
+                    f"{', '.join(sorted(known))}; choose a judge for other grades "
+                    "(--model openai/gpt-4.1-mini)"
                 )
         name = instrument.name if instrument else judge.answered_by
         return cls(name, instrument, ways, settings.grading.items_per_call)
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """All that grades depend on besides the texts and the prompts."""
+        """Everything that grades depend on besides the texts and the prompts."""
         return self.instrument.identity if self.instrument else (self.name,)
 
     @property
     def item_ways(self) -> tuple[ExamGrader, ...]:
-        """The ways to grade by items of a test bank."""
+        """Grading methods that use the items of a test bank."""
         ways: tuple[Any, ...] = self.ways
         return tuple(way for way in ways if way in get_args(ExamGrader))
 
     @property
     def direct_ways(self) -> tuple[DirectGrader, ...]:
-        """The ways to grade relevance without a test bank."""
+        """Grading methods that rate relevance without a test bank."""
         ways: tuple[Any, ...] = self.ways
         return tuple(way for way in ways if way in get_args(DirectGrader))
 
     def n_items_of(self, way: ExamGrader) -> int:
-        """Return how many items one call grades; 0 for all of a kind."""
+        """Return the number of items graded in one call, or 0 for all items of a kind."""
         if self.instrument is not None:
             return 0
         return self.items_per_call if way == "rating" else 1

@@ -1,4 +1,4 @@
-"""Nuggets that sentences state, and gold nuggets assigned to the answer (BioACE, 4.1.1)."""
+"""Nuggets stated by sentences, and gold nuggets assigned to the answer (BioACE, 4.1.1)."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 
 
 BY_RULE = "clauses, by rule"
-"""Who writes nuggets without a judge."""
+"""Name reported for nuggets written without a judge."""
 
 
 @dataclass(frozen=True)
 class OriginText:
-    """A sentence of the answer or of the reference, or all of them at once.
+    """A sentence of the answer or the reference, or all of its sentences.
 
     Attributes:
-        origin: What it is from.
-        sentence: That of its first sentence, from 1.
-        sentences: One, or all.
+        origin: Whether the text is from the answer or the reference.
+        sentence: Index of the first sentence, from 1.
+        sentences: One sentence, or all.
     """
 
     origin: NuggetOrigin
@@ -52,12 +52,12 @@ class OriginText:
 
     @property
     def text(self) -> str:
-        """The sentences as one text."""
+        """The sentences joined into one text."""
         return " ".join(self.sentences)
 
 
 class NuggetsEvaluator(Evaluator[OriginText]):
-    """Write the facts of each sentence of the answer, and of the reference without gold nuggets."""
+    """List the facts of each sentence of the answer, and of the reference if there is no gold."""
 
     name = "nuggets"
     part = "nuggets"
@@ -77,29 +77,29 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether nuggets are wanted, or citations are checked nugget by nugget."""
+        """Return whether nuggets are requested, or citations are checked nugget by nugget."""
         return super().is_wanted(run) or run.settings.cites_by_nuggets
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OriginText]:
-        """Return the answer's sentences; those of the reference where it stands for gold."""
+        """Return the answer's sentences, and the reference's sentences if there is no gold."""
         case = open_case.case
         if not case.sentences:
             return {}
         texts: dict[NuggetOrigin, Sequence[str]] = {"answer": [s.text for s in case.sentences]}
         if run.settings.evaluation.wants(self.part) and not case.gold:
             texts["reference"] = case.reference_sentences
-        found = (
+        items = (
             [OriginText(origin, 1, tuple(sentences))]
             if _reads_whole(run) and sentences
             else [OriginText(origin, n, (text,)) for n, text in enumerate(sentences, 1)]
             for origin, sentences in texts.items()
         )
-        return {f"{one.origin}/{one.sentence}": one for of_origin in found for one in of_origin}
+        return {f"{one.origin}/{one.sentence}": one for of_origin in items for one in of_origin}
 
     async def ask(
         self, item: OriginText, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceNuggets]:
-        """Write the facts of a sentence, or of all; without a judge, these are its clauses."""
+        """List the facts of one or all sentences; without a judge these are their clauses."""
         if run.judge.lm is None:
             return [_clauses(item)]
         asked: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
@@ -109,25 +109,24 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         else:
             agent = run.agents.writer
             asked |= {"index": item.sentence, "sentence": item.text}
-        nuggets = await run.judge.ask(agent, **asked)
-        return [nuggets]
+        return [await run.judge.ask(agent, **asked)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the sentences: those of a reference are not in the case's context."""
+        """Return the sentences, because the case's context does not include the reference."""
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
-        """Return the lists by origin and sentence."""
+        """Return the lists of nuggets by origin and sentence."""
         return sorted(
             super().final_verdicts(open_case, run), key=lambda one: (one.origin, one.sentence)
         )
 
     def judged_by(self, run: Run) -> str:
-        """Name the judge, or the rule: no second judge writes nuggets."""
+        """Return the name of the judge or the rule; a second judge writes no nuggets."""
         return run.judge.answered_by if run.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return precision, recall, F1 and recall of the vital ones."""
+        """Return precision, recall and F1, and the recall of vital nuggets."""
         if self.part not in outcome.parts:
             return {}
         n_unwritten, n_gold_unwritten = (
@@ -145,7 +144,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
 
 
 def _reads_whole(run: Run) -> bool:
-    """Return whether a judge reads the whole answer at once."""
+    """Return whether a judge reads the whole answer in one call."""
     return run.judge.lm is not None and run.settings.nuggets.nugget_unit == "answer"
 
 
@@ -159,7 +158,7 @@ def _clauses(item: OriginText) -> SentenceNuggets:
 def matched_nuggets(
     gold: Sequence[Nugget], answer: Sequence[Nugget], run: Run
 ) -> tuple[NuggetMatch, ...]:
-    """Pair gold nuggets with those of the answer, by the threshold or a fitted matcher."""
+    """Match gold nuggets with the answer's nuggets, by a threshold or a fitted matcher."""
     if not gold or not answer:
         return ()
     encode = run.models.embedder.encode
@@ -173,20 +172,20 @@ def matched_nuggets(
     return align(similarity, counts & first_of_each([n.text for n in answer]))
 
 
-NO_JUDGE = Failure.left_open("this needs a judge, and none is named")
+NO_JUDGE = Failure.left_open("this needs a judge, but no judge is configured")
 
 
 class GoldNugget(NamedTuple):
-    """A gold nugget, and its position."""
+    """A gold nugget and its position."""
 
     gold: int
     nugget: Nugget
 
 
 class AssignmentEvaluator(Evaluator[GoldNugget]):
-    """Hold each gold nugget against the answer: stated, in part, or not.
+    """Assign each gold nugget: fully stated by the answer, partly stated, or not stated.
 
-    Only given ones: those of a reference are unknown before they are written.
+    Nuggets of a reference are not assigned, because they are unknown before they are written.
     """
 
     name = "assignment"
@@ -206,40 +205,40 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
     )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether nuggets are wanted, and somebody can assign them."""
+        """Return whether nuggets are requested and there is a judge to assign them."""
         known = (run.judge.lm, run.second)
         return super().is_wanted(run) and any(one is not None for one in known)
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, GoldNugget]:
-        """Return the gold nuggets with their positions; none for an answer without a sentence."""
+        """Return the gold nuggets with their positions, or nothing for an empty answer."""
         gold = open_case.case.gold if open_case.case.sentences else ()
         return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
 
     async def ask(
         self, item: GoldNugget, open_case: OpenCase, run: Run
     ) -> Sequence[NuggetAssignment]:
-        """Hold one gold nugget against the answer."""
+        """Assign one gold nugget."""
         position, nugget = item
         if run.judge.lm is None:
             return [NuggetAssignment(gold=position, failure=NO_JUDGE)]
-        found: Any = await run.judge.ask(
+        assignment: Any = await run.judge.ask(
             run.agents.assigner, case=open_case.case, gold=position, nugget=nugget
         )
-        return [found]
+        return [assignment]
 
     def depends_on(self, item: GoldNugget, open_case: OpenCase, run: Run) -> Sequence[str]:
-        """Return the nugget."""
+        """Return the text of the nugget."""
         return [item.nugget.text]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
-        """Return one a gold nugget; an empty answer states none."""
+        """Return one assignment per gold nugget; an empty answer states none of them."""
         if open_case.case.sentences:
             return super().final_verdicts(open_case, run)
         gold = range(len(open_case.case.gold))
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the nuggetizer's four scores."""
+        """Return the four scores of the nuggetizer."""
         return assignment_scores(
             [one.assignment for one in outcome.of(NuggetAssignment)],
             [nugget.importance for nugget in outcome.open_case.case.gold],

@@ -1,4 +1,4 @@
-"""From the verdicts on one answer to its evaluation, with the usage of its calls."""
+"""Turn the verdicts on one answer into its evaluation, including the usage of all calls."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ragassay.text.faults import speaks_to_judge, states_nothing
 from ragassay.text.sentences import sentences_of
 
 SEARCHES = "searches"
-"""The model's part in looking for evidence: queries, judgments, an agent's turns."""
+"""Usage of the model in evidence searches: queries, judgments and agent turns."""
 
 N_INJECTION_CHARS = 160
-"""How much of a sentence that speaks to a judge is shown."""
+"""Number of characters shown of a source sentence that addresses the judge."""
 
 
 def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
-    """Put the verdicts in order and match the nuggets; this computes.
+    """Collect the final verdicts and match the nuggets; runs local computations.
 
     Raises:
-        RagassayError: A question has no verdict, not even an unscored one: an evaluation that was
-            broken off must not pass for a finished one.
+        RagassayError: A question has no verdict at all. An interrupted evaluation must not be
+            reported as complete.
     """
-    _refuse_broken_off(open_case, run)
+    _check_complete(open_case, run)
     verdicts = {
         e.name: e.final_verdicts(open_case, run) for e in run.evaluators if e.is_reported(run)
     }
@@ -46,7 +46,7 @@ def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
     return Outcome(open_case, run, verdicts, matches)
 
 
-def _refuse_broken_off(open_case: OpenCase, run: Run) -> None:
+def _check_complete(open_case: OpenCase, run: Run) -> None:
     missing = [
         f"{evaluator.name} {task.item}".strip()
         for evaluator in run.evaluators
@@ -54,17 +54,18 @@ def _refuse_broken_off(open_case: OpenCase, run: Run) -> None:
         if task.key not in open_case.verdicts
     ]
     if missing:
-        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was broken off")
+        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was interrupted")
 
 
 def evaluation_of(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
-    """Add up.
+    """Build the evaluation of an answer.
 
     Args:
-        searches: How evidence was looked for.
-        warnings: What is known against cited articles.
+        outcome: Final verdicts on the answer.
+        searches: Searches for evidence.
+        warnings: Warnings about cited articles.
     """
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
@@ -109,53 +110,53 @@ def evaluation_of(
 def usage_by_part(
     open_case: OpenCase, searches: Sequence[EvidenceSearch], run: Run
 ) -> dict[str, Usage]:
-    """Return the usage of all questions, by the part that asked them, in the evaluators' order.
+    """Return the usage of all questions by part, in evaluator order.
 
-    It counts the verdicts as they were given, also those that serve only other evaluators: a merged
-    or reported verdict may leave a call out, or repeat it.
+    All verdicts count, including those that only other evaluators use, because merged and reported
+    verdicts may omit or repeat a call.
     """
     part_of = {evaluator.name: evaluator.part for evaluator in run.registered}
-    found = {evaluator.part: Usage() for evaluator in run.evaluators}
+    usage = {evaluator.part: Usage() for evaluator in run.evaluators}
     for key, verdict in open_case.verdicts.items():
         part = part_of[key.evaluator]
-        found[part] = found.get(part, Usage()) + verdict.usage
-    found[SEARCHES] = sum((search.usage for search in searches), Usage())
-    return {part: usage for part, usage in found.items() if usage.n_calls}
+        usage[part] = usage.get(part, Usage()) + verdict.usage
+    usage[SEARCHES] = sum((search.usage for search in searches), Usage())
+    return {part: one for part, one in usage.items() if one.n_calls}
 
 
 def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
-    """Return the notices but those of unknown articles whose citation is called invalid already."""
+    """Remove warnings of unknown articles whose citation is already reported as invalid."""
     invalid = {one.item for one in known if one.kind == "invalid_citation"}
     return [one for one in warnings if one.kind != "unknown_citation" or one.item not in invalid]
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Finding]:
-    """Return what limits the evaluation itself."""
+    """Return the limitations of the evaluation itself."""
     case, nuggets = outcome.open_case.case, outcome.nuggets
-    found: list[Finding] = []
+    findings: list[Finding] = []
     if case.n_source_chars_cut and (outcome.run.judge.lm or outcome.run.second):
         message = (
             f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
         )
-        found.append(Finding(kind="sources_cut", message=message))
-    found += _injections(case.sources)
+        findings.append(Finding(kind="sources_cut", message=message))
+    findings += _injections(case.sources)
     n_extractive = sum(1 for n in nuggets if n.method == "extractive")
     if n_extractive:
         message = (
-            f"{n_extractive} of {len(nuggets)} nuggets are the sentence itself: "
-            "what the model wrote was not carried by it."
+            f"{n_extractive} of {len(nuggets)} nuggets are whole sentences, because the sentences "
+            "did not support what the model wrote."
         )
-        found.append(Finding(kind="extractive_nugget", message=message))
-    return [*found, *_search_remarks(searches), *_unscored_remarks(outcome)]
+        findings.append(Finding(kind="extractive_nugget", message=message))
+    return [*findings, *_search_remarks(searches), *_unscored_remarks(outcome)]
 
 
 def _injections(sources: Sequence[Document]) -> list[Finding]:
-    """Return which sentences of the sources speak to a judge."""
+    """Report sentences of the sources that address the judge."""
     return [
         Finding(
             kind="source_speaks_to_judge",
-            message=f"Source {source.id} speaks to a judge: \u201c{line[:N_INJECTION_CHARS]}\u201d "
-            "No signal is measured on this sentence; a language model still reads it.",
+            message=f"Source {source.id} addresses the judge: \u201c{line[:N_INJECTION_CHARS]}"
+            "\u201d Signals ignore this sentence, but a language model still reads it.",
             level="secondary",
         )
         for source in sources
@@ -165,7 +166,7 @@ def _injections(sources: Sequence[Document]) -> list[Finding]:
 
 
 def _unscored_remarks(outcome: Outcome) -> list[Finding]:
-    """Return which verdicts are missing, from the first judge or from the second."""
+    """Report missing verdicts of the first or the second judge."""
     single = [
         one
         for evaluator in outcome.run.evaluators
@@ -173,7 +174,7 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
         for one in evaluator.parts_of(verdict)
     ]
     reasons = [one.failure.reason for one in single if one.failure]
-    found: list[Finding] = []
+    findings: list[Finding] = []
     texts = {one.index: one.text for one in outcome.open_case.case.sentences}
     n_without = sum(
         one.failure.reason == "no_evidence"
@@ -182,17 +183,17 @@ def _unscored_remarks(outcome: Outcome) -> list[Finding]:
         if one.failure
     )
     if n_without:
-        message = f"Claims that had no passage to be compared with: {n_without}."
-        found.append(Finding(kind="no_evidence", message=message))
+        message = f"Claims without a passage to compare with: {n_without}."
+        findings.append(Finding(kind="no_evidence", message=message))
     missing = [reason for reason in reasons if reason not in NO_FAULT]
     if missing:
         message = f"Unscored verdicts: {len(missing)} ({', '.join(sorted(set(missing)))})."
-        found.append(Finding(kind="unscored", message=message))
-    return found + _escalation_remarks(outcome)
+        findings.append(Finding(kind="unscored", message=message))
+    return findings + _escalation_remarks(outcome)
 
 
 def _escalation_remarks(outcome: Outcome) -> list[Finding]:
-    """Return what the second judge of a cascade failed to decide."""
+    """Report verdicts that the second judge of a cascade failed to decide."""
     verdicts = [v for group in outcome.verdicts.values() for v in group]
     nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
     failed: list[tuple[str, Failure]] = []
@@ -204,33 +205,33 @@ def _escalation_remarks(outcome: Outcome) -> list[Finding]:
         return []
     reasons = ", ".join(sorted({failure.reason for _, failure in failed}))
     message = (
-        f"Verdicts that {failed[0][0]} was to decide and that failed there: "
-        f"{len(failed)} ({reasons}). What the first judge said stands."
+        f"Verdicts that {failed[0][0]} failed to decide: {len(failed)} ({reasons}). "
+        "The first judge's verdicts are kept."
     )
     return [Finding(kind="escalation_failed", message=message)]
 
 
 def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
-    """Return where evidence could not be looked for as it should have been."""
-    found: list[Finding] = []
+    """Report problems of the evidence searches."""
+    findings: list[Finding] = []
     if any(search.end == "nowhere_to_search" for search in searches):
-        message = "Nothing was searched for evidence: there is neither a corpus nor a source."
-        found.append(Finding(kind="nowhere_to_search", message=message))
+        message = "There was no search for evidence: there is neither a corpus nor a source."
+        findings.append(Finding(kind="nowhere_to_search", message=message))
     n_withdrawn = sum(search.n_withdrawn for search in searches)
     if n_withdrawn:
-        message = f"Retracted articles that came up as evidence and were left out: {n_withdrawn}."
-        found.append(Finding(kind="withdrawn_evidence", message=message))
+        message = f"Retracted articles excluded from the evidence: {n_withdrawn}."
+        findings.append(Finding(kind="withdrawn_evidence", message=message))
     broken = [search.failure.reason for search in searches if search.failure]
     if broken:
         reasons = ", ".join(sorted(set(broken)))
-        message = f"Searches for evidence without the model's queries: {len(broken)} ({reasons})."
-        found.append(Finding(kind="search_without_queries", message=message))
+        message = f"Evidence searches without queries from the model: {len(broken)} ({reasons})."
+        findings.append(Finding(kind="search_without_queries", message=message))
     unjudged = [s.judgment_failure.reason for s in searches if s.judgment_failure]
     if unjudged:
         reasons = ", ".join(sorted(set(unjudged)))
         message = (
-            "Searches for evidence of which the judge did not say whether the passages are enough: "
+            "Evidence searches for which the judge did not say whether the passages are enough: "
             f"{len(unjudged)} ({reasons})."
         )
-        found.append(Finding(kind="search_not_judged", message=message))
-    return found
+        findings.append(Finding(kind="search_not_judged", message=message))
+    return findings

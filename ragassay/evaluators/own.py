@@ -1,4 +1,4 @@
-"""Evaluators of users' own: a function that says something of an answer, a sentence, a citation."""
+"""Custom evaluators: functions that judge an answer, a sentence or a citation."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """The model that a run asks, as a user's function sees it.
+    """The judge of a run, as passed to a custom evaluator.
 
     Attributes:
-        case: The case that it is asked about.
-        usage: What was asked so far.
+        case: Case that the judge is asked about.
+        usage: Usage of all questions so far.
     """
 
     case: Case
@@ -55,29 +55,30 @@ class Judge:
 
     @property
     def model(self) -> str:
-        """LiteLLM name of the model that is asked."""
+        """LiteLLM name of the model."""
         return self._judge.answered_by
 
     async def choose(self, question: str, labels: Sequence[str], *, about: str = "") -> Assessment:
-        """Ask for one of several labels.
+        """Ask the judge to choose one of several labels.
 
         Args:
-            question: What is asked; the model sees the case's question, sources and answer too.
-            labels: At least two.
-            about: The part of the answer that is meant, such as a sentence; shown as data.
+            question: Question for the model, which also sees the case's question, sources and
+                answer.
+            labels: At least two labels.
+            about: Part of the answer that the question refers to, such as a sentence.
 
         Raises:
-            ModelError: The model gave no usable reply; let it pass.
+            ModelError: The model gave no usable reply. Do not catch this error.
         """
         return await self._ask(question, labels, about)
 
     async def rate(
         self, question: str, low: int = 1, high: int = 5, *, about: str = ""
     ) -> Assessment:
-        """Ask for a rating; the value is its expectation where the model gives probabilities.
+        """Ask for a rating; its value is an expectation if the model returns probabilities.
 
         Raises:
-            ModelError: The model gave no usable reply; let it pass.
+            ModelError: The model gave no usable reply. Do not catch this error.
         """
         return await self._ask(question, range(low, high + 1), about)
 
@@ -90,7 +91,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """The subject of a question; without sentence and criterion it is the whole answer."""
+    """Subject of a question; the whole answer if it has no sentence and no criterion."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -98,21 +99,21 @@ class OwnItem:
 
 
 class OwnEvaluator(Evaluator[OwnItem]):
-    """An evaluator that a user wrote; made by `ragassay.evaluator`.
+    """A custom evaluator, created with `ragassay.evaluator`.
 
     Args:
-        says: Takes what its parameters name: `case`, `sentence`, `citation`, `judge`. Returns a
-            label, a number on the scale, or `Said`.
-        name: Unique; scores are named NAME.score and NAME.LABEL.
-        of: What it is asked of: the answer, each sentence, each citation that points somewhere.
-        labels: The labels that it may return; empty for numbers.
-        good: Those that count towards NAME.score; the first label if not given.
-        scale: Lowest and highest number that it may return.
-        attacks: Attacks of the audit that its score ought to notice, by name or family.
-        version: Change it to ask again although the function's source is the same.
+        says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
+            returns a label, a number on the scale, or an `Assessment`.
+        name: Unique name; scores are called NAME.score and NAME.LABEL.
+        of: What to evaluate: the answer, each sentence, or each citation of a document.
+        labels: Allowed labels; empty for numbers.
+        good: Labels that count towards NAME.score; the first label by default.
+        scale: Lowest and highest allowed number.
+        attacks: Names or families of audit attacks that should lower the score.
+        version: Version to change if the evaluator must run again with unchanged source code.
 
     Raises:
-        SettingsError: The name is taken or no name, or the labels are unclear.
+        SettingsError: The name, labels, scale or parameters are invalid.
     """
 
     record = OwnVerdict
@@ -135,9 +136,11 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 f"evaluator {name!r}: a name has only a-z, 0-9 and _, and starts with a letter"
             )
         if labels and (len(set(labels)) < 2 or not set(good) <= set(labels)):
-            raise SettingsError(f"evaluator {name}: give two labels or more, and `good` of these")
+            raise SettingsError(
+                f"evaluator {name}: pass at least two distinct labels, and `good` as a subset of them"
+            )
         if scale[0] >= scale[1]:
-            raise SettingsError(f"evaluator {name}: a scale goes from its lowest to its highest")
+            raise SettingsError(f"evaluator {name}: scale must be (lowest, highest), not {scale}")
         self.name = self.part = name
         self.says, self.of, self.scale, self.attacks = says, of, scale, tuple(attacks)
         self.labels = tuple(labels)
@@ -146,8 +149,8 @@ class OwnEvaluator(Evaluator[OwnItem]):
         unknown = set(self.parameters) - {"case", "sentence", "citation", "judge"}
         if unknown:
             raise SettingsError(
-                f"evaluator {name}: it takes {', '.join(sorted(unknown))}; there are case, "
-                "sentence, citation and judge"
+                f"evaluator {name}: unknown parameter {', '.join(sorted(unknown))}; use case, "
+                "sentence, citation or judge"
             )
         self.is_weighed = "judge" in self.parameters
         self.digest = _digest(says, name, of, *labels, *good, str(scale), version)
@@ -165,11 +168,11 @@ class OwnEvaluator(Evaluator[OwnItem]):
         )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether nothing was singled out, or this was."""
+        """Return whether the evaluator is selected, or no parts are selected."""
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return the answer, its sentences, or its citations; none for an empty answer."""
+        """Return the answer, its sentences or its citations; nothing for an empty answer."""
         sentences = open_case.case.sentences
         if self.of == "answer":
             found = [OwnItem()] if sentences else []
@@ -181,18 +184,18 @@ class OwnEvaluator(Evaluator[OwnItem]):
 
     @property
     def asks_panel(self) -> bool:
-        """Every member of a panel is asked, if a judge is asked at all."""
+        """Whether every panel member is asked, which is the case if the judge is used."""
         return self.is_weighed
 
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> OwnVerdict:
-        """Return a panel's verdict: the mean of the numbers, or the most frequent label."""
+        """Return the mean of the members' numbers, or their most frequent label."""
         return _joint(verdicts)
 
     async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Call the function.
 
         Raises:
-            EvaluatorError: It returned something else than it declared.
+            EvaluatorError: The function returned a value that it does not declare.
         """
         judge = Judge(open_case.case, run.judge, run.agents.asker)
         value = await self.says_of(item, judge)
@@ -212,7 +215,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         ]
 
     async def says_of(self, item: OwnItem, judge: Judge) -> str | float | Assessment:
-        """Call the function with what its parameters name."""
+        """Call the function with the parameters it declares."""
         fields = {
             "case": judge.case,
             "sentence": item.sentence,
@@ -224,13 +227,14 @@ class OwnEvaluator(Evaluator[OwnItem]):
     def _check(self, value: object) -> None:
         if self.labels and value not in self.labels:
             raise EvaluatorError(
-                f"evaluator {self.name} returned {value!r}; its labels are {', '.join(self.labels)}"
+                f"evaluator {self.name} returned {value!r}, which is not one of its labels: "
+                f"{', '.join(self.labels)}"
             )
         low, high = self.scale
         is_number = isinstance(value, int | float) and math.isfinite(value)
         if not self.labels and not (is_number and low <= float(value) <= high):  # type: ignore[arg-type]
             raise EvaluatorError(
-                f"evaluator {self.name} returned {value!r}; it declares a number from {low:g} to "
+                f"evaluator {self.name} returned {value!r}, which is not a number from {low:g} to "
                 f"{high:g}"
             )
 
@@ -247,22 +251,22 @@ class OwnEvaluator(Evaluator[OwnItem]):
     def make_unscored(
         self, item: OwnItem, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[OwnVerdict]:
-        """Return no verdict."""
+        """Return an unscored verdict."""
         return [self._verdict(item, failure=failure)]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the function's source, and the case: it may read all of it."""
+        """Return the hashes of the function's source and of the case, which it may read."""
         return (self.digest, open_case.case_sha256)
 
     def judged_by(self, run: Run) -> str:
-        """Name the judge, the panel, or the evaluator itself where it asks none."""
+        """Return the name of the judge or panel, or of the evaluator if it uses no judge."""
         if not self.is_weighed:
             return self.name
         judge = run.judge
         return judge.rated_by(()) if judge.members else run.or_second(judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the mean of its numbers, or the share of each label and of the good ones."""
+        """Return the mean number, or the share of each label and of all good labels."""
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
         judge = self.judged_by(outcome.run)
         if not self.labels:
@@ -277,16 +281,16 @@ class OwnEvaluator(Evaluator[OwnItem]):
         }
 
     def questions(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
-        """Return its verdicts where a judge gave them."""
-        found = evaluation.by(self.name) if self.is_weighed else ()
-        return [verdict for verdict in found if isinstance(verdict, OwnVerdict)]
+        """Return the verdicts if a judge gave them."""
+        verdicts = evaluation.by(self.name) if self.is_weighed else ()
+        return [verdict for verdict in verdicts if isinstance(verdict, OwnVerdict)]
 
     def parts_of(self, verdict: OwnVerdict) -> Iterable[OwnVerdict]:
-        """Return the members of a panel."""
+        """Return the verdicts of the panel members."""
         return verdict.members or (verdict,)
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count one call a subject and judge; the function may make more."""
+        """Count one call per item and judge, although the function may make more."""
         n_judges = len(run.judge.members) or 1
         return len(self.known_items(open_case, run)) * n_judges if self.is_weighed else 0
 
@@ -296,9 +300,9 @@ def _credit(label: str | None, wanted: Sequence[str]) -> float | None:
 
 
 def _joint(members: Sequence[Any]) -> OwnVerdict:
-    """Return a panel's verdict: the mean of the numbers, or the most frequent label.
+    """Return the mean of the members' numbers, or their most frequent label.
 
-    Of labels that are equally frequent, that of the earlier judge stands.
+    If several labels are equally frequent, the label of the earliest judge is chosen.
     """
     scores = [one.score for one in members if one.score is not None]
     labels = [one.label for one in members if one.label is not None]
@@ -344,11 +348,11 @@ def evaluator(
     version: str = "",
 ) -> Callable[[Says], OwnEvaluator]: ...
 def evaluator(says: Says | None = None, /, *, name: str = "", **declared: Any) -> Any:
-    """Make an evaluator of an async function.
+    """Create an evaluator from an async function.
 
-    The function takes any of `case`, `sentence`, `citation` and `judge`, by these names, and
-    returns a score in [0, 1], a rating on `scale`, or one of `labels`; or `ragassay.Said`, with a
-    reason. See `OwnEvaluator` for the rest.
+    The function has any of the parameters `case`, `sentence`, `citation` and `judge`. It returns a
+    score in [0, 1], a number on `scale`, one of `labels`, or a `ragassay.Assessment` with a reason.
+    See `OwnEvaluator` for the other arguments.
 
     Example:
         >>> @evaluator(labels=("short", "long"))

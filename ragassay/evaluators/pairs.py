@@ -1,4 +1,4 @@
-"""Question-answer pairs: five ratings by RACAR, and how alike two ask (Wan et al. 2024, 3.3)."""
+"""Question-answer pairs: RACAR ratings and the similarity of intents (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Rated = tuple[RacarDimension, QAPair]
 
 
 class RacarEvaluator(BatchEvaluator[Rated]):
-    """Rate each pair in each dimension; the pairs of a paper share a call."""
+    """Rate each pair in each dimension; several pairs of a paper share a call."""
 
     name = "racar"
     part = "racar"
@@ -45,55 +45,55 @@ class RacarEvaluator(BatchEvaluator[Rated]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Rated]]:
-        """Return the pairs by dimension."""
-        found: dict[str, Batch[Rated]] = {}
+        """Return the pairs of each dimension in batches."""
+        items: dict[str, Batch[Rated]] = {}
         n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
         for dimension in _dimensions(run):
             rated: list[Rated] = [(dimension, pair) for pair in open_case.case.pairs]
-            found |= batches(rated, n, _rating_key)
-        return found
+            items |= batches(rated, n, _rating_key)
+        return items
 
     async def ask(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Sequence[RacarRating]:
-        """Rate the pairs that share a call."""
+        """Rate the pairs of a batch."""
         dimension, _ = item.things[0]
         pairs = [pair for _, pair in item.things]
         instrument = run.models.pair_rater
         if instrument is not None:
             return await in_thread(instrument.rate, dimension, pairs, open_case.case)
 
-        rated: Any = await run.judge.ask(
+        ratings: Any = await run.judge.ask(
             run.agents.racar_rater(dimension), case=open_case.case, pairs=pairs
         )
-        return rated
+        return ratings
 
     def make_unscored(
         self, item: Batch[Rated], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RacarRating]:
-        """Return no rating, for each pair of the call."""
+        """Return an unscored rating for each pair of the batch."""
         return [
             RacarRating(pair=pair.id, dimension=dimension, failure=failure)
             for dimension, pair in item.things
         ]
 
     def depends_on(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the pairs that are rated together, and what rates them."""
+        """Return the pairs of the batch and the local rater."""
         yield from (pair.model_dump_json() for _, pair in item.things)
         if run.models.pair_rater is not None:
             yield from run.models.pair_rater.identity
 
     def instrument(self, run: Run) -> EmbeddedPairRater | None:
-        """Return the rater of pairs."""
+        """Return the local rater of pairs."""
         return run.models.pair_rater
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the mean rating in each dimension."""
+        """Return the mean rating of each dimension."""
         return racar_scores(outcome.of(RacarRating), self.judged_by(outcome.run))
 
 
 def _dimensions(run: Run) -> Sequence[RacarDimension]:
-    """Return what is rated.
+    """Return the dimensions to rate.
 
-    An instrument is asked for what it cannot tell only where a second judge decides that.
+    The local rater only gets dimensions it does not support if a second judge decides them.
     """
     instrument = run.models.pair_rater
     if instrument is None:
@@ -111,7 +111,7 @@ Two = tuple[QAPair, QAPair]
 
 
 class IntentEvaluator(BatchEvaluator[Two]):
-    """Compare the questions of a paper two by two; those with the same first one share a call."""
+    """Compare all pairs of questions of a paper; those with the same first one share a call."""
 
     name = "intent"
     part = "intents"
@@ -128,35 +128,35 @@ class IntentEvaluator(BatchEvaluator[Two]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Two]]:
-        """Return each two questions; none without a judge that can tell."""
+        """Return all pairs of questions, or nothing without a judge that can compare them."""
         if run.judge.lm is None or run.models.pair_rater is not None:
             return {}
-        found: dict[str, Batch[Two]] = {}
+        items: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(open_case.case.pairs, 2), key=lambda two: two[0].id):
-            found |= batches(list(same), run.settings.grading.pairs_per_call, _intent_key)
-        return found
+            items |= batches(list(same), run.settings.grading.pairs_per_call, _intent_key)
+        return items
 
     async def ask(
         self, item: Batch[Two], open_case: OpenCase, run: Run
     ) -> Sequence[IntentSimilarity]:
-        """Compare one question with those that share its call."""
+        """Compare one question with the other questions of its batch."""
         two = item.things
-        found: Any = await run.judge.ask(
+        similarities: Any = await run.judge.ask(
             run.agents.intent_comparer, pair=two[0][0], others=[other for _, other in two]
         )
-        return found
+        return similarities
 
     def make_unscored(
         self, item: Batch[Two], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[IntentSimilarity]:
-        """Return no similarity, for each two of the call."""
+        """Return an unscored similarity for each pair of the batch."""
         return [
             IntentSimilarity(first=first.id, second=second.id, failure=failure)
             for first, second in item.things
         ]
 
     def depends_on(self, item: Batch[Two], open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the questions that are compared in the call."""
+        """Return the questions of the batch."""
         for first, second in item.things:
             yield from (first.question, second.question)
 

@@ -1,4 +1,4 @@
-"""Grades of the answer as a passage, by a test bank or by its query (Dietz 2024)."""
+"""Grade the answer as a passage, with a test bank or by its relevance (Dietz 2024)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Graded = tuple[ExamGrader, ExamItem]
 
 
 class ExamGradeEvaluator(BatchEvaluator[Graded]):
-    """Grade the answer by each item of its query's test bank."""
+    """Grade the answer on each item of its query's test bank."""
 
     name = "exam_grade"
     part = "grades"
@@ -50,20 +50,20 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
-        """Return the items by each way to grade them; none for an answer without a sentence."""
+        """Return the items for each grading method, or nothing for an empty answer."""
         items = open_case.case.exam if open_case.case.sentences else ()
         found: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
-                alike: list[Graded] = [(grader, item) for item in items if item.kind == kind]
-                found |= batches(alike, run.grading.n_items_of(grader), _key)
+                same_kind: list[Graded] = [(grader, item) for item in items if item.kind == kind]
+                found |= batches(same_kind, run.grading.n_items_of(grader), _key)
         return {
             key: found[key]
             for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
         }
 
     async def ask(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Sequence[ExamGrade]:
-        """Grade by one item, or by those that share its call."""
+        """Grade the answer on the items of a batch."""
         grader, _ = item.things[0]
         items = [exam_item for _, exam_item in item.things]
         instrument = run.grading.instrument
@@ -72,27 +72,27 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             return await in_thread(instrument.grade, items, case.judged_answer, grader)
         if grader == "rating":
             rater = run.agents.rater(items[0].kind)
-            rated: Any = await run.judge.ask(rater, case=open_case.case, items=items)
-            return rated
+            ratings: Any = await run.judge.ask(rater, case=open_case.case, items=items)
+            return ratings
         return [await _grade_by_extraction(items[0], open_case.case, run)]
 
     def make_unscored(
         self, item: Batch[Graded], open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[ExamGrade]:
-        """Return no grade, for each item of the call."""
+        """Return an unscored grade for each item of the batch."""
         return [
             ExamGrade(exam_item=exam_item.id, grader=grader, failure=failure)
             for grader, exam_item in item.things
         ]
 
     def depends_on(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the items that are graded together, the passage, and what grades it."""
+        """Return the items of the batch, the passage and the grader."""
         yield open_case.case.judged_answer
         yield from (exam_item.model_dump_json() for _, exam_item in item.things)
         yield from run.grading.identity
 
     def instrument(self, run: Run) -> ExamInstrument | None:
-        """Return the grader of passages."""
+        """Return the local passage grader."""
         return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -100,7 +100,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count an extraction twice where its answer may have to be checked."""
+        """Count extractions twice if the judge may have to check the extracted answer."""
         n_sent = super().n_most_calls(open_case, run)
         sent = (one.things[0] for one in self.known_items(open_case, run).values() if one.is_sent)
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
@@ -113,9 +113,9 @@ def _key(graded: Graded) -> str:
 
 
 async def _grade_by_extraction(item: ExamItem, case: Case, run: Run) -> ExamGrade:
-    """Take an answer from the passage, and hold it against the known ones, if any.
+    """Extract an answer from the passage and compare it with the known answers, if any.
 
-    A rule does; where it sees no match, the judge is asked: other words may mean the same.
+    If the rules find no match, the judge is asked, because the wording may differ.
     """
     grade: Any = await run.judge.ask(run.agents.extractor(item.kind), case=case, item=item)
     is_open = grade.is_correct and bool(item.answers)
@@ -138,7 +138,7 @@ TITLES: dict[DirectGrader, str] = {
 
 
 class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
-    """Grade the answer's relevance to its question, in the manner of each direct grader."""
+    """Grade the answer's relevance to its question with each direct grader."""
 
     name = "relevance_grade"
     part = "grades"
@@ -157,35 +157,35 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
-        """Return the direct graders of the run; none for an answer without a sentence."""
+        """Return the direct graders of the run, or nothing for an empty answer."""
         chosen = run.grading.direct_ways if open_case.case.sentences else ()
         return {name: name for name in chosen}
 
     async def ask(
         self, item: DirectGrader, open_case: OpenCase, run: Run
     ) -> Sequence[RelevanceGrade]:
-        """Grade once."""
+        """Grade the relevance with one grader."""
         instrument, case = run.grading.instrument, open_case.case
         if instrument is not None:
             return [await in_thread(instrument.relevance, case.question, case.judged_answer, item)]
 
-        found: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=item)
-        return [found]
+        grade: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=item)
+        return [grade]
 
     def make_unscored(
         self, item: DirectGrader, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[RelevanceGrade]:
-        """Return no grade."""
+        """Return an unscored grade."""
         return [RelevanceGrade(grader=item, failure=failure)]
 
     def depends_on(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return query, passage, and what grades."""
+        """Return the query, the passage and the grader."""
         return (open_case.case.question, open_case.case.judged_answer, *run.grading.identity)
 
     def instrument(self, run: Run) -> ExamInstrument | None:
-        """Return the grader of passages."""
+        """Return the local passage grader."""
         return run.grading.instrument
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return one score a grader."""
+        """Return one score per grader."""
         return relevance_scores(outcome.of(RelevanceGrade), self.judged_by(outcome.run))

@@ -1,4 +1,4 @@
-"""The registry of evaluators: those shipped, those of users by name, and what they ask."""
+"""Registry of built-in evaluators, lookup of custom ones, and access to their verdicts."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ OURS: tuple[Evaluator[Any], ...] = (
     RacarEvaluator(),
     IntentEvaluator(),
 )
-"""In the order of the report."""
+"""Built-in evaluators in report order."""
 
 
 GROUP = "ragassay.evaluators"
-"""Entry points of this group are found by their names."""
+"""Entry point group of custom evaluators."""
 
 
 def find_evaluator(name: str) -> OwnEvaluator:
-    """Return a user's evaluator.
+    """Return a custom evaluator.
 
     Args:
-        name: "package.module:name", importable from here or from the working folder; or the name
-            of an entry point.
+        name: "package.module:name", importable from the environment or the working directory, or
+            the name of an entry point.
 
     Raises:
-        SettingsError: There is none, or it is no evaluator.
+        SettingsError: The evaluator is not found, or the object is not an evaluator.
     """
     found = _import_evaluator(name) if ":" in name else _entry_point(name)
     if not isinstance(found, OwnEvaluator):
@@ -81,14 +81,14 @@ def _entry_point(name: str) -> object:
     if name not in points.names:
         known = ", ".join(sorted(points.names)) or "none is installed"
         raise SettingsError(
-            f"evaluator {name}: write package.module:name, or the name of an entry point of "
+            f"evaluator {name}: use package.module:name, or the name of an entry point of "
             f"{GROUP} ({known})"
         )
     return points[name].load()
 
 
 def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
-    """Return ours and a user's.
+    """Return the built-in evaluators followed by custom ones.
 
     Raises:
         SettingsError: Two evaluators share a name, or a custom one has the name of a built-in part.
@@ -104,10 +104,9 @@ def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
 def questions_of(
     evaluations: Iterable[Evaluation], evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> dict[str, list[VerdictBase]]:
-    """Return the verdicts that a judge was asked for, one a call, by kind of question.
+    """Return the verdicts that a judge was asked for, one per call, by kind of question.
 
-    Of an empty answer, of a sentence without a passage and of a citation that points nowhere
-    nobody is asked.
+    Nothing is asked about empty answers, sentences without a passage and unresolved citations.
     """
     asked: dict[str, list[VerdictBase]] = {one.display.kind: [] for one in evaluators}
     for evaluation in evaluations:
@@ -117,7 +116,7 @@ def questions_of(
 
 
 def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
-    """Return the verdicts by their evaluator, a panel's as those of its members."""
+    """Return the verdicts by evaluator, with each panel verdict split into its members."""
     found: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
     known = {evaluator.name: evaluator for evaluator in OURS}
     for verdict in evaluation.verdicts:

@@ -1,4 +1,4 @@
-"""Rubrics and weighted criteria: how an answer is rated."""
+"""Ratings of an answer with rubrics and weighted criteria."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class AskedRubric:
-    """A rubric that the answer is rated on.
+    """A rubric to rate the answer with.
 
     Attributes:
-        name: The rubric's name.
-        first: The judge's rating in the first round of a panel; None in that round.
-        others: The other members' ratings in that round.
+        name: Name of the rubric.
+        first: The judge's rating in the first round of a panel; None in the first round.
+        others: The other members' ratings in the first round.
     """
 
     name: str
@@ -42,7 +42,7 @@ class AskedRubric:
 
 
 class RubricEvaluator(Evaluator[AskedRubric]):
-    """Rate the answer on each rubric of the run, by each judge of the panel."""
+    """Rate the answer with each rubric of the run, by each judge of the panel."""
 
     name = "rubric"
     part = "rubrics"
@@ -59,19 +59,19 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, AskedRubric]:
-        """Return the rubrics; none for an answer without a sentence."""
+        """Return the rubrics, or nothing for an empty answer."""
         chosen = rubrics_of(open_case.case, run.rubrics) if open_case.case.sentences else ()
         return {name: AskedRubric(name) for name in chosen}
 
     @property
     def asks_panel(self) -> bool:
-        """Every member of a panel rates."""
+        """Whether every panel member is asked, which is always the case."""
         return True
 
     def second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
-        """Show members that disagree the others' ratings, once."""
+        """Show members who disagree the other members' ratings, once."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
@@ -79,11 +79,11 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         }
 
     def join_verdicts(self, verdicts: Sequence[Judgment]) -> Judgment:
-        """Return the panel's judgment."""
+        """Return the judgment of the panel."""
         return panel_judgment(verdicts)
 
     async def ask(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
-        """Rate the answer on a rubric."""
+        """Rate the answer with a rubric."""
         rubric, others = run.rubrics[item.name], others_text(item.others)
         rated = await run.judge.rate(rubric, _answer(open_case, run), run.agents, others)
         return [rated.model_copy(update={"first": item.first})]
@@ -91,13 +91,13 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def make_unscored(
         self, item: AskedRubric, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
-        """Return no rating; a judge that failed to answer the others keeps its first rating."""
+        """Return an unscored judgment, which keeps the rating of the first round, if any."""
         name, first = item.name, item.first
         scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
     def depends_on(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return rubric, strategy, what the others said, measurements and readings."""
+        """Return the rubric, the strategy, the other ratings, the signals and the readings."""
         rubric, first = run.rubrics[item.name], item.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()
@@ -106,33 +106,33 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         yield from run.judge.rating_inputs(rubric, _answer(open_case, run))
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
-        """Return one judgment a rubric: the panel's, or the judge's; none of an empty answer."""
+        """Return one judgment per rubric, unscored for an empty answer."""
         rubrics = rubrics_of(open_case.case, run.rubrics)
         if not open_case.case.sentences:
-            empty = Failure(reason="empty_answer", detail="the answer has no sentence")
+            empty = Failure(reason="empty_answer", detail="the answer contains no sentences")
             return [Judgment(rubric=name, failure=empty) for name in rubrics]
         return super().final_verdicts(open_case, run)
 
     def judged_by(self, run: Run) -> str:
-        """Name the panel, or what rates in the judge's place."""
+        """Return the name of the panel, or of the model that rates."""
         raters = run.judge.rated_by(run.rubrics)
         return raters if run.judge.members else run.or_second(raters)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return one score a rubric."""
+        """Return one score per rubric."""
         return rubric_scores(outcome.of(Judgment), self.judged_by(outcome.run))
 
     def questions(self, evaluation: Evaluation) -> Iterable[Judgment]:
-        """Leave out what had nothing to rate."""
+        """Exclude judgments of empty answers."""
         judgments = evaluation.judgments
         return [v for v in judgments if not v.failure or v.failure.reason not in NOTHING_TO_JUDGE]
 
     def parts_of(self, verdict: Judgment) -> Iterable[Judgment]:
-        """Return the members of a panel."""
+        """Return the judgments of the panel members."""
         return single_judgments([verdict])
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count each rating twice where a panel may deliberate; signals take no call.
+        """Count two calls per rating of a panel, which may deliberate, and none for signals.
 
         A fine-tuned judge also reads each sentence.
         """
@@ -146,7 +146,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
 
 
 def rubrics_of(case: Case, rubrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the rubrics of a run that an answer is judged on."""
+    """Return the rubrics of a run that apply to an answer."""
     return tuple(name for name in rubrics if not case.rubrics or name in case.rubrics)
 
 
@@ -162,12 +162,12 @@ CREDITS = {"met": 1.0, "partly_met": 0.5, "not_met": 0.0}
 
 
 class CriteriaEvaluator(OwnEvaluator):
-    """Hold the answer against each criterion; its score is the weighted share that is met.
+    """Check the answer against each criterion; the score is the weighted share that is met.
 
     score = sum of w_i * credit_i / sum of w_i, with credit 1 for met, 0.5 for partly met.
 
     Raises:
-        SettingsError: The name is no name.
+        SettingsError: The name is invalid.
     """
 
     def __init__(self, criteria: Criteria) -> None:
@@ -184,12 +184,12 @@ class CriteriaEvaluator(OwnEvaluator):
         self.criteria = criteria
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return the criteria; none for an empty answer."""
+        """Return the criteria, or nothing for an empty answer."""
         chosen = self.criteria.criteria if open_case.case.sentences else ()
         return {one.text: OwnItem(criterion=one.text) for one in chosen}
 
     async def says_of(self, item: OwnItem, judge: Judge) -> Assessment:
-        """Ask whether the answer meets a criterion."""
+        """Ask the judge whether the answer meets a criterion."""
         parts = [
             self.criteria.question,
             self.criteria.reference and f"A good answer says: {self.criteria.reference}",

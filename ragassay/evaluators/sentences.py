@@ -1,4 +1,4 @@
-"""Sentences: whether the answer needs one, and whether it is correct (BioACE, 4.1.2, 4.1.3)."""
+"""Sentences: whether the answer needs them and whether they are correct (BioACE, 4.1.2, 4.1.3)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LABELLER = SignalLabeller()
 class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     """Label each sentence as required, borderline, unnecessary or inappropriate.
 
-    Without a judge only sentences that are off topic or repeated have a label.
+    Without a judge, only off-topic and repeated sentences get a label.
     """
 
     name = "sentence_label"
@@ -70,7 +70,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, AnswerSentence]:
-        """Return the sentences."""
+        """Return the sentences by index."""
         return {str(sentence.index): sentence for sentence in open_case.case.sentences}
 
     async def ask(
@@ -92,11 +92,11 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         run: Run,
         failure: Failure,
     ) -> Sequence[SentenceLabel]:
-        """Return no label."""
+        """Return an unscored label."""
         return [SentenceLabel(sentence=item.index, failure=failure)]
 
     def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the labeller, or the measurements, where they decide."""
+        """Return the labeler, or the signals if they decide."""
         if run.models.labeller is not None:
             yield from (*run.models.labeller.identity, open_case.case.question)
         elif run.judge.lm is None:
@@ -104,28 +104,28 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             yield open_case.signals.model_dump_json() if open_case.signals else ""
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceLabel]:
-        """Return one label a sentence; where nobody but a judge could tell, nothing is said."""
-        found = super().final_verdicts(open_case, run)
-        return found if _is_judged(run) else [one for one in found if one.label]
+        """Return one label per sentence, or only the decided labels if signals decide."""
+        labels = super().final_verdicts(open_case, run)
+        return labels if _is_judged(run) else [one for one in labels if one.label]
 
     def instrument(self, run: Run) -> HeadLabeller | None:
-        """Return the labeller."""
+        """Return the local labeler."""
         return run.models.labeller
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the share of sentences with each label; none where only a few can have one."""
+        """Return the share of sentences with each label, unless only signals decide."""
         if not _is_judged(outcome.run):
             return {}
         return sentence_scores(outcome.of(SentenceLabel), self.judged_by(outcome.run))
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Name the inappropriate sentences."""
+        """Report the inappropriate sentences."""
         return [
             Finding(
                 kind="inappropriate_sentence",
                 sentence=label.sentence,
-                message=f"Sentence {label.sentence} is labelled inappropriate: "
-                "it may harm a patient.",
+                message=f"Sentence {label.sentence} is labeled inappropriate because it may harm "
+                "a patient.",
                 evaluator=label.evaluator,
                 item=label.item,
             )
@@ -135,14 +135,14 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
 
 
 def _is_judged(run: Run) -> bool:
-    """Return whether a labeller labels sentences, or a judge, the first or the second."""
+    """Return whether a labeler or a judge labels all sentences."""
     has_labeller = run.models.labeller is not None
     return has_labeller or run.judge.lm is not None or run.second is not None
 
 
 @dataclass(frozen=True)
 class SentencePassages:
-    """A sentence (1-based), and the passages that were found for and against it."""
+    """A sentence (index from 1) and the passages retrieved for and against it."""
 
     sentence: int
     text: str
@@ -150,11 +150,11 @@ class SentencePassages:
 
 
 class CorrectnessEvaluator(Evaluator[SentencePassages]):
-    """Take a sentence for correct if a model takes one of its passages for evidence of it.
+    """Decide whether each sentence is correct: whether one of its passages supports it.
 
-    With the passages of k documents a sentence this is BioACE's correctness at k. Passages that
-    were looked for against a sentence count too: what supports a sentence does so wherever it was
-    found. Without a model beside the judge, the judge's verdicts on the evidence decide.
+    With passages from k documents per sentence this is BioACE's correctness at k. Passages from the
+    search for counterevidence also count. Without a separate model, the verdicts on the evidence
+    decide.
     """
 
     name = "correctness"
@@ -171,7 +171,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, SentencePassages]:
-        """Return the sentences that passages were found for, where a model decides."""
+        """Return the sentences with passages, if a model decides."""
         if run.models.correctness is None:
             return {}
         passages: dict[int, list[EvidenceSpan]] = {}
@@ -186,7 +186,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     async def ask(
         self, item: SentencePassages, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceCorrectness]:
-        """Ask the model about a sentence with each of its passages."""
+        """Score a sentence with each of its passages."""
         assert run.models.correctness is not None  # else there are no items
         texts = _texts(item, open_case, run)
         return [await in_thread(_correctness, item, texts, run.models.correctness)]
@@ -199,11 +199,11 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return [*identity, *titles, *_texts(item, open_case, run)]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
-        """Return one a sentence: the model's, the evidence's, or that there was no passage."""
+        """Return one verdict per sentence: the model's, the evidence's, or an unscored one."""
         by_sentence = _by_evidence(open_case, run)
         for one in super().final_verdicts(open_case, run):
             other = by_sentence.get(one.sentence)
-            # What the model leaves open the evidence may decide, by a second judge above all.
+            # If the model is undecided, the evidence may decide, for example by a second judge.
             if not (one.is_undecided and other and other.correct is not None):
                 by_sentence[one.sentence] = one
         return [
@@ -212,25 +212,25 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         ]
 
     def judged_by(self, run: Run) -> str:
-        """Name the model, or what compares sentences with passages."""
+        """Return the name of the model, or of the verifier."""
         return run.correctness_name
 
     def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
-        """Leave out sentences without a passage: the evidence counts them."""
+        """Exclude sentences without a passage, which the evidence verdicts already count."""
         failure = verdict.failure
         return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the share of sentences that are correct."""
+        """Return the share of correct sentences."""
         return correctness_scores(outcome.of(SentenceCorrectness), self.judged_by(outcome.run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """No language model is asked."""
+        """Return 0, because no language model is used."""
         return 0
 
 
 def _texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
-    """Return what is read: an inference model reads what the verifier reads, others passages."""
+    """Return the texts to read: those of the verifier for an inference model, or passages."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in item.passages]
     sentence = open_case.case.sentences[item.sentence - 1]
@@ -260,9 +260,10 @@ def _correctness(
 
 
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
-    """A sentence is correct if a passage supports it, and unscored if one might have.
+    """Derive correctness from the evidence verdicts.
 
-    A verdict that failed counts before one that is undecided.
+    A sentence is correct if a passage supports it. Otherwise it is unscored if a verdict is
+    missing, and the failure reported first is one that is not just undecided.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():

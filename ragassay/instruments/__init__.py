@@ -1,1 +1,1 @@
-"""Instruments measure or decide without a language model: signals, raters, encoders."""
+"""Instruments that measure or decide without a language model: signals, raters, encoders."""

@@ -1,6 +1,6 @@
 """Verify a claim against a passage with a natural language inference model.
 
-There is no prompt and no language model: judged text cannot instruct it.
+Without a prompt, the verified text cannot contain instructions for the model.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
-"""Cosine of claim and passage below which a neutral passage is not relevant. Inference models
-know three labels; this threshold makes the fourth."""
+"""Cosine of claim and passage below which a neutral passage is "not relevant", the fourth label,
+which inference models do not have."""
 
 
 UNWITNESSED = Failure.left_open(
@@ -40,21 +40,21 @@ UNWITNESSED = Failure.left_open(
 )
 
 OTHER_LANGUAGE = Failure.left_open(
-    "sentence and passage are in two languages; it was measured on one"
+    "sentence and passage are in different languages, for which the model was not evaluated"
 )
 
 
 def explain_difference(difference: Difference) -> Failure:
-    """Return why a claim that seems supported is undecided: a direction or a negation differs."""
+    """Return why a seemingly supported claim is undecided: a direction or negation differs."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
     return Failure.left_open(detail)
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
-    """Return the probabilities of the labels after a rule found a difference.
+    """Adjust the label probabilities to a difference found by rule.
 
-    A claim is contradicted where its source gives another value for one of its numbers, however
-    alike the rest is: the share of support goes to contradiction.
+    If the source gives another value for a number of the claim, the probability of support moves to
+    contradiction, however similar the texts are otherwise.
     """
     if difference is None or difference.kind != "number":
         return shares
@@ -62,21 +62,21 @@ def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequ
 
 
 def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:
-    """Return the kind of bound that the likeliest label needs, which was read as this verdict."""
+    """Return the kind of bound for the most likely label and its verdict."""
     if best == CONTRADICTS:
         return "number" if difference and difference.kind == "number" else "words"
     return verdict
 
 
 class EncoderVerifier:
-    """Verifies a claim against a passage; used for citations and evidence.
+    """Verifies a claim against a passage, for citations and evidence.
 
     Args:
-        embedder: Detects passages about another subject.
-        n_labels: The number of verdicts; the finest available of the 4 is given. A model that
-            knows two labels gives two.
-        by_rule: Whether rules weigh what it says; None for a model with bounds, which were found
-            with them.
+        model: Natural language inference model.
+        embedder: Embedder used to detect passages about another subject.
+        n_labels: Maximum number of verdict labels. A model with two labels gives two.
+        by_rule: Whether rules adjust the model's verdicts. By default only for a model with bounds,
+            which were determined with the rules.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class EncoderVerifier:
         by_rule: bool | None = None,
     ) -> None:
         self.model, self._embedder = model, embedder
-        # What scores, or knows no contradiction, says "supports" or "not attributable" alone.
+        # Models that only score, or have no contradiction, use "supports" and "not attributable".
         self._labels = VERDICT_SETS[2 if labels_known(model) == 2 else n_labels]
         self._n_words = ALL_WORDS if reads_whole(model) else N_WORDS
         self.bounds = bounds_of(model)
@@ -95,7 +95,7 @@ class EncoderVerifier:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digest and bounds: all that its verdicts depend on besides the texts."""
+        """Name, digest and bounds: everything the verdicts depend on besides the texts."""
         return (self.model.name, self.model.digest, *(b.model_dump_json() for b in self.bounds))
 
     def verify(self, claim: str, passage: EvidenceSpan) -> Comparison:
@@ -105,18 +105,20 @@ class EncoderVerifier:
     def compare(
         self, claim: str, text: str, title: str = "", beside: Sequence[str] | None = None
     ) -> Comparison:
-        """Verify any claim against any text of a titled document.
+        """Verify a claim against a text of a document.
 
-        Undecided where the model is less sure than its bound for this label, where no sentence of
-        the text is as close as the bound asks for, and where rules disagree: the model says
-        "contradicts" of a claim that differs from the text in no number, direction or negation, or
-        "supports" of one that does. Also, with bounds, where claim and text are in two languages,
-        and where "supports" is said of a comparison whose sides the text does not confirm in order.
+        The verdict is undecided if the model's confidence or the cosine of the closest sentence is
+        below the bound of the label. Rules also leave a verdict undecided: "contradicts" without a
+        difference in a number, direction or negation, and "supports" with such a difference. With
+        bounds, so are texts in different languages, and "supports" for a comparison whose direction
+        the text does not confirm.
 
         Args:
-            title: The document's title.
-            beside: Other documents that the claim rests on; None where the text is not all of its
-                document: see `difference_of`.
+            claim: Claim to verify.
+            text: Text of the document.
+            title: Title of the document.
+            beside: Texts of the other documents cited for the claim, or None if `text` is only part
+                of its document; see `difference_of`.
         """
         passage = passage_of(claim, text, title, self._n_words)
         shares = self.model.probabilities([(claim, passage)])[0].tolist()
@@ -148,7 +150,7 @@ class EncoderVerifier:
         sentences: Sequence[str],
         difference: Difference | None,
     ) -> Failure | None:
-        """Return why the likeliest label is no verdict; None where it is."""
+        """Return why the most likely label is not a verdict, or None if it is."""
         bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
         if bound is not None:
             is_asked = bound.least_cosine is not None
@@ -166,7 +168,7 @@ class EncoderVerifier:
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """Return the probability of each label; neutral and not relevant share one."""
+        """Return the probability of each label; "neutral" and "not relevant" share one."""
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

@@ -1,4 +1,4 @@
-"""Grade a passage by a test bank without a language model: interface and embedded grader."""
+"""Grade a passage with a test bank without a language model: interface and embedded grader."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ragassay.text.sentences import sentences_of
 
 
 class ExamInstrument(ABC):
-    """Grades passages. Calls compute, so make them in a thread; they are safe across threads.
+    """Interface of passage graders, which are thread-safe and should run in a worker thread.
 
     Attributes:
-        digest: SHA-256 of its numbers or weights; empty where not known.
-        graders: How it can grade items.
-        direct_graders: How it can grade relevance; empty where it cannot.
-        refusal: Why it cannot grade otherwise.
+        digest: SHA-256 of the model's parameters; empty if unknown.
+        graders: Supported methods for grading items.
+        direct_graders: Supported methods for grading relevance.
+        refusal: Explanation for unsupported methods.
     """
 
     name: str
@@ -40,53 +40,55 @@ class ExamInstrument(ABC):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digests and bounds: all that its grades depend on besides the texts."""
+        """Name, digests and bounds: everything the grades depend on besides the texts."""
         return (self.name, self.digest)
 
     @abstractmethod
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """Grade a passage by all items of a bank, in one batch.
+        """Grade a passage on all items of a test bank in one batch.
 
         Args:
-            items: Questions and nuggets, in any order; may be empty.
+            items: Questions and nuggets in any order; may be empty.
+            passage: Passage to grade.
             grader: One of `graders`.
 
         Returns:
-            A grade for each item, in their order; one that it cannot tell is undecided.
+            One grade per item in order; doubtful grades are undecided.
 
         Raises:
-            SettingsError: The model is unavailable, or cannot grade so.
+            SettingsError: The model is unavailable or does not support the method.
         """
 
     def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
-        """Grade a passage's relevance to its query, without items.
+        """Grade the relevance of a passage to its query, without items.
 
         Raises:
-            SettingsError: The model is unavailable, or cannot grade so.
+            SettingsError: The model is unavailable or does not support the method.
         """
         self.refuse(grader)
 
     def refuse(self, grader: ExamGrader | DirectGrader) -> NoReturn:
-        """Raise a `SettingsError` that says why it cannot grade so."""
+        """Raise a `SettingsError` for an unsupported grading method."""
         raise SettingsError(f"{self.name} cannot grade by {grader}: {self.refusal}")
 
 
 MOST_LOG_ODDS = 6.0
-"""Largest log-odds of a probability, of either sign."""
+"""Maximum absolute value of log-odds."""
 
 
 @dataclass(frozen=True)
 class ItemSignals:
-    """The measures of an item and a passage.
+    """Signals of an item and a passage.
 
     Attributes:
-        signals: By name; of each more means better covered. `sentence`: highest cosine of item and
-            sentence; `bank`: its mean over all items; `tokens`: mean cosine of the item's tokens
-            with the passage's closest ones; `least`: the lowest of these; `words`: share of the
-            item's words in the passage; `supports`, `settles`: log-odds by the verifier that the
-            passage supports the item as a claim, and that it does not leave it open.
+        signals: Values by name; higher values mean better coverage. `sentence`: highest cosine of
+            the item and a sentence; `bank`: its mean over all items; `tokens`: mean cosine of the
+            item's tokens and their closest tokens in the passage; `least`: lowest of these;
+            `words`: share of the item's words in the passage; `supports`: log-odds that the passage
+            supports the item as a claim; `settles`: log-odds that it is not neutral to the item.
+        sentence: Sentence closest to the item.
     """
 
     signals: Mapping[str, float]
@@ -96,16 +98,17 @@ class ItemSignals:
 def measure(
     items: Sequence[ExamItem], passage: str, embedder: TextEncoder, verifier: EntailmentModel
 ) -> list[ItemSignals]:
-    """Measure a passage against all items of a bank.
+    """Compute the signals of a passage for all items of a test bank.
 
     Args:
-        items: The bank's items; `bank` is their mean, so a part of a bank gives another one.
-        embedder: Gives the similarities; of tokens too, where it can.
-        verifier: Gives the log-odds.
+        items: All items of the bank, because `bank` is a mean over them.
+        passage: Passage to measure.
+        embedder: Encoder for sentences and, if supported, tokens.
+        verifier: Inference model for the log-odds.
     """
     sentences = sentences_of(passage) or [passage.strip()]
-    found = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
-    read, asked = found[: len(sentences)], found[len(sentences) :]
+    encoded = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
+    read, asked = encoded[: len(sentences)], encoded[len(sentences) :]
     tokens = np.concatenate([one.tokens for one in read])
     cosines = np.array([[float(a.vector @ one.vector) for one in read] for a in asked])
     cosines = cosines.reshape(len(items), len(sentences))
@@ -146,16 +149,17 @@ EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 
 
 class EmbeddedExamGrader(ExamInstrument):
-    """Grades by similarity and verifier; undecided where these cannot tell.
+    """Grades by similarity and inference; doubtful grades are undecided.
 
     Args:
-        embedder: The packaged one is what the numbers were fitted to.
-        model: By default the shipped numbers.
+        embedder: Encoder; the parameters were fitted for the packaged one.
+        verifier: Inference model.
+        model: Fitted parameters; the shipped ones by default.
     """
 
     name = EXAM_RATER
     graders: frozenset[ExamGrader] = frozenset({"rating"})
-    refusal = "it rates by a test bank; name a model with --model, or a local grader"
+    refusal = "it only rates by a test bank; choose a judge with --model, or a local grader"
 
     def __init__(
         self, embedder: TextEncoder, verifier: EntailmentModel, model: ExamModel | None = None
@@ -166,24 +170,23 @@ class EmbeddedExamGrader(ExamInstrument):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name and digests of the numbers, the embedder and the verifier."""
+        """Name, and digests of the parameters, the embedder and the verifier."""
         embedder = str(getattr(self._embedder, "digest", ""))
         return (self.name, self.digest, embedder, self._verifier.digest)
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """See `ExamInstrument`; the answer is the sentence closest to a covered item.
+        """Grade a passage on all items; the answer is the sentence closest to a covered item.
 
-        The items of a bank are measured together: how close the passage is to the bank counts for
-        each of them.
+        The items of a bank must be graded together, because their mean is one of the signals.
         """
         if grader not in self.graders:
             self.refuse(grader)
         if not passage.strip():
             return [ExamGrade(exam_item=item.id, failure=EMPTY) for item in items]
-        found = measure(items, passage, self._embedder, self._verifier)
-        return [self._grade(item, one) for item, one in zip(items, found, strict=True)]
+        measured = measure(items, passage, self._embedder, self._verifier)
+        return [self._grade(item, one) for item, one in zip(items, measured, strict=True)]
 
     def _grade(self, item: ExamItem, measured: ItemSignals) -> ExamGrade:
         weights = self._model.kinds[item.kind]
@@ -195,13 +198,13 @@ class EmbeddedExamGrader(ExamInstrument):
         bound = bound_of(weights.bounds, tentative_label, "verdict")
         doubt = explain_undecided(bound, tentative_label, confidence) if bound else None
         rating = sum(share >= 0.5 for share in reached)
-        told = {"exam_item": item.id, "confidence": confidence, "entropy_bits": bits}
+        fields = {"exam_item": item.id, "confidence": confidence, "entropy_bits": bits}
         if doubt:
             return ExamGrade(
-                **told, tentative_label=tentative_label, tentative_rating=rating, failure=doubt
+                **fields, tentative_label=tentative_label, tentative_rating=rating, failure=doubt
             )
         return ExamGrade(
-            **told,
+            **fields,
             rating=rating,
             score=round(sum(reached), 4),
             answer=measured.sentence if is_covered else "",

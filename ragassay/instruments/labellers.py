@@ -1,4 +1,4 @@
-"""Label whether a sentence is needed: from signals or by a fine-tuned head (BioACE, 4.1.2)."""
+"""Label whether a sentence is needed, from signals or with a fine-tuned head (BioACE, 4.1.2)."""
 
 from __future__ import annotations
 
@@ -23,27 +23,24 @@ from ragassay.records import (
 from ragassay.text.quantities import numbers_of
 
 FOREIGN = 4.0
-"""Logit from which a sentence is from another text. It took 619 of 655 inserted sentences for such,
-and none of 4,494 others (`python -m training.unneeded`: YESciEval's answers to 68 questions that
-nothing was fitted on, half of them to choose the bounds)."""
+"""Logit from which a sentence is considered to be from another text. It detected 619 of 655
+inserted sentences and no other of 4,494 sentences (`python -m training.unneeded`: YESciEval's
+answers to 68 questions not used for fitting, half of them used to choose the bounds)."""
 
 REPEATED = 0.98
-"""Cosine with an earlier sentence from which one repeats it: 65 of 133 repeated ones, and none of
-410 others of whole answers (same command)."""
+"""Cosine from which a sentence repeats an earlier one. It detected 65 of 133 repeated sentences and
+no other of 410 sentences of complete answers (same command)."""
 
-UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labelled")
+UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labeled")
 
 
 class SignalLabeller:
-    """Labels a sentence as unnecessary where it is off topic or repeated; else it is undecided."""
+    """Labels off-topic and repeated sentences as unnecessary and leaves the others undecided."""
 
     def label(
         self, sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals | None
     ) -> SentenceLabel:
-        """Label one sentence of an answer.
-
-        `sentences` are all of the answer, `signals` None where it was not measured.
-        """
+        """Label one sentence, given all sentences and the signals of the answer, if computed."""
         measured = signals.sentences[sentence.index - 1] if signals else None
         if (
             signals
@@ -61,21 +58,21 @@ class SignalLabeller:
         signals: Signals,
         measured: SentenceSignals,
     ) -> bool:
-        # Without sources "foreign" rests on the question alone, which was not tried.
+        # Without sources, "foreign" only depends on the question, which was not evaluated.
         if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
             return True
         twin = measured.twin or sentence.index
         if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
             return False
-        # Two doses, two results: the same words with other numbers are another fact.
+        # The same words with other numbers, such as two doses, are different facts.
         return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
 
 
 class HeadLabeller:
-    """Labels a sentence from it and its question alone, as BioACE's classifiers do (table 2).
+    """Labels a sentence using only its text and question, like BioACE's classifiers (table 2).
 
     Args:
-        model: An adapter of `ragassay finetune completeness --method head`.
+        model: Adapter made by `ragassay finetune completeness --method head`.
     """
 
     def __init__(self, model: AdaptedVerifier) -> None:
@@ -84,7 +81,7 @@ class HeadLabeller:
         self.identity = (model.name, model.digest, *bounds)
 
     def label(self, question: str, sentence: AnswerSentence) -> SentenceLabel:
-        """Label one sentence; undecided below the bound of its label."""
+        """Label one sentence, or leave it undecided below the bound of its label."""
         (shares,) = self._model.probabilities([(sentence.text, question)]).tolist()
         best = max(range(len(shares)), key=shares.__getitem__)
         label = cast("RelevanceLabel", RELEVANCE_LABELS[best])
@@ -96,17 +93,19 @@ class HeadLabeller:
 
 
 def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
-    """Return the labeller that a setting names.
+    """Return the labeler for a setting.
 
-    The name is `ragassay/FOLDER`; converted weights go into the folder `cache_dir`.
+    Args:
+        name: `ragassay/FOLDER` of the adapter.
+        cache_dir: Directory for converted weights.
 
     Raises:
-        SettingsError: The folder has no head for sentence labels.
+        SettingsError: The folder contains no head for sentence labels.
     """
     adapter = adapter_of(name)
     if adapter is None or read_shape(adapter.folder).labels != RELEVANCE_LABELS:
         raise SettingsError(
-            f"labeller {name}: name ragassay/FOLDER of `ragassay finetune completeness --method "
-            "head`, or judge"
+            f"labeller {name}: use ragassay/FOLDER made by `ragassay finetune completeness "
+            "--method head`, or judge"
         )
     return HeadLabeller(adapted_verifier(adapter, cache_dir))

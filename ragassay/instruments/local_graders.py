@@ -1,4 +1,4 @@
-"""Grade passages with local models that are no chat models: FLAN-T5's family, SQuAD readers."""
+"""Grade passages with local models other than chat models: FLAN-T5 models and SQuAD readers."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ THOMAS = ("0", "1", "2")
 YES_NO = ("no", "No", "yes", "Yes")
 
 LEAST_MASS = 0.5
-"""Share of all replies that the scale's must have. Below, the model would rather say something
-else, and what it says of the scale is no rating."""
+"""Minimum share of all replies that must be on the scale. Below it, the model prefers another reply
+and its probabilities on the scale are not a rating."""
 
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
-OFF_SCALE = Failure(reason="unparsable", detail="the likeliest replies are not on the scale")
-NOT_ASKED = Failure.left_open("a reader answers questions; this is a nugget")
+OFF_SCALE = Failure(reason="unparsable", detail="the most likely replies are not on the scale")
+NOT_ASKED = Failure.left_open("a reader answers questions, but this item is a nugget")
 
 
 def local_grader(name: str) -> ExamInstrument:
-    """Return the grader for a model of the hub or of a folder.
+    """Return the grader for a model on the Hugging Face hub or in a local folder.
 
-    The name is that of an encoder-decoder, or of a model of extractive question answering.
+    The model must be an encoder-decoder or an extractive question answering model.
 
     Raises:
-        ExtraError: What loads it is not installed.
-        SettingsError: It is unavailable, or neither.
+        ExtraError: The packages to load the model are not installed.
+        SettingsError: The model is unavailable or of another kind.
     """
     need(*EXTRAS["hub"])
     from transformers import AutoConfig
@@ -55,16 +55,16 @@ def local_grader(name: str) -> ExamInstrument:
     if any(kind.endswith("ForQuestionAnswering") for kind in kinds):
         return ReaderGrader(SpanReader(name))
     raise SettingsError(
-        f"{name} is {', '.join(kinds) or 'of no known kind'}: name an encoder-decoder, such as "
+        f"{name} is {', '.join(kinds) or 'of an unknown kind'}; use an encoder-decoder, such as "
         "google/flan-t5-large, or a reader fine-tuned on SQuAD 2.0"
     )
 
 
 class Text2TextGrader(ExamInstrument):
-    """Grades with an encoder-decoder (Dietz 2024, sections 3.2 and 3.5); our prompts.
+    """Grades with an encoder-decoder (Dietz 2024, sections 3.2 and 3.5), with our own prompts.
 
-    A rating is read from the probabilities of the scale's points, not from a text. The original
-    takes a rating that it cannot read for a 1 and for correct; here it is unscored.
+    A rating is read from the probabilities of the scale's points, not from generated text. The
+    original counts unparsable ratings as 1 and correct; here they are unscored.
     """
 
     graders: frozenset[ExamGrader] = frozenset({"rating", "extraction"})
@@ -77,43 +77,43 @@ class Text2TextGrader(ExamInstrument):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The model's name and digest, and the prompts' hash."""
+        """Name and digest of the model, and hash of the prompts."""
         return (self.name, self.digest, grader_prompts_sha256())
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """See `ExamInstrument`."""
+        """Grade a passage on all items; see `ExamInstrument.grade`."""
         around = (item_prompt(item, grader) for item in items)
-        prompts = [(before, passage, behind) for before, behind in around]
+        prompts = [(before, passage, after) for before, after in around]
         failures = [self._unreadable(prompt) for prompt in prompts]
         asked = [prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure]
         if grader == "rating":
-            found = (_on_scale(shares.tolist()) for shares in self.model.shares(asked, RATINGS))
+            replies = (_on_scale(shares.tolist()) for shares in self.model.shares(asked, RATINGS))
         else:
-            found = iter(self.model.write_replies(asked))
+            replies = iter(self.model.write_replies(asked))
         grades: list[ExamGrade] = []
         for item, failure in zip(items, failures, strict=True):
-            told: Any = {"failure": failure} if failure else next(found)
-            if isinstance(told, str):
-                told = grade_extracted_answer(item, told)
-            grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
+            fields: Any = {"failure": failure} if failure else next(replies)
+            if isinstance(fields, str):
+                fields = grade_extracted_answer(item, fields)
+            grades.append(ExamGrade(exam_item=item.id, grader=grader, **fields))
         return grades
 
     def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
-        """See `ExamInstrument`."""
-        before, behind = relevance_prompt(query, grader)
-        prompt = before, passage, behind
+        """Grade the relevance of a passage; see `ExamInstrument.relevance`."""
+        before, after = relevance_prompt(query, grader)
+        prompt = before, passage, after
         failure = self._unreadable(prompt)
         if failure:
             return RelevanceGrade(grader=grader, failure=failure)
         is_graded = grader == "thomas"
         shares = self.model.shares([prompt], THOMAS if is_graded else YES_NO)[0].tolist()
         points = shares if is_graded else [shares[0] + shares[1], shares[2] + shares[3]]
-        told = _on_scale(points)
-        told.pop("score", None)
-        told["is_relevant"] = told.pop("is_correct", None)
-        return RelevanceGrade(grader=grader, **told)
+        fields = _on_scale(points)
+        fields.pop("score", None)
+        fields["is_relevant"] = fields.pop("is_correct", None)
+        return RelevanceGrade(grader=grader, **fields)
 
     def _unreadable(self, prompt: Prompt) -> Failure | None:
         if not prompt[1].strip():
@@ -122,10 +122,10 @@ class Text2TextGrader(ExamInstrument):
 
 
 class ReaderGrader(ExamInstrument):
-    """Grades by the spans that a reader of SQuAD 2.0 finds; nuggets are no questions."""
+    """Grades by the answer spans of a SQuAD 2.0 reader, which cannot grade nuggets."""
 
     graders: frozenset[ExamGrader] = frozenset({"extraction"})
-    refusal = "it only extracts answers of questions"
+    refusal = "it only extracts answers to questions"
 
     def __init__(self, model: SpanReader) -> None:
         self.name, self.digest, self.model = model.name, folder_digest(model.name), model
@@ -133,7 +133,7 @@ class ReaderGrader(ExamInstrument):
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "extraction"
     ) -> list[ExamGrade]:
-        """See `ExamInstrument`."""
+        """Grade a passage on all items; see `ExamInstrument.grade`."""
         if grader not in self.graders:
             self.refuse(grader)
         is_empty = not passage.strip()
@@ -142,30 +142,30 @@ class ReaderGrader(ExamInstrument):
         grades: list[ExamGrade] = []
         for item in items:
             if is_empty or item.kind != "question":
-                told: dict[str, Any] = {"failure": EMPTY if is_empty else NOT_ASKED}
+                fields: dict[str, Any] = {"failure": EMPTY if is_empty else NOT_ASKED}
             else:
                 span = next(spans)
-                told = grade_extracted_answer(item, span.text if span.probability >= 0.5 else "")
-                told["confidence"] = round(max(span.probability, 1 - span.probability), 4)
-            grades.append(ExamGrade(exam_item=item.id, grader=grader, **told))
+                fields = grade_extracted_answer(item, span.text if span.probability >= 0.5 else "")
+                fields["confidence"] = round(max(span.probability, 1 - span.probability), 4)
+            grades.append(ExamGrade(exam_item=item.id, grader=grader, **fields))
         return grades
 
 
 def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
-    """Return the answer of a grade, and whether it is correct: known, or any where none is known.
+    """Return an extracted answer and whether it is correct, as fields of an `ExamGrade`.
 
-    Of a nugget, any text that is not a refusal is correct.
+    Without known answers, any text other than a refusal is correct.
     """
-    asked = item.text if item.kind == "question" else ""
-    if is_unanswered(text, asked):
-        # "unanswerable" may be what is known.
-        return {"answer": "", "is_correct": is_known_answer(text, item.answers, asked)}
-    is_correct = not item.answers or is_known_answer(text, item.answers, asked)
+    question = item.text if item.kind == "question" else ""
+    if is_unanswered(text, question):
+        # The known answer may be "unanswerable".
+        return {"answer": "", "is_correct": is_known_answer(text, item.answers, question)}
+    is_correct = not item.answers or is_known_answer(text, item.answers, question)
     return {"answer": text, "is_correct": is_correct}
 
 
 def _on_scale(shares: Sequence[float]) -> dict[str, Any]:
-    """Return rating, expectation, confidence and entropy from the shares of a scale's points."""
+    """Return rating, expectation, confidence and entropy for the probabilities of a scale."""
     mass = sum(shares)
     if mass < LEAST_MASS:
         return {"failure": OFF_SCALE}

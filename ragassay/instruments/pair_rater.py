@@ -1,4 +1,4 @@
-"""Rate pairs by RACAR without a language model."""
+"""Rate question-answer pairs with RACAR without a language model."""
 
 from __future__ import annotations
 
@@ -19,19 +19,15 @@ from ragassay.text.sentences import sentences_of
 
 
 class ManyEncoder(Protocol):
-    """An encoder of many texts at once, such as `ragassay.models.embeddings.Embedder`."""
+    """Encoder of many texts at once, such as `ragassay.models.embeddings.Embedder`."""
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions)."""
+        """Return unit vectors with shape (n_texts, n_dimensions)."""
         ...
 
 
 class PaperSignals:
-    """The sentences and words of a paper, read once; the last papers are kept.
-
-    Args:
-        embedder: Embeds sentences and questions.
-    """
+    """Similarity of questions and papers; caches the most recent papers."""
 
     def __init__(self, embedder: ManyEncoder) -> None:
         self._embedder = embedder
@@ -41,18 +37,18 @@ class PaperSignals:
         return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
-        """Measure questions against a paper.
+        """Compare questions with a paper.
 
         Returns:
-            For each question the cosine of the closest sentence, -1 to 1, and the share of its
-            content words that the paper has; 0 where there is no sentence, or no word.
+            For each question, the cosine of the closest sentence in [-1, 1] and the share of its
+            content words that occur in the paper; 0 if there are no sentences or words.
         """
         vectors, words = self._read(text)
         asked = self._embedder.encode_many(questions)
         cosines = (asked @ vectors.T).max(axis=1) if len(vectors) and len(asked) else None
         return [
-            (float(cosines[place]) if cosines is not None else 0.0, _share(question, words))
-            for place, question in enumerate(questions)
+            (float(cosines[n]) if cosines is not None else 0.0, _share(question, words))
+            for n, question in enumerate(questions)
         ]
 
 
@@ -63,19 +59,19 @@ def _share(question: str, words: frozenset[str]) -> float:
 
 LOW, HIGH = RACAR_SCALE
 RULES = "1"
-"""Version of the rules; raise it when what they decide changes."""
+"""Version of the rules; increase it when their decisions change."""
 
-_NOBODY = Failure.left_open("this needs a judge: name one with --model")
+_NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
 
 
 class EmbeddedPairRater:
-    """Rates pairs by rules and two similarities; undecided where these cannot tell.
+    """Rates pairs by rules and two similarities; doubtful ratings are undecided.
 
-    Calls compute, so make them in a thread; they are safe across threads.
+    It is thread-safe and should run in a worker thread.
 
     Args:
-        embedder: The packaged one is what the numbers were fitted to.
-        model: By default the shipped numbers.
+        embedder: Encoder; the parameters were fitted for the packaged one.
+        model: Fitted parameters; the shipped ones by default.
     """
 
     name = PAIR_RATER
@@ -90,13 +86,13 @@ class EmbeddedPairRater:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, version of the rules, digests of the numbers and the embedder."""
+        """Name, version of the rules, and digests of the parameters and the embedder."""
         return (self.name, RULES, self.digest, self._embedder)
 
     def rate(
         self, dimension: RacarDimension, pairs: Sequence[QAPair], case: Case
     ) -> list[RacarRating]:
-        """Rate pairs of a paper, the case's source, in one dimension, in their order."""
+        """Rate pairs of the paper, which is the case's source, in one dimension, in order."""
         text = case.sources[0].text
         rate: Callable[[QAPair], RacarRating]
         match dimension:
@@ -126,18 +122,20 @@ class EmbeddedPairRater:
             f"The paper has {covered:.0%} of the question's words; its closest sentence is "
             f"{closest:.2f} alike."
         )
-        told = {"pair": pair.id, "reason": reason, "confidence": confidence}
+        fields = {"pair": pair.id, "reason": reason, "confidence": confidence}
         if failure is not None:
-            told |= {"tentative_label": str(rating), "tentative_rating": rating, "failure": failure}
+            fields |= {"tentative_label": str(rating), "tentative_rating": rating}
+            fields["failure"] = failure
         else:
-            told |= {"rating": rating, "score": rating}
-        return RacarRating.model_validate({"dimension": "relevance", **told})
+            fields |= {"rating": rating, "score": rating}
+        return RacarRating.model_validate({"dimension": "relevance", **fields})
 
 
 def _agnosticism(pair: QAPair) -> RacarRating:
     marks = [mark for mark in context_marks(pair.question, "") if mark.part == "question"]
     if not marks:
-        return _open("agnosticism", pair, HIGH, "no words that need the paper; it may still do")
+        why = "no words that depend on the paper were found, but the question may still need it"
+        return _open("agnosticism", pair, HIGH, why)
     words = ", ".join(dict.fromkeys(f'"{mark.text}"' for mark in marks))
     return _lowest("agnosticism", pair, f"Needs the paper: {words}.")
 
@@ -149,9 +147,9 @@ def _accuracy(pair: QAPair, source: SourceNumbers) -> RacarRating:
         return _lowest("accuracy", pair, f"The paper does not have {', '.join(lost)}.")
     astray = [one.text for one in numbers if not one.is_near]
     if astray:
-        why = f"the paper has {', '.join(astray)} with another unit or among other words"
+        why = f"the paper has {', '.join(astray)} with another unit or in another context"
         return _open("accuracy", pair, LOW, why)
-    numbers_text = "its numbers are in the paper" if numbers else "it has no number"
+    numbers_text = "its numbers are in the paper" if numbers else "it contains no numbers"
     return _open("accuracy", pair, HIGH, f"{numbers_text}; the rest needs a judge")
 
 
@@ -162,7 +160,7 @@ def _lowest(dimension: RacarDimension, pair: QAPair, reason: str) -> RacarRating
 def _open(
     dimension: RacarDimension, pair: QAPair, tentative_label: int | None = None, why: str = ""
 ) -> RacarRating:
-    failure = Failure.left_open(why) if why else _NOBODY
+    failure = Failure.left_open(why) if why else _NO_JUDGE
     return RacarRating(
         pair=pair.id,
         dimension=dimension,

@@ -1,1 +1,1 @@
-"""Sentences, citation markers, segmenting, grounding: text in, text out."""
+"""Text functions: sentences, citation marks, numbers, search and grounding."""

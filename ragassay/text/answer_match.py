@@ -1,10 +1,9 @@
-"""Verify an extracted answer against known ones, by rule (Dietz 2024, section 3.2).
+"""Compare an extracted answer with the known answers by rule (Dietz 2024, section 3.2).
 
-The rules are the original's, with these differences. It drops "no" and "not" as stop words, cuts
-the point out of "3.5", and lets 1950 pass for 1960 where the rest is alike: here negations and
-numbers must agree. It takes "no" for a refusal whatever was asked: here it answers a question that
-can be answered by it. It wants an answer to a true/false key to be one word: here its first word
-counts.
+The rules follow the original code with four changes. Negations and numbers must agree, whereas the
+original drops "no" and "not" as stop words and accepts 1950 for 1960. The decimal point in "3.5" is
+kept. "No" counts as an answer to a yes/no question, not as a refusal. For a true/false key, only
+the first word of the answer is compared, so longer answers are allowed.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from collections.abc import Iterable
 from ragassay.text.quantities import numbers_of
 
 LEAST_RATIO = 80
-"""Two texts that are more alike than this, in percent, are the same: rounded, as the original."""
+"""Similarity in percent, rounded as in the original, above which two texts match."""
 
 FEWEST_CHARS = 4
-"""Shorter normalised texts are only compared exactly."""
+"""Normalized texts shorter than this must be equal to match."""
 
 MOST_CHARS = 10_000
-"""Longer ones, too: the time of any other comparison grows with the square of it."""
+"""Longer texts must also be equal, because fuzzy matching takes quadratic time."""
 
 _TRUE = frozenset({"true", "yes", "correct", "right"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong"})
@@ -54,9 +53,9 @@ _SHORT_NOT = re.compile(r"n['\u2019]t\b")
 
 
 def normalize_answer(text: str) -> str:
-    """Return a text without case, punctuation and stop words, its words stemmed (Porter).
+    """Lowercase a text, remove punctuation and stop words, and stem each word (Porter).
 
-    Of stop words alone, all are kept.
+    Stop words are kept if the text contains nothing else.
 
     Example:
         >>> normalize_answer("The trials didn't lower Blood Pressure by 3.5 mmHg.")
@@ -65,8 +64,8 @@ def normalize_answer(text: str) -> str:
     lowered = _CANNOT.sub("cannot", unicodedata.normalize("NFKC", text).casefold())
     lowered = _SHORT_NOT.sub(" not", lowered)
     words = [word.removesuffix("'s").removesuffix("\u2019s") for word in _WORD.findall(lowered)]
-    kept = [word for word in words if word not in _STOP_WORDS] or words
-    return " ".join(map(_stem, kept))
+    content_words = [word for word in words if word not in _STOP_WORDS] or words
+    return " ".join(map(_stem, content_words))
 
 
 @functools.cache
@@ -78,9 +77,9 @@ def _stem(word: str) -> str:
 
 
 def is_unanswered(answer: str, question: str = "") -> bool:
-    """Return whether an extracted answer says that there is none.
+    """Return whether an extracted answer is empty or says that there is no answer.
 
-    So does an empty one, and "no" where the question cannot be answered by it.
+    "No" counts as unanswered unless the question is a yes/no question.
 
     Example:
         >>> is_unanswered("No."), is_unanswered("No.", "Does it lower blood pressure?")
@@ -91,17 +90,16 @@ def is_unanswered(answer: str, question: str = "") -> bool:
         return True
     if plain in ("no", "not"):
         return _ASKS_WHETHER.match(question) is None
-    return any(_is_alike(plain, normalize_answer(refusal)) for refusal in _REFUSALS)
+    return any(_is_similar(plain, normalize_answer(refusal)) for refusal in _REFUSALS)
 
 
 def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bool:
-    """Return whether an extracted answer is one of the known ones.
+    """Return whether an extracted answer matches one of the known answers.
 
-    A lone key "true" or "false" is met by the answer's first word. Otherwise the normalised texts
-    must be equal, or of `FEWEST_CHARS` and more than `LEAST_RATIO` % alike, with the same numbers
-    and the same negations.
-
-    Without a known answer, none is.
+    If the only known answer is "true" or "false", it is compared with the first word of the answer.
+    Otherwise the normalized texts must be equal. Texts of at least `FEWEST_CHARS` characters may
+    also be more than `LEAST_RATIO` % similar if their numbers and negations agree. Without known
+    answers the result is False.
 
     Example:
         >>> is_known_answer("migraine attacks", ["Migraine attack."])
@@ -116,7 +114,7 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
     if is_unanswered(answer, question) and not any(is_unanswered(key) for key in keys):
         return False
     plain = normalize_answer(answer)
-    return any(_is_alike(plain, normalize_answer(key)) for key in keys)
+    return any(_is_similar(plain, normalize_answer(key)) for key in keys)
 
 
 def _truth(text: str) -> bool | None:
@@ -125,12 +123,12 @@ def _truth(text: str) -> bool | None:
 
 
 def _first_word(text: str) -> str:
-    found = _WORD.search(text)
-    return found.group() if found else ""
+    match = _WORD.search(text)
+    return match.group() if match else ""
 
 
-def _is_alike(ours: str, theirs: str) -> bool:
-    """Compare normalised texts."""
+def _is_similar(ours: str, theirs: str) -> bool:
+    """Return whether two normalized texts are equal or similar enough."""
     if ours == theirs:
         return bool(ours)
     shorter, longer = sorted((len(ours), len(theirs)))

@@ -1,4 +1,4 @@
-"""Find the list of references in an answer: it resolves citation marks and states nothing."""
+"""Find the reference list of an answer, which resolves citation marks but makes no statements."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TITLES = (
     r"|r\u00e9f\u00e9rences|bibliographie|fonti"
     r"|bibliografia|refer\u00eancias|fontes|\u53c2\u8003\u6587\u732e|\u53c2\u8003\u8d44\u6599|\u5f15\u7528|\u6765\u6e90|\u8cc7\u6599\u4f86\u6e90"
 )
-"""What stands above a list of references, in the languages that answers are written in."""
+"""Titles of reference lists in several languages."""
 
 _CLEAR_TITLES = re.compile(
     r"\W*(?:references?|citations?|refs|bibliography|works cited|sources (?:cited|used)"
     r"|reference list)\W*",
     re.IGNORECASE,
 )
-"""Below these, any list is one of references; "Sources" may also be those of vitamin C."""
+"""Titles that make any list below them a reference list, unlike "Sources" (of vitamin C)."""
 
 _MARKUP = r"[\s*_#>`~]{0,20}"
 _TITLE = re.compile(rf"{_MARKUP}(?:\d\.\s)?(?:{TITLES}){_MARKUP}[:\uff1a]?{_MARKUP}", re.IGNORECASE)
@@ -52,7 +52,7 @@ _IDENTIFIES = re.compile(
     r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
     re.IGNORECASE,
 )
-"""Only references have it. Without a title above, "1. Smith et al. found none." is a statement."""
+"""Found only in references. Without a title, "1. Smith et al. found none." is a statement."""
 
 _NAMES_DOCUMENT = re.compile(
     rf"{_ADDRESS.pattern}|{_IDENTIFIES.pattern}|\barXiv\b|\bNCT\d|\bet al\b", re.IGNORECASE
@@ -69,15 +69,15 @@ _RAISED = str.maketrans(
 )
 
 _LEAST_SHARE = 0.6
-"""Share of the lines below a title that must look like references for them to be a list."""
+"""Minimum share of lines below a title that must look like references."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """An entry of a list of references, or a footnote.
+    """An entry of a reference list, or a footnote.
 
     Attributes:
-        label: What marks in the text call it: "1", "smith"; its number where it has no label.
+        label: Label used by marks in the text ("1", "smith"), or the entry's number if unlabeled.
     """
 
     label: str
@@ -86,7 +86,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Bibliography:
-    """The references of an answer in order, and its other blocks."""
+    """The references of an answer, in order, and its remaining blocks."""
 
     references: tuple[Reference, ...]
     blocks: tuple[Block, ...]
@@ -95,18 +95,17 @@ class Bibliography:
 def split_bibliography(
     text: str, blocks: Sequence[Block], titles: Sequence[str] = ()
 ) -> Bibliography:
-    r"""Separate the list of references of an answer, and its footnotes, from what it states.
+    r"""Separate the reference list and the footnotes of an answer from its statements.
 
-    A list stands below a title ("References", "Sources:") up to the next heading, or at the end of
-    the answer without one; most of its lines name a document.
-
-    A line with one of `titles`, those of its sources, names a document.
+    A list begins below a title ("References", "Sources:") and ends at the next heading. A list at
+    the end of the answer needs no title. Most of its lines must identify a document, for example
+    by one of the source `titles`.
 
     Example:
         >>> from ragassay.text.blocks import read_blocks
         >>> text = "It fell [1].\n\nReferences:\n[1] A trial. BMJ 2019;1:2."
-        >>> found = split_bibliography(text, read_blocks(text))
-        >>> found.references[0].label, len(found.blocks)
+        >>> result = split_bibliography(text, read_blocks(text))
+        >>> result.references[0].label, len(result.blocks)
         ('1', 1)
     """
     lines = [
@@ -116,18 +115,16 @@ def split_bibliography(
     ]
     known = [title.casefold() for title in titles if len(title) > 3]
     kinds = _mark_lines(lines, blocks, known)
-    gone = {line.start for line in lines if kinds[line.start]}
-    kept = [_without_lines(block, gone) for block in blocks]
+    removed = {line.start for line in lines if kinds[line.start]}
+    rest = [_without_lines(block, removed) for block in blocks]
     return Bibliography(
         tuple(_references([line for line in lines if kinds[line.start] == "entry"])),
-        tuple(block for block in kept if block is not None),
+        tuple(block for block in rest if block is not None),
     )
 
 
 @dataclass(frozen=True)
 class _BibliographyLine:
-    """A line of a block."""
-
     block: int
     start: int
     end: int
@@ -138,13 +135,13 @@ class _BibliographyLine:
         return self.answer[self.start : self.end]
 
     @property
-    def whole(self) -> str:
-        """The line with the list mark before it."""
+    def with_list_mark(self) -> str:
+        """The line including the list mark before it."""
         return self.answer[self.answer.rfind("\n", 0, self.start) + 1 : self.end]
 
     @property
     def rest(self) -> str:
-        """Its text behind a title on the same line."""
+        """Text after a title on the same line."""
         title = _TITLE_BEFORE.match(self.text)
         return self.text[title.end() :] if title else ""
 
@@ -152,7 +149,7 @@ class _BibliographyLine:
 def _mark_lines(
     lines: Sequence[_BibliographyLine], blocks: Sequence[Block], titles: Sequence[str]
 ) -> dict[int, str]:
-    """Return "title", "entry" or "" for each line, by its first character."""
+    """Map the start of each line to "title", "entry" or ""."""
     kinds = {line.start: "" for line in lines}
     n = 0
     while n < len(lines):
@@ -173,7 +170,7 @@ def _mark_lines(
     for line in reversed(lines[1:]):  # a list at the end without a title
         if kinds[line.start]:
             continue
-        label = _LABEL.match(line.text) or _LABEL.match(line.whole)
+        label = _LABEL.match(line.text) or _LABEL.match(line.with_list_mark)
         if not label or not _is_reference(line, titles):
             break
         kinds[line.start] = "entry"
@@ -202,12 +199,12 @@ def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_cle
 
 
 def _is_listed(line: _BibliographyLine) -> bool:
-    is_item = _LABEL.match(line.whole) or _ITEM.match(line.whole)
+    is_item = _LABEL.match(line.with_list_mark) or _ITEM.match(line.with_list_mark)
     return bool(is_item) and not _MARK.search(_body(line))
 
 
 def _is_entry(text: str, titles: Sequence[str]) -> bool:
-    """Return whether a line under a title names a document."""
+    """Return whether a line under a title identifies a document."""
     label = _LABEL.match(text)
     body = text[label.end() :] if label else text
     if label and (label["square"] or label["lens"] or label["raised"] or label["sup"]):
@@ -217,9 +214,9 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
 
 
 def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
-    """Return whether a labelled line names a document, and has no citation mark of its own."""
+    """Return whether a labeled line identifies a document and contains no citation mark."""
     body = _body(line)
-    label = _LABEL.match(line.text) or _LABEL.match(line.whole)
+    label = _LABEL.match(line.text) or _LABEL.match(line.with_list_mark)
     is_raised = bool(label and (label["raised"] or label["sup"] or label["lens"]))
     is_marked = is_raised or bool(label and label["square"])
     is_named = bool(_IDENTIFIES.search(body)) or _has_title(body, titles)
@@ -239,11 +236,11 @@ def _body(line: _BibliographyLine) -> str:
 
 
 def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
-    """Return the entries; a line without a label goes on with the one before that has one."""
-    found: list[Reference] = []
+    """Return the entries. An unlabeled line usually continues the entry before it."""
+    references: list[Reference] = []
     for line in lines:
         body = line.rest or line.text
-        label = _LABEL.match(body) or (None if line.rest else _LABEL.match(line.whole))
+        label = _LABEL.match(body) or (None if line.rest else _LABEL.match(line.with_list_mark))
         if _MARKS_ALONE.fullmatch(body) and (line.rest or not label):
             continue
         text = _body(line) if not line.rest else body
@@ -251,25 +248,30 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
             name = next(part for part in label.groups() if part).translate(_RAISED)
             if name.isdigit():
                 name = str(int(name))
-            found.append(
+            references.append(
                 Reference(name, text if label.string != line.rest else body[label.end() :])
             )
-        elif found and not _ITEM.match(line.whole) and not _names_itself(line, found):
-            found[-1] = Reference(found[-1].label, f"{found[-1].text} {text}")
+        elif (
+            references
+            and not _ITEM.match(line.with_list_mark)
+            and not _is_unlabeled_entry(line, references)
+        ):
+            last = references[-1]
+            references[-1] = Reference(last.label, f"{last.text} {text}")
         else:
-            found.append(Reference(str(len(found) + 1), text))
-    return found
+            references.append(Reference(str(len(references) + 1), text))
+    return references
 
 
-def _names_itself(line: _BibliographyLine, found: Sequence[Reference]) -> bool:
-    """Return whether an unlabelled line is an entry of its own: entries before have no label."""
-    return all(one.label == str(n) for n, one in enumerate(found, 1)) and bool(
+def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
+    """Return whether an unlabeled line starts an entry, as do the unlabeled entries before it."""
+    return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )
 
 
-def _without_lines(block: Block, gone: Collection[int]) -> Block | None:
-    lines = tuple(line for line in block.lines if line[0] not in gone)
+def _without_lines(block: Block, removed: Collection[int]) -> Block | None:
+    lines = tuple(line for line in block.lines if line[0] not in removed)
     if len(lines) == len(block.lines):
         return block
     return Block(block.kind, lines, block.cells, block.header) if lines else None

@@ -1,4 +1,4 @@
-"""Read the structure of an answer in Markdown, HTML or text: headings, lists, tables, code."""
+"""Parse an answer in Markdown, HTML or plain text into headings, list items, rows and code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 BlockKind = Literal["text", "item", "heading", "row", "code"]
-"""Running text, an item of a list, a heading, a row of a table, a listing of code."""
+"""Running text, list item, heading, table row, or code listing."""
 
 Span = tuple[int, int]
 
@@ -25,7 +25,7 @@ LIST_MARK = re.compile(
     r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)"
     r"(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
 )
-"""The mark of a list item in any common manner; "E. coli" and "I. V." have none."""
+"""Marker of a list item in any common style; "E. coli" and "I. V." have none."""
 
 _CHECK_BOX = re.compile(r"\[[ xX]\][ \t]{1,8}(?=\S)")
 _BLOCK_TAG = re.compile(
@@ -35,17 +35,17 @@ _BLOCK_TAG = re.compile(
 )
 _MOST_NESTING = 100
 _STATES = re.compile(r"[^\s={}]+(?:\s+[^\s={}]+)+")
-"""Words behind the opening of a listing that are more than its language and settings."""
+"""Info string of a fence that is a sentence, not a language with its settings."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of an answer that is one thing.
+    """A structural unit of an answer.
 
     Attributes:
-        lines: Its stretches of text, without marks of lists and quotes, one a line.
-        cells: The cells of a row of a table.
-        header: Plain text of the table's header, one a cell; empty without one.
+        lines: Spans of its lines, without list and quote markers.
+        cells: Spans of the cells of a table row.
+        header: Text of the table's header cells; empty if the table has no header.
     """
 
     kind: BlockKind
@@ -55,23 +55,22 @@ class Block:
 
     @property
     def start(self) -> int:
-        """Its first character."""
+        """Offset of the first character."""
         return self.lines[0][0]
 
     @property
     def end(self) -> int:
-        """One past its last character."""
+        """Offset after the last character."""
         return self.lines[-1][1]
 
 
 def read_blocks(text: str) -> list[Block]:
-    r"""Return the blocks of an answer in order; every line with a character belongs to one.
+    r"""Return the blocks of an answer in order; every non-blank line belongs to one block.
 
-    Markdown as CommonMark with tables reads it, but that text which is indented is no code, a line
-    of dashes makes no heading of the line above, and list marks of any common manner begin an item.
-    Block elements of HTML are read wherever they stand.
-
-    The answer is read without its reasoning.
+    The answer is parsed as CommonMark with tables, with three differences. Indented text is not
+    code, a line of dashes does not turn the line above into a heading, and any common list marker
+    starts an item. HTML block elements are recognized anywhere. Remove the model's reasoning from
+    the answer first.
 
     Example:
         >>> text = "# Effects\n1. It fell.\n2. It rose."
@@ -86,7 +85,7 @@ def read_blocks(text: str) -> list[Block]:
         return list(_html_blocks(text, "text", [(0, len(text))]))
     blocks = [block for block in _markdown_blocks(text, lines) if block.lines]
     if all(block.kind in ("code", "heading") for block in blocks):
-        # An answer that is wrapped in a fence, or nothing but a listing.
+        # The answer is wrapped in a fence or consists of a listing.
         blocks = [
             inner
             for block in blocks
@@ -97,40 +96,40 @@ def read_blocks(text: str) -> list[Block]:
 
 def _line_spans(text: str) -> list[Span]:
     spans, position = [], 0
-    for found in _NEWLINE.finditer(text):
-        spans.append((position, found.start()))
-        position = found.end()
+    for newline in _NEWLINE.finditer(text):
+        spans.append((position, newline.start()))
+        position = newline.end()
     return [*spans, (position, len(text))]
 
 
 def _markdown_blocks(text: str, lines: Sequence[Span]) -> Iterator[Block]:
-    """Yield blocks in order; a line that the parser leaves out is running text."""
+    """Yield blocks in order; lines that the parser skips are running text."""
     covered = 0
     tokens = _parser().parse(text)
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.map is None or token.type not in _OWNERS:
             continue
         first, last = token.map
         if first < covered:
             continue
-        yield from _text_blocks(text, _whole_lines(text, lines[covered:first]), "text")
+        yield from _text_blocks(text, _nonblank_lines(text, lines[covered:first]), "text")
         covered = last
-        yield from _OWNERS[token.type](text, lines, tokens, place)
-    yield from _text_blocks(text, _whole_lines(text, lines[covered:]), "text")
+        yield from _OWNERS[token.type](text, lines, tokens, index)
+    yield from _text_blocks(text, _nonblank_lines(text, lines[covered:]), "text")
 
 
-def _whole_lines(text: str, lines: Sequence[Span]) -> list[Span]:
+def _nonblank_lines(text: str, lines: Sequence[Span]) -> list[Span]:
     return [line for line in lines if text[line[0] : line[1]].strip()]
 
 
 def _inline_blocks(
-    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
-    token, parent = tokens[place], tokens[place - 1]
+    token, parent = tokens[index], tokens[index - 1]
     kind: BlockKind = "text"
     if parent.type == "heading_open":
         kind = "heading"
-    elif place > 1 and tokens[place - 2].type == "list_item_open":
+    elif index > 1 and tokens[index - 2].type == "list_item_open":
         kind = "item"
     assert token.map is not None
     yield from _text_blocks(text, _content_spans(text, lines, token.map, token.content), kind)
@@ -139,22 +138,22 @@ def _inline_blocks(
 def _content_spans(
     text: str, lines: Sequence[Span], rows: Sequence[int], content: str
 ) -> list[Span]:
-    """Return where the lines of a token's content stand: the end of each line, less its marks."""
+    """Return the spans of a token's content lines: the end of each line, without its markers."""
     spans: list[Span] = []
     for (start, end), inner in zip(lines[rows[0] : rows[1]], content.split("\n"), strict=False):
-        whole, part = text[start:end], inner.strip()
-        at = whole.rfind(part) if part else -1
+        part = inner.strip()
+        at = text.rfind(part, start, end) if part else -1
         if at >= 0:
-            spans.append((start + at, start + at + len(part)))
+            spans.append((at, at + len(part)))
     return spans
 
 
 def _row_blocks(
-    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
-    """Yield the rows of a table; its header serves the rows below and is no row itself."""
+    """Yield the rows of a table; its header row is attached to the rows below."""
     header: tuple[str, ...] = ()
-    for token in tokens[place + 1 :]:
+    for token in tokens[index + 1 :]:
         if token.type == "table_close":
             return
         if token.type != "tr_open" or token.map is None:
@@ -170,7 +169,7 @@ def _row_blocks(
 def _cell_spans(text: str, line: Span) -> Iterator[Span]:
     start, end = line
     row = text[start:end]
-    borders = [found.start() for found in re.finditer(r"(?<!\\)\|", row)]
+    borders = [border.start() for border in re.finditer(r"(?<!\\)\|", row)]
     stripped = row.strip()
     if not stripped.startswith("|"):
         borders.insert(0, -1)
@@ -186,17 +185,17 @@ def _cell_spans(text: str, line: Span) -> Iterator[Span]:
 
 
 def _code_blocks(
-    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
-    token = tokens[place]
+    token = tokens[index]
     assert token.map is not None
     first, last = token.map
     is_closed = last - first > 1 and re.fullmatch(
         r"[\s>]*[`~]{3,}\s*", text[slice(*lines[last - 1])]
     )
-    inside = _whole_lines(text, lines[first + 1 : last - 1 if is_closed else last])
+    inside = _nonblank_lines(text, lines[first + 1 : last - 1 if is_closed else last])
     info = token.info.strip().lower()
-    if _STATES.fullmatch(info) or (info and not inside):  # a sentence, no language
+    if _STATES.fullmatch(info) or (info and not inside):  # a sentence, not a language
         yield from _text_blocks(text, [lines[first]], "text")
     if inside and (not is_closed or info.split()[:1] in (["markdown"], ["md"])):
         yield from _read_fenced(text, Block("code", tuple(inside)))
@@ -205,7 +204,7 @@ def _code_blocks(
 
 
 def _read_fenced(text: str, block: Block) -> list[Block]:
-    """Read what stands in a fence as an answer of its own."""
+    """Parse the content of a fence as a separate answer."""
     inner = text[block.start : block.end]
     return [
         Block(
@@ -220,7 +219,7 @@ def _read_fenced(text: str, block: Block) -> list[Block]:
 
 
 def _no_blocks(
-    text: str, lines: Sequence[Span], tokens: Sequence[Token], place: int
+    text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
     yield from ()
 
@@ -234,7 +233,7 @@ _OWNERS = {
 
 
 def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield the items and paragraphs of some lines, and what their HTML makes of them."""
+    """Yield the items and paragraphs of some lines and the blocks of the HTML they contain."""
     if not any(_BLOCK_TAG.search(text, *line) for line in lines):
         yield from _split_items(text, lines, kind)
         return
@@ -246,24 +245,24 @@ def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 
 
 def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield a block for the lines from one list mark to the next."""
-    own: list[Span] = []
+    """Yield one block for each list item and for the lines before the first."""
+    block_lines: list[Span] = []
     for n, (start, end) in enumerate(lines):
         box = _CHECK_BOX.match(text, start, end) if kind == "item" and not n else None
         start = box.end() if box else start
         mark = LIST_MARK.match(text, start, end)
         if mark and kind != "heading":
-            if own:
-                yield Block(kind, tuple(own))
-            own, kind = [(mark.end(), end)], "item"
+            if block_lines:
+                yield Block(kind, tuple(block_lines))
+            block_lines, kind = [(mark.end(), end)], "item"
         else:
-            own.append((start, end))
-    if own:
-        yield Block(kind, tuple(own))
+            block_lines.append((start, end))
+    if block_lines:
+        yield Block(kind, tuple(block_lines))
 
 
 class _HtmlReader:
-    """Collects blocks between block elements."""
+    """Collects the blocks of a text with HTML block elements."""
 
     def __init__(self, kind: BlockKind) -> None:
         self.blocks: list[Block] = []
@@ -275,7 +274,7 @@ class _HtmlReader:
         self._header: tuple[str, ...] = ()
 
     def add_text(self, text: str, start: int, end: int) -> None:
-        """Add text between two tags, line by line."""
+        """Add the text between two tags, line by line."""
         for first, last in _line_spans(text[start:end]):
             piece = text[start + first : start + last]
             if piece.strip():
@@ -283,7 +282,7 @@ class _HtmlReader:
                 self._lines.append((left, start + first + len(piece.rstrip())))
 
     def read_tag(self, name: str, is_end: bool, text: str) -> None:
-        """Begin or end what an element holds."""
+        """Start or end the block of an element."""
         if name in ("td", "th"):
             self._read_cell(name, is_end)
         elif name == "tr":
@@ -316,14 +315,14 @@ class _HtmlReader:
             if self._is_header and not self._header:
                 self._header = tuple(text[start:end] for start, end in cells)
             else:
-                whole = (cells[0][0], cells[-1][1])
-                self.blocks.append(Block("row", (whole,), cells, self._header))
+                span = (cells[0][0], cells[-1][1])
+                self.blocks.append(Block("row", (span,), cells, self._header))
         elif not is_end:
             self.flush()
         self._cells, self._is_header = (None if is_end else []), False
 
     def flush(self) -> None:
-        """End the block that is open."""
+        """End the current block."""
         if self._lines:
             self.blocks.append(Block(self._kind, tuple(self._lines)))
         self._lines = []

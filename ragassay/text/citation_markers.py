@@ -1,9 +1,8 @@
-"""Read lists of numbers, PMIDs and DOIs in brackets: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`.
+"""Parse bracketed lists of numbers, PMIDs and DOIs: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`.
 
-A DOI may contain nearly everything: `10.1016/S0140-6736(20)31180-6`,
+A DOI may contain almost any character: `10.1016/S0140-6736(20)31180-6`,
 `10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker it ends at
-white space, at a bracket that it did not open, and at a comma or semicolon before the next entry of
-the list.
+white space, at an unmatched closing bracket, or at a comma or semicolon before the next entry.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ import re
 from urllib.parse import unquote
 
 MAX_RANGE = 50
-"""`[1-9]` is a list of sources; a wider range is something else."""
+"""Widest difference between the ends of a range; wider ranges are not lists of sources."""
 
-# Digits are bounded: no identifier is longer, and Python refuses to read thousands of them.
+# Digits are limited: no identifier is longer, and Python refuses to parse thousands of them.
 _NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"
 _PREFIX, _TO = r"PMIDs?[:\s]*", r"\s*[-\u2010-\u2015\u2212]\s*"
 _NUMBERS = rf"(?:{_PREFIX})?{_NUMBER}(?:{_TO}{_LAST})?"
@@ -22,11 +21,11 @@ _NUMBERS = rf"(?:{_PREFIX})?{_NUMBER}(?:{_TO}{_LAST})?"
 _REGISTRANT = r"10\.[0-9]{4,9}/"
 _RESOLVER = r"(?:https?://)?(?:dx\.|www\.)?doi\.org/"
 _DOI_PREFIX = rf"(?:dois?[:\s]\s*)?(?:{_RESOLVER})?"
-# "10.1000/abc;2-2" is one DOI; after "10.1000/abc;" a DOI or a number of a PMID's length is next.
+# "10.1000/abc;2-2" is one DOI. After "10.1000/abc;", a DOI or a number as long as a PMID is next.
 _NEXT = rf"\s|[\])]|\Z|PMID|doi|https?:|{_REGISTRANT}|[0-9]{{5,8}}(?:[\s,;\])]|\Z)"
 _PIECE = rf"(?:[^\s()\[\],;]|\([^\s()\[\]]*\)|\[[^\s()\[\]]*\]|[,;](?!{_NEXT}))"
-# To its end: brackets that never close must not be tried in every possible way. A possessive group
-# would say so too, but matches wrongly before Python 3.11.5 (gh-106052).
+# The lookahead prevents backtracking over brackets that never close. A possessive group would too,
+# but matches incorrectly before Python 3.11.5 (gh-106052).
 _SUFFIX = rf"{_PIECE}+(?!{_PIECE})"
 _DOI = rf"{_DOI_PREFIX}{_REGISTRANT}{_SUFFIX}"
 
@@ -42,22 +41,21 @@ _WHOLE_PMID = re.compile(rf"{_PREFIX}({_NUMBER})", re.IGNORECASE)
 
 
 def find_lists(text: str) -> list[tuple[re.Match[str], list[str]]]:
-    """Return the lists of numbers, PMIDs and DOIs in brackets, with their items.
+    """Return the bracketed lists of numbers, PMIDs and DOIs in order, with their items.
 
-    Returns:
-        In order. Group 1 of the match is what stands in square brackets, group 2 in round ones.
+    Group 1 of a match is the content of square brackets, group 2 that of parentheses.
     """
-    found = [(match, expand(match[1] or match[2])) for match in _MARKER.finditer(text)]
-    return [(match, items) for match, items in found if items]
+    lists = [(match, expand(match[1] or match[2])) for match in _MARKER.finditer(text)]
+    return [(match, items) for match, items in lists if items]
 
 
 def is_list(listed: str) -> bool:
-    """Return whether a text is nothing but numbers, PMIDs and DOIs."""
+    """Return whether a text contains nothing but numbers, PMIDs and DOIs."""
     return _WHOLE_LIST.fullmatch(listed) is not None
 
 
 def expand(listed: str) -> list[str]:
-    """Return the items of a list; empty where a range runs backwards or is too wide.
+    """Return the items of a list, or an empty list if a range is reversed or too wide.
 
     Example:
         >>> expand("PMID 12, 15; doi:10.1000/ABC"), expand("1-3")
@@ -79,7 +77,7 @@ def expand(listed: str) -> list[str]:
 
 
 def doi_of(identifier: str) -> str:
-    """Return the DOI in an identifier of any spelling, in lower case; "" where there is none.
+    """Return the DOI in an identifier in lower case, or "" if there is none.
 
     Example:
         >>> doi_of("https://doi.org/10.1000/ABC"), doi_of("PMID 123")
@@ -90,12 +88,12 @@ def doi_of(identifier: str) -> str:
 
 
 def bare(identifier: str) -> str:
-    """Turn `"PMID: 123"` into `"123"` and a DOI into `doi_of` its text; other identifiers stay."""
+    """Turn `"PMID: 123"` into `"123"`, a DOI into its plain form, and strip other identifiers."""
     pmid = _WHOLE_PMID.fullmatch(identifier.strip())
     return pmid[1] if pmid else doi_of(identifier) or identifier.strip()
 
 
 def _plain_doi(prefix: str, doi: str) -> str:
-    """Return a DOI, decoded where it is in an address: there, "<" is written as "%3C"."""
+    """Return a DOI, percent-decoded if it is part of a URL."""
     decoded = unquote(doi) if prefix.rstrip().endswith("/") else doi
     return doi if re.search(r"\s", decoded) else decoded

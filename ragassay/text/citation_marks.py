@@ -1,4 +1,4 @@
-"""Find the citation marks of an answer, in every style of `ragassay.text.citation_styles`."""
+"""Find citation marks in an answer in all the styles of `ragassay.text.citation_styles`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PAGED = re.compile(
 _ISSUED = re.compile(
     r"\((?P<content>[^()\n]{1,300}(?:19|20)\d\d;\s?\d{1,4}\s?\([\w.\s-]{1,12}\):[^()\n]{1,40})\)"
 )
-"""A reference with the number of an issue in parentheses: "(... 2019;381(21):1995-2008)"."""
+"""A reference with an issue number in parentheses: "(... 2019;381(21):1995-2008)"."""
 _PARTNER = {opening: (closing, is_square) for opening, closing, is_square in BRACKETS}
 _RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079"
 _RAISED = re.compile(
@@ -96,7 +96,7 @@ _AFTER_NUMBER = re.compile(
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
-"""What follows a statistic: a unit or the noun that is counted."""
+"""What follows a statistic: a unit or a counted noun."""
 _SCALE_BEFORE = re.compile(
     r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
     re.IGNORECASE,
@@ -124,7 +124,7 @@ _EXPONENT_AFTER = re.compile(
     r"(?:[\d}]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
     r"Ca|Mg|Na|Fe|Zn|Cu|Cl|PO|SO|CO|HCO|NO|NH|log|exp|chi))$"
 )
-"""What has exponents and charges: "10\u2075", "R\u00b2", "cm\u00b2", "Ca\u00b2\u207a"."""
+"""Symbols that take exponents and charges: "10\u2075", "R\u00b2", "cm\u00b2", "Ca\u00b2\u207a"."""
 
 
 MarkStyle = Literal["", "round", "raised", "unsure"]
@@ -135,8 +135,8 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        style: What it may be instead of a mark: a number in parentheses ("round"), an exponent
-            ("raised"), something else ("unsure"); "" where it is a mark in any case.
+        style: What else the mark may be: a number in parentheses ("round"), an exponent
+            ("raised"), or something else ("unsure"). Empty if it can only be a mark.
     """
 
     start: int
@@ -147,61 +147,61 @@ class Mark:
 
 
 def find_marks(plain: PlainText, names: Collection[str] = ()) -> list[Mark]:
-    """Return the marks of a block in order; none overlaps another.
+    """Return the citation marks of a block in order, without overlaps.
 
-    `names` are ids and titles of the sources, in lower case.
+    `names` are the ids and titles of the sources in lower case.
     """
-    found: list[Mark] = []
-    taken = bytearray(len(plain.text))
+    marks: list[Mark] = []
+    covered = bytearray(len(plain.text))
     for finder in _FINDERS:
         for mark in finder(plain, names):
-            if not any(taken[mark.start : mark.end]):
-                taken[mark.start : mark.end] = b"\x01" * (mark.end - mark.start)
-                found.append(mark)
-    return sorted(found, key=lambda one: one.start)
+            if not any(covered[mark.start : mark.end]):
+                covered[mark.start : mark.end] = b"\x01" * (mark.end - mark.start)
+                marks.append(mark)
+    return sorted(marks, key=lambda one: one.start)
 
 
 def _mark(
-    found: re.Match[str], targets: Iterable[Target], *, style: MarkStyle = "", group: str | int = 0
+    match: re.Match[str], targets: Iterable[Target], *, style: MarkStyle = "", group: str | int = 0
 ) -> Mark:
-    start, end = found.span(group)
-    text = re.sub(f"[{DELIMITERS}]", "", found[group]).strip()
+    start, end = match.span(group)
+    text = re.sub(f"[{DELIMITERS}]", "", match[group]).strip()
     return Mark(start, end, tuple(targets), text, style)
 
 
 def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield links whose text is a mark, and the ends of links whose text is read as text."""
-    for found in _LINKED.finditer(plain.text):
-        address = plain.targets.get(found.start(), "")
-        content = found["content"].strip("[]()^ " + SUP + SUP_END)
+    """Yield links whose text is a mark, and the ends of links whose text is part of a sentence."""
+    for match in _LINKED.finditer(plain.text):
+        address = plain.targets.get(match.start(), "")
+        content = match["content"].strip("[]()^ " + SUP + SUP_END)
         targets = read_targets(content, is_square=True, names=names)
         if targets:
-            yield _mark(found, with_address(targets, address) if len(targets) == 1 else targets)
+            yield _mark(match, with_address(targets, address) if len(targets) == 1 else targets)
         elif _LINK_WORDS.fullmatch(content) or content.startswith(("http", "www.")):
-            yield _mark(found, [address_target(address)])
+            yield _mark(match, [address_target(address)])
         else:
-            end = found.end()
+            end = match.end()
             yield Mark(end - 1, end, (address_target(address),), address)
 
 
 def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for found in _ELEMENT.finditer(plain.text):
-        content = found["content"].strip("[]() ")
+    for match in _ELEMENT.finditer(plain.text):
+        content = match["content"].strip("[]() ")
         targets = read_targets(content, is_square=True, names=names) if content else ()
         if targets:
-            yield _mark(found, targets)
+            yield _mark(match, targets)
             continue
-        value = plain.targets.get(found.start(), "")
+        value = plain.targets.get(match.start(), "")
         targets = read_targets(value, is_square=True, names=names) if value else ()
         if targets:
-            yield Mark(found.end() - 1, found.end(), targets, value)
-    for found in _CHATGPT.finditer(plain.text):
-        entries = re.findall(r"turn\d{1,3}[a-z]{1,12}\d{1,3}", found[0])
+            yield Mark(match.end() - 1, match.end(), targets, value)
+    for match in _CHATGPT.finditer(plain.text):
+        entries = re.findall(r"turn\d{1,3}[a-z]{1,12}\d{1,3}", match[0])
         targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
-        yield _mark(found, targets)
-    for found in _LATEX.finditer(plain.text):
-        keys = (key.strip() for key in found["keys"].split(","))
-        yield _mark(found, [_key_target(key) for key in keys if key])
+        yield _mark(match, targets)
+    for match in _LATEX.finditer(plain.text):
+        keys = (key.strip() for key in match["keys"].split(","))
+        yield _mark(match, [_key_target(key) for key in keys if key])
 
 
 def _key_target(key: str) -> Target:
@@ -209,16 +209,16 @@ def _key_target(key: str) -> Target:
 
 
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield lists of numbers, PMIDs and DOIs, in either bracket."""
-    for found, items in find_number_lists(plain.text):
-        is_round = found[2] is not None and all(item.isdigit() for item in items)
-        if is_round and len(items) == 1 and (_is_enumerated(found) or _is_count(found)):
+    """Yield lists of numbers, PMIDs and DOIs in square brackets or parentheses."""
+    for match, items in find_number_lists(plain.text):
+        is_round = match[2] is not None and all(item.isdigit() for item in items)
+        if is_round and len(items) == 1 and (_is_enumerated(match) or _is_count(match)):
             continue
-        doubt = _doubt_statistic(found, found[1] or found[2])
+        doubt = _doubt_statistic(match, match[1] or match[2])
         if doubt == "sure":
             continue
         style: MarkStyle = "round" if is_round else "unsure" if doubt else ""
-        yield _mark(found, join_identifiers(map(_target_of_item, items)), style=style)
+        yield _mark(match, join_identifiers(map(_target_of_item, items)), style=style)
 
 
 def _target_of_item(item: str) -> Target:
@@ -229,40 +229,40 @@ def _target_of_item(item: str) -> Target:
     return Target("doi", item, item)
 
 
-def _is_enumerated(found: re.Match[str]) -> bool:
-    """Return whether a number in parentheses opens an item: "(1) age, (2) sex and (3) height"."""
-    before = found.string[max(0, found.start() - 8) : found.start()]
+def _is_enumerated(match: re.Match[str]) -> bool:
+    """Return whether a number in parentheses starts an item: "(1) age, (2) sex and (3) height"."""
+    before = match.string[max(0, match.start() - 8) : match.start()]
     if _ENUMERATION.search(before):
         return True
     next_item = (
         rf"\s(?!(?:and|or)\s\()\w[^()]{{1,150}}?(?:[,;]|\s(?:and|or))\s(?:and\s|or\s)?"
-        rf"\({int(found[2]) + 1}\)\s\w"
+        rf"\({int(match[2]) + 1}\)\s\w"
     )
-    after = found.string[found.end() : found.end() + 200]
-    return found[2].isdigit() and bool(re.match(next_item, after))
+    after = match.string[match.end() : match.end() + 200]
+    return match[2].isdigit() and bool(re.match(next_item, after))
 
 
-def _is_count(found: re.Match[str]) -> bool:
-    """Return whether a number in parentheses repeats or goes with a count.
+def _is_count(match: re.Match[str]) -> bool:
+    """Return whether a number in parentheses repeats or qualifies a count.
 
-    "seven (7) days", "3 (1) patients", "66 (11) years".
+    Examples: "seven (7) days", "3 (1) patients", "66 (11) years".
     """
-    before = found.string[max(0, found.start() - 24) : found.start()]
+    before = match.string[max(0, match.start() - 24) : match.start()]
     counts = {value for _, end, value in number_words_in(before) if not before[end:].strip()}
     counts |= {Fraction(1)} if re.search(r"\bone\s?$", before, re.IGNORECASE) else set()
-    if int(found[2]) in counts:
+    if int(match[2]) in counts:
         return True
-    is_before_word = bool(_BEFORE_WORD.match(found.string, found.end()))
+    is_before_word = bool(_BEFORE_WORD.match(match.string, match.end()))
     return bool(_AFTER_NUMBER.search(before)) and is_before_word
 
 
-def _doubt_statistic(found: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
-    """Return whether two numbers are an interval or a scale: "14 [12-18] days", "[0, 100]"."""
+def _doubt_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
+    """Return how likely two numbers are an interval or scale: "14 [12-18] days", "[0, 100]"."""
     pair = _PAIR.fullmatch(content.strip())
     if not pair:
         return ""
     first, last = int(pair["first"]), int(pair["last"])
-    before = found.string[max(0, found.start() - 24) : found.start()]
+    before = match.string[max(0, match.start() - 24) : match.start()]
     estimate = _AFTER_NUMBER.search(before) if before[-1:] in " \u00a0" else None
     is_list = pair["to"] in ",;"
     if estimate is None:
@@ -271,43 +271,43 @@ def _doubt_statistic(found: re.Match[str], content: str) -> Literal["", "unsure"
             return "sure"
         return "unsure" if first == 0 < last else ""
     if first <= float(re.split(r"[.,]", estimate["number"])[0]) <= last:
-        return "sure" if _BEFORE_WORD.match(found.string, found.end()) else "unsure"
+        return "sure" if _BEFORE_WORD.match(match.string, match.end()) else "unsure"
     return "" if is_list else "unsure"
 
 
 def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for found in _BRACKETED.finditer(plain.text):
-        closing, is_square = _PARTNER[found["open"]]
-        if found["close"] != closing:
+    for match in _BRACKETED.finditer(plain.text):
+        closing, is_square = _PARTNER[match["open"]]
+        if match["close"] != closing:
             continue
-        content = re.sub(f"[{DELIMITERS}]", "", found["content"])
+        content = re.sub(f"[{DELIMITERS}]", "", match["content"])
         targets = read_targets(content, is_square=is_square, names=names)
-        if not targets or (found["open"] == "{" and not _is_braced_number(found, content)):
+        if not targets or (match["open"] == "{" and not _is_braced_number(match, content)):
             continue
-        doubt = _doubt_statistic(found, content)
+        doubt = _doubt_statistic(match, content)
         if doubt == "sure":
             continue
         is_zero = any(one.kind == "number" and one.value == "0" for one in targets)
         is_organisation = any(one.kind == "author" and not one.is_sure for one in targets)
         is_unsure = (is_zero and len(targets) > 1) or is_organisation or bool(doubt)
-        yield _mark(found, targets, style="unsure" if is_unsure else "")
+        yield _mark(match, targets, style="unsure" if is_unsure else "")
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield brackets with others inside: pages as in "[1(p3)]", or the number of an issue."""
-    for found in _PAGED.finditer(plain.text):
-        content = re.sub(f"[{DELIMITERS}]", "", found["content"])
+    """Yield brackets that contain others: page numbers ("[1(p3)]") or an issue number."""
+    for match in _PAGED.finditer(plain.text):
+        content = re.sub(f"[{DELIMITERS}]", "", match["content"])
         bare = without_locators(content)
         if bare != content and (targets := read_targets(bare, is_square=True, names=names)):
-            yield _mark(found, targets)
-    for found in _ISSUED.finditer(plain.text):
-        if targets := read_targets(found["content"], is_square=False, names=names):
-            yield _mark(found, targets)
+            yield _mark(match, targets)
+    for match in _ISSUED.finditer(plain.text):
+        if targets := read_targets(match["content"], is_square=False, names=names):
+            yield _mark(match, targets)
 
 
-def _is_braced_number(found: re.Match[str], content: str) -> bool:
-    r"""Return whether braces hold a number and belong to no formula: "FEV_{1}", "\frac{1}{4}"."""
-    text, start = found.string, found.start()
+def _is_braced_number(match: re.Match[str], content: str) -> bool:
+    r"""Return whether braces contain a number outside a formula ("FEV_{1}", "\frac{1}{4}")."""
+    text, start = match.string, match.start()
     if not content.strip().isdigit() or _LATEX_BEFORE.search(text[max(0, start - 24) : start]):
         return False
     return not any(math.start() < start < math.end() for math in _MATH.finditer(text))
@@ -315,23 +315,23 @@ def _is_braced_number(found: re.Match[str], content: str) -> bool:
 
 def _find_superscripts(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
     text = plain.text
-    for found in _SUPERSCRIPT.finditer(text):
-        content = found["content"].strip("[]()^ ")
+    for match in _SUPERSCRIPT.finditer(text):
+        content = match["content"].strip("[]()^ ")
         targets = read_targets(content.replace("\u2013", "-"), is_square=True, names=names)
-        if targets and not _is_exponent(text, found.start(), found.end(), found["content"]):
+        if targets and not _is_exponent(text, match.start(), match.end(), match["content"]):
             yield _mark(
-                found, targets, style="raised" if found["content"].strip().isdigit() else ""
+                match, targets, style="raised" if match["content"].strip().isdigit() else ""
             )
-    for found in _RAISED.finditer(text):
-        targets = read_targets(found[0].translate(_LOWERED), is_square=True)
-        if targets and not _is_exponent(text, found.start(), found.end(), found[0]):
-            yield _mark(found, targets, style="raised")
+    for match in _RAISED.finditer(text):
+        targets = read_targets(match[0].translate(_LOWERED), is_square=True)
+        if targets and not _is_exponent(text, match.start(), match.end(), match[0]):
+            yield _mark(match, targets, style="raised")
 
 
 def _find_circled(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for found in _CIRCLED.finditer(plain.text):
-        numbers = [str(int(unicodedata.numeric(digit))) for digit in found[0]]
-        yield _mark(found, [Target("number", n, n) for n in numbers], style="unsure")
+    for match in _CIRCLED.finditer(plain.text):
+        numbers = [str(int(unicodedata.numeric(digit))) for digit in match[0]]
+        yield _mark(match, [Target("number", n, n) for n in numbers], style="unsure")
 
 
 def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
@@ -352,31 +352,31 @@ def _is_exponent(text: str, start: int, end: int, content: str) -> bool:
 
 
 def _find_addresses(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for found in _ADDRESS.finditer(plain.text):
-        address = found[0].rstrip(".,;:!?*_'\u2019")
-        yield Mark(found.start(), found.start() + len(address), (address_target(address),), address)
+    for match in _ADDRESS.finditer(plain.text):
+        address = match[0].rstrip(".,;:!?*_'\u2019")
+        yield Mark(match.start(), match.start() + len(address), (address_target(address),), address)
 
 
 def _find_identifiers(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    for found in _PMID.finditer(plain.text):
-        numbers = re.findall(r"\d+", found["content"])
-        yield _mark(found, [Target("pmid", n, f"PMID {n}") for n in numbers])
-    for found in _DOI.finditer(plain.text):
-        doi = found["content"].rstrip(".:")
-        end = found.end() - (len(found["content"]) - len(doi))
-        yield Mark(found.start(), end, (Target("doi", doi, doi),), plain.text[found.start() : end])
+    for match in _PMID.finditer(plain.text):
+        numbers = re.findall(r"\d+", match["content"])
+        yield _mark(match, [Target("pmid", n, f"PMID {n}") for n in numbers])
+    for match in _DOI.finditer(plain.text):
+        doi = match["content"].rstrip(".:")
+        end = match.end() - (len(match["content"]) - len(doi))
+        yield Mark(match.start(), end, (Target("doi", doi, doi),), plain.text[match.start() : end])
 
 
 def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield the years behind authors that are part of their sentence: "Smith et al. (2020)"."""
-    for found in _NARRATIVE.finditer(plain.text):
-        is_several = bool(found["several"])
-        if is_no_author(found["authors"], is_several):
+    """Yield the years after author names that are part of a sentence: "Smith et al. (2020)"."""
+    for match in _NARRATIVE.finditer(plain.text):
+        is_several = bool(match["several"])
+        if is_no_author(match["authors"], is_several):
             continue
-        years = re.findall(r"\d{4}[a-z]?", found["years"])
-        texts = [f"{found['authors']}, {year}" for year in years]
+        years = re.findall(r"\d{4}[a-z]?", match["years"])
+        texts = [f"{match['authors']}, {year}" for year in years]
         targets = [Target("author", text, text, is_sure=is_several) for text in texts]
-        yield _mark(found, targets, style="" if is_several else "unsure", group="mark")
+        yield _mark(match, targets, style="" if is_several else "unsure", group="mark")
 
 
 _Finder = Callable[[PlainText, Collection[str]], Iterator[Mark]]
@@ -387,7 +387,7 @@ _FINDERS: tuple[_Finder, ...] = (
 
 
 def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
-    """Return the stretches that go with marks: their brackets, what separates and announces them.
+    """Return the spans of marks with their brackets, separators and introductory words.
 
     Example:
         >>> removable_spans("It fell (see [1], [2]).", [Mark(13, 16, (), ""), Mark(18, 21, (), "")])
@@ -399,32 +399,32 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
     joined = "".join(masked)
     for pattern in (_BETWEEN, _WRAPPED, _WRAPPED, _BETWEEN, _LABELLED, _COMMA_BEFORE):
         joined = _mask_matches(joined, pattern)
-    return [found.span() for found in re.finditer(rf"{MASK}+", joined)]
+    return [match.span() for match in re.finditer(rf"{MASK}+", joined)]
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Return a text with what a pattern finds masked; runs of masks count as one for it."""
-    runs = [found.span() for found in re.finditer(rf"{MASK}+", text)]
-    short, places, position = [], [], 0
+    """Mask the matches of a pattern, which sees each run of masks as a single one."""
+    runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
+    short, offsets, position = [], [], 0
     for start, end in runs:
         short.append(text[position:start] + MASK)
-        places += [*range(position, start), start]
+        offsets += [*range(position, start), start]
         position = end
     short.append(text[position:])
-    places += [*range(position, len(text)), len(text)]
-    ends = {start: end for start, end in runs}
+    offsets += [*range(position, len(text)), len(text)]
+    ends = dict(runs)
     result = list(text)
-    for found in pattern.finditer("".join(short)):
-        if "open" in pattern.groupindex and _PARTNER[found["open"]][0] != found["close"]:
+    for match in pattern.finditer("".join(short)):
+        if "open" in pattern.groupindex and _PARTNER[match["open"]][0] != match["close"]:
             continue
-        first, last = places[found.start()], places[found.end() - 1]
+        first, last = offsets[match.start()], offsets[match.end() - 1]
         last = ends.get(last, last + 1)
         result[first:last] = MASK * (last - first)
     return "".join(result)
 
 
 def joined_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:
-    """Return marks with "[1]\u2013[3]" read as one range."""
+    """Merge marks joined by a dash ("[1]\u2013[3]") into one range."""
     joined: list[Mark] = []
     for mark in marks:
         before = joined[-1] if joined else None
@@ -432,8 +432,7 @@ def joined_ranges(text: str, marks: Sequence[Mark]) -> list[Mark]:
             items = _between(before, mark)
             if items:
                 targets = tuple(Target("number", item, item) for item in items)
-                whole = text[before.start : mark.end]
-                joined[-1] = Mark(before.start, mark.end, targets, whole)
+                joined[-1] = Mark(before.start, mark.end, targets, text[before.start : mark.end])
                 continue
         joined.append(mark)
     return joined

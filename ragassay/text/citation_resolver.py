@@ -1,4 +1,4 @@
-"""Resolve what citation marks point to: a source, an entry of the references, an article."""
+"""Resolve citation marks to sources, entries of the reference list, or articles."""
 
 from __future__ import annotations
 
@@ -26,25 +26,24 @@ _POSITION = re.compile(
 """A reference that begins with the position of a source, such as "Source 2"."""
 
 _HEAD_CHARS = 600
-"""Characters of a source in which its authors and year are looked for."""
+"""Number of leading characters of a source searched for its authors and year."""
 
 _LABEL_CHARS = 300
-"""Characters of a source in which its own PMID and DOI are looked for."""
+"""Number of leading characters of a source searched for its PMID and DOI."""
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-"""A number in brackets that is rather a year than a source."""
+"""A bracketed number that is more likely a year than a source."""
 LEAST_HEAD_WORDS = 4
-"""Words before a subtitle that name a source without it."""
+"""Minimum number of words before a subtitle that identify a source without the subtitle."""
 
 
 class CitationResolver:
-    """Turns marks of an answer into citations, and collects the documents that they point to.
+    """Turns the marks of an answer into citations and collects the documents they refer to.
 
     Args:
-        sources: The answer's.
-        lookup: Finds an article by PMID or DOI outside the sources; None where there is nowhere to
-            look.
-        references: The answer's own list of references.
+        sources: Sources of the answer.
+        lookup: Function that finds an article by PMID or DOI outside the sources, if available.
+        references: Reference list of the answer.
     """
 
     def __init__(
@@ -65,10 +64,10 @@ class CitationResolver:
         }
         self._ids = _labelled_identifiers(sources) | by_url | by_doi | by_id
         self._kinds = {kind for key in self._ids if (kind := _kind_of(key))}
-        self._given = frozenset(s.id for s in sources)
+        self._source_ids = frozenset(s.id for s in sources)
         self._titles = _by_title(sources)
         self._references = {one.label.casefold(): one for one in reversed(references)}
-        # "[a]: https://..." makes a mark of "[a]".
+        # The definition "[a]: https://..." turns "[a]" into a mark.
         self._defined = {
             label
             for label, one in self._references.items()
@@ -82,21 +81,22 @@ class CitationResolver:
 
     @property
     def n_sources(self) -> int:
-        """The number of the answer's sources."""
+        """Number of sources of the answer."""
         return len(self._sources)
 
     @property
     def names(self) -> frozenset[str]:
-        """Ids, titles and labels that a bracket may hold to be a mark, in lower case."""
+        """Ids, titles and labels in lower case that make a bracket with one of them a mark."""
         labels = {f"^{label}" for label in self._references}
         return frozenset(self._names | labels | self._defined)
 
     def settle_numbers(self, numbers: Iterable[int]) -> None:
-        """Decide for the whole answer what numbers are: ids of sources, or positions from 1 or 0.
+        """Decide whether the cited numbers of an answer are source ids or positions from 1 or 0.
 
-        They are ids where each is one, and where the ids are the numbers by which an answer knows
-        its sources, so that a number without a source was not handed in. They count from 0 where 0
-        is cited and all are below the number of sources.
+        They are ids if every number is an id. They are also ids if every source has a numeric id,
+        the ids are not simply 1 to n, and at least one cited number is an id; numbers without a
+        source then refer to sources that were left out of the input. They are positions from 0 if
+        0 is cited and every number is smaller than the number of sources.
         """
         cited = set(numbers)
         # Longer ids are PMIDs.
@@ -108,11 +108,11 @@ class CitationResolver:
         )
 
     def is_position(self, target: Target) -> bool:
-        """Return whether a target is the position of a source."""
+        """Return whether a target is a position in the list of sources."""
         return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
 
     def points_to_source(self, target: Target) -> bool:
-        """Return whether a target can be resolved without looking anything up."""
+        """Return whether a target can be resolved without a lookup of an article."""
         if target.kind in ("number", "index"):
             if target.value.casefold() in self._references or target.value in self._ids:
                 return True
@@ -121,26 +121,26 @@ class CitationResolver:
         return self._find_document(target) is not None
 
     def resolve_listed(self, citations: Iterable[str]) -> list[Target]:
-        """Return the targets of citations that a file lists for a sentence."""
+        """Return the targets of the citations listed for a sentence in an input file."""
         return [target for one in citations for target in self._listed_targets(one)]
 
     def _listed_targets(self, citation: str) -> list[Target]:
-        """Return the targets of a listed citation: an id, a position, or several of them."""
+        """Return the targets of a listed citation: an id, a position, or a list of them."""
         citation_text = citation.strip()
         plain = citation_text if doi_of(citation_text) else citation_text.strip("[]()").strip()
         if plain in self._ids or not is_list(plain):
             return [_listed_target(plain or citation)]
         items = expand(plain)
-        # A single DOI is kept as written, like any other id.
+        # A single DOI stays as written, like any other id.
         if len(items) > 1 or (items and not doi_of(plain)):
             return [_listed_target(item) for item in items]
         return [_listed_target(plain)]
 
     def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
-        """Return the citations of a statement in order, each marker, DOI and document once."""
+        """Return the citations of a statement in order, without repeated markers or documents."""
         found: dict[str, Citation] = {}
         documents: set[str] = set()
-        for one in (one for target in targets for one in self._resolve_all(target)):
+        for one in (citation for target in targets for citation in self._resolve_all(target)):
             key = doi_of(one.marker) or one.marker
             if key in found or one.document in documents:
                 continue
@@ -150,12 +150,12 @@ class CitationResolver:
         return tuple(found.values())
 
     def _resolve_all(self, target: Target) -> list[Citation]:
-        """Return the citations of all identifiers of a target; of the known ones, where one is."""
-        found = [self.resolve(one) for one in (target, *target.others)]
-        return [one for one in found if one.document is not None] or found
+        """Resolve all identifiers of a target, and drop unknown ones if any is known."""
+        citations = [self.resolve(one) for one in (target, *target.others)]
+        return [one for one in citations if one.document is not None] or citations
 
     def resolve(self, target: Target) -> Citation:
-        """Return the citation that a target makes."""
+        """Return the citation for a target."""
         known = self._find_document(target)
         if known is not None:
             return Citation(marker=target.text, document=known, other=self._other(target, known))
@@ -167,7 +167,7 @@ class CitationResolver:
         is_beyond = bool(self._sources) if is_number else is_comparable or bool(self._lookup)
         is_invalid = (is_number or is_identifier) and is_beyond
         if target.kind == "name" and target.value.removeprefix("^").casefold() in self._references:
-            # The answer itself says what it is; that may be no source.
+            # The answer defines this label itself, perhaps as a document outside the sources.
             is_invalid = False
         if is_number and (self._are_ids or (has_references and any(self._matched_documents()))):
             is_invalid = False
@@ -176,7 +176,7 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        """Return whether the only source may be several, of which one has this number."""
+        """Return whether the only source may be a list with an item of this number."""
         if self.n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
@@ -185,7 +185,7 @@ class CitationResolver:
     def _other(self, target: Target, known: str) -> str | None:
         position = int(target.value) if re.fullmatch(r"\d{1,9}", target.value) else 0
         is_counted = target.kind == "number" and not self._is_from_zero
-        if self._are_ids or not is_counted or target.value not in self._given:
+        if self._are_ids or not is_counted or target.value not in self._source_ids:
             return None
         if not 1 <= position <= self.n_sources:
             return None
@@ -193,7 +193,7 @@ class CitationResolver:
         return counted if counted != known else None
 
     def _find_document(self, target: Target) -> str | None:
-        """Return the id of the document that a target points to; None where none is known."""
+        """Return the id of the document that a target refers to, or None if unknown."""
         if target.address:
             linked = self._find_document(address_target(target.address))
             if linked is not None:
@@ -214,7 +214,7 @@ class CitationResolver:
         return self._look_up(target)
 
     def _find_by_number(self, target: Target) -> str | None:
-        as_written = self._ids.get(target.text) if target.text not in (target.value,) else None
+        as_written = self._ids.get(target.text) if target.text != target.value else None
         if as_written:
             return as_written
         labelled = self._find_by_label(target.value)
@@ -222,15 +222,15 @@ class CitationResolver:
             return labelled
         if target.value.casefold() in self._references and any(self._matched_documents()):
             return None
-        if target.value in self._given and not self._is_from_zero:
+        if target.value in self._source_ids and not self._is_from_zero:
             return target.value
         if self._are_ids:
             return None
         at = int(target.value) - (0 if self._is_from_zero else 1)
         return self._document_at(at) or self._ids.get(target.value) or self._look_up(target)
 
-    def _document_at(self, place: int) -> str | None:
-        return self._sources[place].id if 0 <= place < self.n_sources else None
+    def _document_at(self, index: int) -> str | None:
+        return self._sources[index].id if 0 <= index < self.n_sources else None
 
     def _look_up(self, target: Target) -> str | None:
         spellings = (target.text, target.value, bare(target.text), same_identifier(target.value))
@@ -247,7 +247,7 @@ class CitationResolver:
         return document.id
 
     def _find_by_label(self, label: str) -> str | None:
-        """Return the document that the entry of this label names."""
+        """Return the document that the reference with this label identifies."""
         name = label.casefold()
         if name not in self._references:
             return None
@@ -256,18 +256,18 @@ class CitationResolver:
         return self._by_reference[name]
 
     def _matched_documents(self) -> list[str]:
-        """Return the documents that the answer's references name among its sources."""
-        return [found for label in self._references if (found := self._find_by_label(label))]
+        """Return the sources that the reference list of the answer identifies."""
+        return [one for label in self._references if (one := self._find_by_label(label))]
 
     def _find_in_reference(self, text: str) -> str | None:
-        """Return the document that a reference names: by identifier, title, id, or author."""
+        """Find the document of a reference by identifier, title, or id, in this order."""
         for pmid, address, doi in _IDENTIFIERS.findall(text):
             target = address_target(address) if address else None
             if target is None:
                 target = Target("pmid", pmid, f"PMID {pmid}") if pmid else Target("doi", doi, doi)
-            found = self._look_up(target)
-            if found is not None:
-                return found
+            document = self._look_up(target)
+            if document is not None:
+                return document
         words = f" {_plain_words(text)} "
         titled = [title for title in self._titles if f" {title} " in words]
         if titled:
@@ -283,7 +283,7 @@ class CitationResolver:
         return self._document_at(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
-        """Return the one source, or one entry of the references, with authors and year."""
+        """Return the only source, or else the only reference, with these authors and year."""
         authors, _, year = value.rpartition(", ")
         openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         found = [name for name, head in openings.items() if _has_authors(head, authors, year)]
@@ -303,9 +303,9 @@ class CitationResolver:
 
 
 def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
-    """Return ids of sources by the PMID and DOI that they begin with: "PMID: 123", "doi:10.1/a".
+    """Map the PMID and DOI at the start of each source to its id: "PMID: 123", "doi:10.1/a".
 
-    A head with two of a kind may cite one of them, and counts for neither.
+    A source that starts with two PMIDs may cite one of them, so neither is used. DOIs likewise.
     """
     found: dict[str, str] = {}
     for source in reversed(sources):
@@ -315,13 +315,13 @@ def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
             known = bare(address_target(address).value if address else pmid or doi.rstrip(".)"))
             kinds.setdefault(_kind_of(known), set()).add(known)
         for kind in ("pmid", "doi"):
-            if len(own := kinds.get(kind, set())) == 1:
-                found[own.pop()] = source.id
+            if len(identifiers := kinds.get(kind, set())) == 1:
+                found[identifiers.pop()] = source.id
     return found
 
 
 def _kind_of(identifier: str) -> str:
-    """Return whether an identifier is a PMID, a DOI or a PMC number; "" where it is none."""
+    """Return "pmid", "doi" or "pmc", or "" for other identifiers."""
     if re.fullmatch(r"[0-9]{5,9}", identifier):
         return "pmid"
     if doi_of(identifier):
@@ -342,7 +342,7 @@ def _has_authors(text: str, authors: str, year: str) -> bool:
 
 
 def _by_title(sources: Sequence[Document]) -> dict[str, str]:
-    """Return ids by title, and by what stands before a subtitle where no other begins so."""
+    """Map titles to source ids; a title without its subtitle also counts if it is unique."""
     titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
     openings = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
     counts = Counter(head for head, _ in openings)

@@ -1,7 +1,7 @@
-"""The styles in which answers cite, as data: adding one is a line here.
+"""Citation styles, defined as data so that a new style is one more line.
 
-A mark is a bracket, a superscript, a link or an element; between its ends stand entries.
-`ENTRIES` says what an entry may be, `BRACKETS` what stands around it.
+A mark is a bracket, a superscript, a link or an element that contains one or more entries.
+`ENTRIES` lists the forms of an entry, and `BRACKETS` the pairs of brackets.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Literal
 from ragassay.text.citation_markers import MAX_RANGE, bare, doi_of
 
 TargetKind = Literal["number", "index", "pmid", "doi", "address", "author", "name"]
-"""A number that is the id, the label or the position of a source; a position from 0; a PMID; a DOI;
-an address; an author with a year; an id or a title of a source."""
+"""Kinds of targets: "number" (id, label or position of a source), "index" (position from 0),
+"pmid", "doi", "address", "author" (with a year), and "name" (id or title of a source)."""
 
 BRACKETS: tuple[tuple[str, str, bool], ...] = (
-    # opening, closing, whether a bare number in it is a citation whatever it is
+    # opening, closing, whether any bare number between them is a citation
     ("[", "]", True),
     ("\u3010", "\u3011", True),
     ("\u3014", "\u3015", True),
@@ -34,22 +34,22 @@ WORDS = (
     "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f\u00e9rence|riferimento|"
     "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003"
 )
-"""Words for a source, in either bracket; each may have a plural s."""
+"""Words for a source, accepted in all brackets and with a plural s."""
 
 SQUARE_WORDS = (
     "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|"
     "citation_id|hit|record|link"
 )
-"""Words for a source in square brackets alone: "(Study 2)" may be a study."""
+"""Words accepted only in square brackets, because "(Study 2)" may be a study."""
 
 LEAST_NAME = 3
-"""Characters of an id or title that may stand in parentheses: "(a)" is the first of several."""
+"""Minimum characters of an id or title in parentheses; "(a)" may number an item."""
 
 LETTERS = "SDRPCEAKN"
 """Letters for a source: "[S1]", "[D2]"."""
 
 AMBIGUOUS_LETTERS = "PEAKN"
-"""Those of `LETTERS` that name other things, too: "[E2]" (oestradiol), "[N1]" (a stage)."""
+"""The `LETTERS` with other meanings, such as "[E2]" (estradiol) and "[N1]" (a stage)."""
 
 _LOCATOR = (
     r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
@@ -83,11 +83,11 @@ _JOURNALS = (
     r"|Eur(?:opean|\.)?\sHeart\sJ(?:ournal|\.)?|JACC|J\.?\sAm\.?\sColl\.?\sCardiol\.?|JCO"
     r"|J\.?\sClin\.?\sOncol\.?))"
 )
-"""Journals that may stand between an author and a year: "Smith, BMJ 2020"."""
+"""Journals that may appear between an author and a year: "Smith, BMJ 2020"."""
 _JOURNAL = (
     r"[A-Z][\w'\u2019-]{0,30}\.?(?:\s(?:[A-Z][\w'\u2019-]{0,30}\.?|of|the|and|for|in|on|&)){0,7}"
 )
-"""Any journal: what stands behind "et al." and before a year."""
+"""Any journal name, accepted between "et al." and a year."""
 _WITH_JOURNAL = tuple(
     re.compile(pattern)
     for pattern in (
@@ -99,7 +99,7 @@ _WITH_JOURNAL = tuple(
 _VOLUME = re.compile(
     r"(?<=\b(?:19|20)\d\d);\s?\d{1,4}(?:\s?\([\w\s.-]{1,12}\))?:\s?\w{1,9}(?:[-\u2013]\w{1,9})?"
 )
-"""Volume and pages behind a year: "2019;381:1995-2008"."""
+"""Volume and pages after a year: "2019;381:1995-2008"."""
 NARRATIVE = (
     rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
     rf"(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
@@ -114,10 +114,10 @@ NO_AUTHORS = frozenset(
     "Copyright Trial Study Europe Germany France Italy Spain Japan China India Brazil Canada "
     "Denmark Sweden Norway Finland England Scotland London Paris Geneva Berlin".split()
 )
-"""Capitalised words that stand before a year and wrote nothing."""
+"""Capitalized words before a year that are not authors."""
 
 ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
-    # kind, pattern whose group "value" is the target, example
+    # kind, pattern with the target in the group "value", example
     ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
     (
         "address",
@@ -150,14 +150,14 @@ _ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNOR
 
 @dataclass(frozen=True)
 class Target:
-    """The source that an entry of a mark names, and how.
+    """The source that an entry of a mark refers to.
 
     Attributes:
-        value: The number, identifier or address.
-        text: As a reader quotes it: "1", "PMID 123", "doc1".
-        address: Address of a link around it, which decides where it is known.
+        value: Number, identifier or address of the source.
+        text: Text shown to readers: "1", "PMID 123", "doc1".
+        address: URL of the link around the entry, preferred if it belongs to a known document.
         others: Further identifiers of the same article: "PMID 123; doi:10.1000/abc".
-        is_sure: Whether it is a citation even where nothing is found for it.
+        is_sure: Whether the entry is a citation even if no source matches.
     """
 
     kind: TargetKind
@@ -169,24 +169,26 @@ class Target:
 
 
 def without_locators(content: str) -> str:
-    """Return the content of a mark without the pages in parentheses behind its entries.
+    """Remove page numbers in parentheses after the entries of a mark.
 
     Example:
         >>> without_locators("1(p3), 2 (Table 1)")
         '1, 2'
     """
-    return _LOCATED.sub(lambda found: found["entry"], content)
+    return _LOCATED.sub(r"\g<entry>", content)
 
 
 def read_targets(
     content: str, *, is_square: bool, names: Collection[str] = ()
 ) -> tuple[Target, ...]:
-    """Return what the entries of a mark point to; empty where the content is no mark.
+    """Return the targets of the entries of a mark, or () if the content is not a mark.
 
-    Authors beside a PMID or DOI ("Lee 2019; PMID 123") describe it and are no target.
+    Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe it and are not a target.
 
-    The `content` stands between brackets, which may make a citation of any number (`is_square`);
-    `names` are ids and titles of sources, in lower case.
+    Args:
+        content: Text between the brackets.
+        is_square: Whether any number in these brackets is a citation.
+        names: Ids and titles of the sources in lower case.
 
     Example:
         >>> [target.value for target in read_targets("see Source 1, p. 4", is_square=True)]
@@ -205,25 +207,25 @@ def read_targets(
     is_labelled = bool(_LABEL.match(content))
     targets: list[Target] = []
     for group in re.split(r"\s?;\s?", plain):
-        found = _read_group(_without_prefix(group), is_square or is_labelled, names)
-        if not found:
+        group_targets = _read_group(_without_prefix(group), is_square or is_labelled, names)
+        if not group_targets:
             return ()
-        targets += found
+        targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
-    kept = [one for one in _like_before(targets) if not (is_described and one.kind == "author")]
+    kept = [one for one in _continue_pmids(targets) if not (is_described and one.kind == "author")]
     return join_identifiers(dict.fromkeys(kept))
 
 
 def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Return targets with a PMID, a DOI and a PMC number of one mark as one: they name one article.
+    """Merge a PMID, a DOI and a PMC number in one mark, which identify the same article.
 
-    Several of a kind ("PMID 123, 456") are several articles, and stay.
+    Identifiers of the same kind ("PMID 123, 456") belong to different articles and are not merged.
     """
-    found = tuple(targets)
-    kinds = [_identifier_kind(one) for one in found]
-    if len(found) < 2 or "" in kinds or len(set(kinds)) < len(kinds):
-        return found
-    return (replace(found[0], others=found[1:]),)
+    unmerged = tuple(targets)
+    kinds = [_identifier_kind(one) for one in unmerged]
+    if len(unmerged) < 2 or "" in kinds or len(set(kinds)) < len(kinds):
+        return unmerged
+    return (replace(unmerged[0], others=unmerged[1:]),)
 
 
 def _identifier_kind(target: Target) -> str:
@@ -231,8 +233,8 @@ def _identifier_kind(target: Target) -> str:
     return "pmc" if is_pmc else target.kind if target.kind in ("pmid", "doi") else ""
 
 
-def _like_before(targets: Sequence[Target]) -> Iterator[Target]:
-    """Yield targets with numbers behind a PMID read as PMIDs: "PMID 123, 456"."""
+def _continue_pmids(targets: Sequence[Target]) -> Iterator[Target]:
+    """Yield the targets, with numbers after a PMID as PMIDs: "PMID 123, 456"."""
     is_pmid = False
     for one in targets:
         is_pmid = one.kind == "pmid" or (is_pmid and one.kind == "number")
@@ -240,7 +242,7 @@ def _like_before(targets: Sequence[Target]) -> Iterator[Target]:
 
 
 _LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
-"""A word for a source with a colon, behind which any number is a citation."""
+"""A word for a source with a colon, after which any number is a citation."""
 
 
 def _without_prefix(text: str) -> str:
@@ -266,11 +268,11 @@ def _read_group(group: str, is_square: bool, names: Collection[str]) -> list[Tar
             continue
         if targets and targets[-1].kind in ("name", "pmid", "doi") and re.fullmatch(_YEAR, entry):
             continue
-        found = _read_entry(entry, is_square or bool(last_word), names)
-        if not found:
+        entry_targets = _read_entry(entry, is_square or bool(last_word), names)
+        if not entry_targets:
             return []
         last_word = entry if not entry[:1].isdigit() else last_word
-        targets += found
+        targets += entry_targets
     return targets
 
 
@@ -335,7 +337,7 @@ _PUBMED = re.compile(
 
 
 def address_target(address: str) -> Target:
-    """Return what an address points to: an article of PubMed, a DOI, or a page.
+    """Return the target of a URL: a PubMed article, a DOI, or a page.
 
     Example:
         >>> address_target("https://pubmed.ncbi.nlm.nih.gov/123/").text
@@ -345,15 +347,13 @@ def address_target(address: str) -> Target:
     pubmed = _PUBMED.match(plain)
     if pubmed:
         return Target("pmid", pubmed[1], f"PMID {pubmed[1]}")
-    if doi_of(plain):
-        return Target(
-            "doi", doi_of(plain), plain if not plain.startswith("http") else doi_of(plain)
-        )
+    if doi := doi_of(plain):
+        return Target("doi", doi, doi if plain.startswith("http") else plain)
     return Target("address", plain, plain)
 
 
 def _authors(group: str) -> Iterator[Target]:
-    """Yield the authors with a year that a group names; nothing where it holds anything else."""
+    """Yield one target per year of an author-year citation; nothing for any other text."""
     titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
     if titled:
         group = f"{titled['authors']}, {titled['years']}"
@@ -369,12 +369,12 @@ def _authors(group: str) -> Iterator[Target]:
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
-    """Return whether what stands before a year is a month, a country or the like."""
+    """Return whether the word before a year is a month, a country or the like."""
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 
 def surnames_of(authors: str) -> list[str]:
-    """Return the surnames of authors, or the words of an organisation, in lower case.
+    """Return the surnames of authors, or the words of an organization's name, in lower case.
 
     Example:
         >>> surnames_of("Smith JA and de la Cruz")
@@ -382,17 +382,16 @@ def surnames_of(authors: str) -> list[str]:
     """
     parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
-    kept = (own[:1] if own[-1].upper() == own[-1] else own for own in names if own)
-    return [name.casefold() for own in kept for name in own]
+    kept = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)
+    return [name.casefold() for words in kept for name in words]
 
 
 def with_address(targets: Sequence[Target], address: str) -> tuple[Target, ...]:
-    """Return targets that stand in a link."""
+    """Attach the URL of a link to its targets."""
     return tuple(replace(one, address=address) for one in targets)
 
 
 def same_identifier(text: str) -> str:
-    """Return the form in which two spellings of one identifier or address are the same."""
+    """Normalize an identifier or URL so that different spellings compare equal."""
     plain = bare(text).casefold()
-    plain = re.sub(r"^(?:https?://)?(?:www\.)?", "", plain)
-    return plain.rstrip("/")
+    return re.sub(r"^(?:https?://)?(?:www\.)?", "", plain).rstrip("/")

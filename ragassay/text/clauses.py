@@ -1,9 +1,9 @@
-"""Cut a sentence into clauses that each state something of their own. No model is called.
+"""Split a sentence into independent clauses by rule, without a model.
 
-A sentence is cut where one statement ends and another begins: at a semicolon, before a coordinated
-clause, between predicates of one subject, around a relative clause that follows its subject. Parts
-of speech are TextBlob's. Where a cut might change what is said, there is none: behind "if",
-"whether", "that" and the like, before "or", before a pronoun, inside brackets and quotations.
+A sentence is split at semicolons, before coordinated clauses, between predicates that share a
+subject, and around a relative clause that follows the subject. TextBlob assigns the parts of
+speech. The sentence is not split where its meaning might change: after "if", "whether", "that" and
+similar words, before "or", before a pronoun, and inside brackets or quotations.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from ragassay.text.tagger import tag_words
 
 LEAST_WORDS = 3
-"""Words that a clause must have."""
+"""Number of tokens that each clause must exceed."""
 
 MOST_SUBJECT = 25
-"""Words that may stand before the verb of a subject that is repeated."""
+"""Maximum number of words before the verb for a subject that is repeated in each clause."""
 
 MOST_ITEM = 8
-"""Words that an item of a list may have."""
+"""Maximum number of words of a list item."""
 
 MOST_WORDS = 200
-"""A longer sentence is not cut: it is no prose."""
+"""Maximum number of tokens of a sentence; longer ones are not prose and are not split."""
 
 _TOKEN = re.compile(r"\w+(?:[-./,'\u2019\u00b7]\w+)*%?|\S")
 _OPENING, _CLOSING = "([{\u201c", ")]}\u201d"
@@ -39,14 +39,14 @@ _SCOPES = frozenset(
         *("though", "or", "nor", "between", "provided"),
     }
 )
-"""Words whose scope may reach over a cut behind them."""
+"""Words whose scope may extend past a split that follows them."""
 _CONDITIONS = frozenset(
     {
         *("if", "when", "whenever", "unless", "whether", "that", "either", "neither", "only"),
         *("how", "where", "which", "who", "whose", "whom"),
     }
 )
-"""Those whose scope a comma does not end."""
+"""Words whose scope a comma does not end."""
 _PRONOUNS = frozenset(
     {
         *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),
@@ -67,7 +67,7 @@ _LOWER_WORD = re.compile(r"[a-z]+\b(?![-\d])")
 
 @dataclass(frozen=True)
 class _Word:
-    """A token: its text in lower case, part of speech, place, and whether it is in brackets."""
+    """A token in lower case with its part of speech, its offsets, and whether it is in brackets."""
 
     text: str
     tag: str
@@ -77,9 +77,9 @@ class _Word:
 
 
 def clauses_of(sentence: str) -> list[str]:
-    """Return the clauses of a sentence without citation markers, each as a sentence of its own.
+    """Return the clauses of a sentence without citation markers, each as a full sentence.
 
-    The sentence itself where it cannot be cut; nothing for a blank one.
+    A sentence that cannot be split is returned unchanged. A blank one returns an empty list.
 
     Example:
         >>> clauses_of("Nausea was common; two patients stopped the drug, and no patient died.")
@@ -89,13 +89,13 @@ def clauses_of(sentence: str) -> list[str]:
     if not plain:
         return []
     words = _words(plain)
-    found = [
+    texts = [
         text
         for part in _at_semicolons(words)
         for piece in _cut_coordinated(_cut_concession(part))
         for text in _predicates(piece, plain)
     ]
-    clauses = list(dict.fromkeys(_sentence(text) for text in found))
+    clauses = list(dict.fromkeys(_sentence(text) for text in texts))
     is_cut = len(clauses) > 1 and all(len(_TOKEN.findall(c)) > LEAST_WORDS for c in clauses)
     return clauses if is_cut else [plain]
 
@@ -122,18 +122,18 @@ def _words(text: str) -> list[_Word]:
 
 
 def _verb(words: Words) -> int | None:
-    """Return the place of the first finite verb."""
-    for place, word in enumerate(words):
-        behind = words[place + 1].text if place + 1 < len(words) else ""
-        is_participle = word.text.endswith("ed") and behind in ("by", "with")
+    """Return the index of the first finite verb, or None."""
+    for index, word in enumerate(words):
+        next_text = words[index + 1].text if index + 1 < len(words) else ""
+        is_participle = word.text.endswith("ed") and next_text in ("by", "with")
         is_finite = word.text in _AUXILIARIES or word.tag in ("MD", "VBZ", "VBP", "VBD")
         if is_finite and not word.is_inside and not is_participle:
-            return place
+            return index
     return None
 
 
 def _states(words: Words) -> bool:
-    """Return whether words have a subject of their own and a finite verb behind it."""
+    """Return whether the words contain a subject followed by a finite verb."""
     verb = _verb(words)
     if not verb or words[0].text in _PRONOUNS:
         return False
@@ -148,47 +148,46 @@ def _at_semicolons(words: Words) -> list[Words]:
         return [words]
     parts: list[Words] = []
     start = 0
-    for place, word in enumerate(words):
-        if word.text == ";" and not word.is_inside and _states(_strip_opener(words[place + 1 :])):
-            parts.append(words[start:place])
-            start = place + 1
+    for index, word in enumerate(words):
+        if word.text == ";" and not word.is_inside and _states(_strip_opener(words[index + 1 :])):
+            parts.append(words[start:index])
+            start = index + 1
     parts.append(words[start:])
     return parts if all(_verb(part) is not None for part in parts) else [words]
 
 
 def _strip_opener(words: Words) -> Words:
-    """Return a clause without the words that join it to another."""
-    text = " ".join(word.text for word in words[:4])
-    opener = _OPENERS.match(text)
+    """Remove the conjunction or adverb that opens a clause."""
+    opener = _OPENERS.match(" ".join(word.text for word in words[:4]))
     return words[len(opener.group().split()) :] if opener else words
 
 
 def _cut_concession(words: Words) -> list[Words]:
-    """Cut "Although A, B" into A and B."""
+    """Split "Although A, B" into A and B."""
     if not words or words[0].text not in _CONCEDING:
         return [words]
-    for place, word in enumerate(words):
-        if word.text == "," and not word.is_inside and _states(words[1:place]):
-            rest = words[place + 1 :]
-            return [words[1:place], rest] if _states(rest) else [words]
+    for index, word in enumerate(words):
+        if word.text == "," and not word.is_inside and _states(words[1:index]):
+            rest = words[index + 1 :]
+            return [words[1:index], rest] if _states(rest) else [words]
     return [words]
 
 
 def _cut_coordinated(parts: Sequence[Words]) -> list[Words]:
-    """Cut before each coordinated clause with a subject of its own."""
-    found: list[Words] = []
+    """Split before each coordinated clause that has its own subject."""
+    clauses: list[Words] = []
     for words in parts:
         start = 0
-        for place in range(1, len(words) - 1):
-            if _is_joint(words[start:place], words[place:]):
-                found.append(words[start:place])
-                start = place
-        found.append(words[start:])
-    return found
+        for index in range(1, len(words) - 1):
+            if _is_joint(words[start:index], words[index:]):
+                clauses.append(words[start:index])
+                start = index
+        clauses.append(words[start:])
+    return clauses
 
 
 def _is_joint(left: Words, right: Words) -> bool:
-    """Return whether a statement ends and another one begins with a conjunction."""
+    """Return whether a conjunction between two clauses allows a split."""
     word = right[0]
     if word.text not in _JOINING or word.is_inside or _verb(left) is None:
         return False
@@ -201,7 +200,7 @@ def _is_joint(left: Words, right: Words) -> bool:
 
 
 def _is_list(words: Words) -> bool:
-    """Return whether words end with a short item between commas, as "A, B, and C" does."""
+    """Return whether the words end with a short list item between commas, as in "A, B, and C"."""
     commas = [n for n, word in enumerate(words) if word.text == "," and not word.is_inside]
     if len(commas) < 2 or commas[-1] != len(words) - 1:
         return False
@@ -210,39 +209,39 @@ def _is_list(words: Words) -> bool:
 
 
 def _predicates(words: Words, text: str) -> list[str]:
-    """Cut a clause between predicates, each with the subject, and around a relative clause."""
+    """Split a clause into its predicates, repeating the subject, or around a relative clause."""
     if not words:
         return []
-    whole = text[words[0].start : words[-1].end]
+    clause = text[words[0].start : words[-1].end]
     verb = _verb(words)
     if verb is None:
-        return [whole]
+        return [clause]
     relative = _relative(words, text)
     if relative:
         return relative
     if not 0 < verb <= MOST_SUBJECT:
-        return [whole]
+        return [clause]
     subject = text[words[0].start : words[verb].start]
     scope = next((n for n, word in enumerate(words) if word.text in _SCOPES), len(words))
     cuts = [n for n in range(verb + 2, min(scope, len(words) - 1)) if _is_predicate(words, verb, n)]
     if not cuts:
-        return [whole]
+        return [clause]
     ends = [*cuts, len(words)]
-    found = [text[words[0].start : words[cuts[0] - 1].end]]
+    clauses = [text[words[0].start : words[cuts[0] - 1].end]]
     for start, end in zip(cuts, ends[1:], strict=True):
-        found.append(subject + text[words[start + 1].start : words[end - 1].end])
-    return found
+        clauses.append(subject + text[words[start + 1].start : words[end - 1].end])
+    return clauses
 
 
-def _is_predicate(words: Words, verb: int, place: int) -> bool:
-    """Return whether "and" or "but" is followed by another finite verb of the same subject."""
-    joint = words[place]
+def _is_predicate(words: Words, verb: int, index: int) -> bool:
+    """Return whether "and" or "but" introduces another finite verb with the same subject."""
+    joint = words[index]
     if joint.text not in ("and", "but") or joint.is_inside:
         return False
-    behind = [word for word in words[place + 1 : place + 3] if word.tag != "RB"]
-    if not behind:
+    following = [word for word in words[index + 1 : index + 3] if word.tag != "RB"]
+    if not following:
         return False
-    first, second = words[verb], behind[0]
+    first, second = words[verb], following[0]
     # "were washed and dried": one auxiliary serves both.
     is_alike = first.text not in _AUXILIARIES and first.tag == second.tag
     is_present = second.tag == "VBZ" and first.text in _AUXILIARIES and first.tag == "VBZ"
@@ -255,13 +254,13 @@ def _is_verb(word: _Word) -> bool:
 
 
 def _relative(words: Words, text: str) -> list[str]:
-    """Cut "S, which P, Q" into "S Q" and "S P"."""
-    for place, word in enumerate(words):
-        if word.text in ("which", "who") and words[place - 1].text == "," and place > 1:
+    """Split "S, which P, Q" into "S Q" and "S P"."""
+    for index, word in enumerate(words):
+        if word.text in ("which", "who") and words[index - 1].text == "," and index > 1:
             break
     else:
         return []
-    before, rest = words[: place - 1], words[place + 1 :]
+    before, rest = words[: index - 1], words[index + 1 :]
     end = next((n for n, one in enumerate(rest) if one.text == "," and not one.is_inside), None)
     is_example = any(one.text in (*_SCOPES, "like", "including") for one in before)
     if end is None or _verb(before) is not None or is_example:
@@ -276,7 +275,7 @@ def _relative(words: Words, text: str) -> list[str]:
 
 
 def _sentence(clause: str) -> str:
-    """Return a clause as a sentence: without its conjunction, with a capital and a full stop."""
+    """Turn a clause into a sentence with a capital letter and a final period."""
     text = _OPENERS.sub("", clause.strip(" ,;"), count=1) if _OPENERS.match(clause) else clause
     text = text.strip(" ,;")
     if _LOWER_WORD.match(text):

@@ -1,8 +1,8 @@
-"""Find the words in which a claim differs from a document: the witness of a contradiction.
+"""Find the words in which a claim and a document differ, as evidence of a contradiction.
 
-An inference model that says "contradicts" may be wrong. It is right far more often where the
-document also gives another value for a number of the claim, where the closest sentences have the
-opposite direction, or where only one of the two has a negation.
+The label "contradicts" of an inference model may be wrong. The label is right far more often if the
+document gives another value for a number of the claim, if the closest sentences have the opposite
+direction, or if only the claim or only the document contains a negation.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ragassay.text.number_context import word_of
 from ragassay.text.search import rank, tokenize
 
 N_CLOSEST = 2
-"""Sentences of a document in which directions are looked for."""
+"""Number of closest sentences of a document that are searched for directions."""
 
 N_AROUND, N_AROUND_COMPARED = 3, 2
-"""Words on either side of a direction, or of a comparative, of which one must be the same."""
+"""Number of words on each side of a direction word and of a comparative; one word must agree."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _THAN_NUMBER = re.compile(
     r"\b(?:more|less|fewer|greater|higher|lower|longer|shorter)\sthan\s\d", re.IGNORECASE
 )
-"""A bound, and no direction."""
+"""A bound, which is not a direction."""
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence|avoid(?:s|ed)?"
@@ -58,7 +58,7 @@ _OPPOSITES = (
     ("mild", "severe"),
     ("agonist", "antagonist"),
 )
-"""Beginnings of words, one sense and the opposite one."""
+"""Pairs of word stems with opposite meanings."""
 
 Span = tuple[int, int]
 _SOURCE, _ANSWER, _FOR = "the source says ", ", the answer ", " for "
@@ -70,7 +70,7 @@ _SIDES = tuple(tuple(tuple(side.split()) for side in pair) for pair in _OPPOSITE
 
 @dataclass(frozen=True)
 class Difference:
-    """A word of a claim that its document contradicts: its kind, and the words for a reader."""
+    """A difference between a claim and its document, with its kind and a text for readers."""
 
     kind: Literal["number", "direction", "negation"]
     words: str
@@ -79,15 +79,15 @@ class Difference:
 def difference_of(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] | None = None
 ) -> Difference | None:
-    """Return the first difference of a claim from a document; None where there is none.
+    """Return the first difference between a claim and a document, or None.
 
     Args:
-        sentences: The document's.
-        title: The document's.
-        beside: Other documents that the claim rests on. A number that one of them states does not
-            differ, and with any, directions and negations do not count: it is unknown which
-            document they are from. None where the sentences are only a part of the document, whose
-            rest may state the number: then no number counts.
+        sentences: Sentences of the document.
+        title: Title of the document.
+        beside: Texts of the other documents cited for the claim. A number stated in one of them is
+            not a difference. If there are any, directions and negations are ignored, because they
+            may come from another document. Pass None if the sentences are only part of the
+            document; numbers are then ignored, because the rest may state them.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
@@ -100,9 +100,9 @@ def difference_of(
     number = None if beside is None else _other_number(claim, sentences, title, beside)
     if number or beside:
         return number
-    closest = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
+    closest = [sentences[index] for index, _ in rank(claim, sentences)[:N_CLOSEST]]
     if has_complement(claim, " ".join(closest)):
-        # "80 % did not relapse" says what "20 % relapsed" does.
+        # "80 % did not relapse" means the same as "20 % relapsed".
         return None
     return _direction(claim.lower(), " ".join(closest).lower()) or _negation(claim, closest)
 
@@ -110,23 +110,23 @@ def difference_of(
 def absent_numbers(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the numbers of a claim, with their units, that none of its documents states.
+    """Return the numbers of a claim, with units, that none of its documents states.
 
-    A number that a document gives another value for is not among them. The sentences are all of a
-    document's; `beside` are the other documents that the claim rests on.
+    Numbers for which a document gives another value are excluded. Pass all `sentences` of the
+    document, and the texts of the other documents cited for the claim as `beside`.
 
     Example:
         >>> absent_numbers("Mean age was 64 years.", ["Adults took part."])
         ('64 years',)
     """
-    whole, _ = _whole(sentences, title, beside)
-    compared = compare_numbers(claim, whole)
+    text, _ = _join_texts(sentences, title, beside)
+    compared = compare_numbers(claim, text)
     absent = (claim[one.start : one.end] for one in compared if one.verdict == "absent")
     return tuple(dict.fromkeys(absent))
 
 
 def is_other_value(words: str) -> bool:
-    """Return whether the words of a difference say that a number has another value.
+    """Return whether the text of a difference reports another value of a number.
 
     Example:
         >>> is_other_value("the source says 2, the answer 5")
@@ -136,9 +136,9 @@ def is_other_value(words: str) -> bool:
 
 
 def places_of_difference(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
-    """Return where a text has the words that a difference names.
+    """Return the spans of the words in a text that a difference quotes.
 
-    The `words` are those of a `Difference`. The claim is "here", its document "there".
+    `words` is the text of a `Difference`. Use "here" for the claim and "there" for its document.
 
     Example:
         >>> places_of_difference("the source says 2, the answer 5", "It fell by 5 mm.", "here")
@@ -146,24 +146,24 @@ def places_of_difference(words: str, text: str, of: Literal["here", "there"]) ->
         >>> places_of_difference('"raised" here, "reduced" there', "It reduced pressure.", "there")
         [(3, 10)]
     """
-    named = re.findall(rf'"([^"]+)" {of}', words)
+    quoted = re.findall(rf'"([^"]+)" {of}', words)
     other_value = _OTHER_VALUE.fullmatch(words)
     if other_value:
-        named.append(other_value[of])
+        quoted.append(other_value[of])
     return sorted(
-        found.span()
-        for word in named
-        for found in re.finditer(_as_a_whole(word), text, re.IGNORECASE)
+        match.span()
+        for word in quoted
+        for match in re.finditer(_whole_word(word), text, re.IGNORECASE)
     )
 
 
-def _as_a_whole(word: str) -> str:
-    """Return a pattern of a word, or of a number that is no part of a longer one."""
+def _whole_word(word: str) -> str:
+    """Return a pattern for a word, or for a number that is not part of a longer number."""
     return rf"(?<![\w.])(?<!\d,){re.escape(word)}(?!\w|[.,]\d)"
 
 
-def _whole(sentences: Sequence[str], title: str, beside: Sequence[str]) -> tuple[str, int]:
-    """Return the text of a document and of others behind it, and the length of the first."""
+def _join_texts(sentences: Sequence[str], title: str, beside: Sequence[str]) -> tuple[str, int]:
+    """Join a document and other documents, and return the text and the length of the first."""
     own = "\n\n".join([*filter(None, [title]), " ".join(sentences)])
     return "\n\n".join([own, *beside]), len(own)
 
@@ -171,16 +171,16 @@ def _whole(sentences: Sequence[str], title: str, beside: Sequence[str]) -> tuple
 def _other_number(
     claim: str, sentences: Sequence[str], title: str, beside: Sequence[str]
 ) -> Difference | None:
-    """Return the first number of a claim that the document itself gives another value for."""
-    whole, n_own = _whole(sentences, title, beside)
-    for one in compare_numbers(claim, whole):
+    """Return the first number of a claim for which the document gives another value."""
+    text, n_own = _join_texts(sentences, title, beside)
+    for one in compare_numbers(claim, text):
         if one.stated and one.stated[0] < n_own:
-            return Difference("number", _words_of(one, claim, whole))
+            return Difference("number", _describe_values(one, claim, text))
     return None
 
 
-def _words_of(one: ComparedNumber, claim: str, whole: str) -> str:
-    there, here = whole[slice(*one.stated or (0, 0))], claim[one.start : one.end]
+def _describe_values(one: ComparedNumber, claim: str, text: str) -> str:
+    there, here = text[slice(*one.stated or (0, 0))], claim[one.start : one.end]
     arm = f"{_FOR}{word_of(one.arm, claim)}" if one.arm else ""
     return " ".join(f"{_SOURCE}{there}{arm}{_ANSWER}{here}".split())
 
@@ -192,17 +192,17 @@ def _direction(claim: str, near: str) -> Difference | None:
             if any(word.startswith(side) for word in theirs):
                 continue
             n = N_AROUND_COMPARED if pair is _SIDES[0] else N_AROUND
-            for place, against in enumerate(theirs):
+            for index, against in enumerate(theirs):
                 if not against.startswith(other):
                     continue
-                ours_instead = _in_place_of(ours, side, _around(theirs, place, n), n)
+                ours_instead = _find_opposite(ours, side, _around(theirs, index, n), n)
                 if ours_instead:
                     return Difference("direction", f'"{ours_instead}" here, "{against}" there')
     return None
 
 
 def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether "than" leads to the same: "less than A" may say what "more than B" says."""
+    """Return whether "than" has the same object: "less than A" may equal "more than B"."""
     ends = [
         {word for n, one in enumerate(words) if one == "than" for word in words[n + 1 : n + 4]}
         for words in (ours, theirs)
@@ -212,18 +212,17 @@ def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     )
 
 
-def _in_place_of(
+def _find_opposite(
     ours: Sequence[str], side: tuple[str, ...], around: set[str], n: int
 ) -> str | None:
-    """Return our word of a sense that stands among the same words as theirs of the opposite one."""
-    for own, word in enumerate(ours):
-        if word.startswith(side) and around & _around(ours, own, n):
-            return word
-    return None
+    """Return the word of the claim that has one of these stems and shares a nearby word."""
+    return next(
+        (w for i, w in enumerate(ours) if w.startswith(side) and around & _around(ours, i, n)), None
+    )
 
 
-def _around(words: Sequence[str], place: int, n: int) -> set[str]:
-    near = [*words[max(0, place - n) : place], *words[place + 1 : place + 1 + n]]
+def _around(words: Sequence[str], index: int, n: int) -> set[str]:
+    near = [*words[max(0, index - n) : index], *words[index + 1 : index + 1 + n]]
     return set(tokenize(" ".join(near)))
 
 
@@ -232,5 +231,5 @@ def _negation(claim: str, closest: Sequence[str]) -> Difference | None:
     theirs = _NEGATION.search(" ".join(closest) if ours else closest[0])
     if ours and theirs:
         return None
-    found = ours or theirs
-    return found and Difference("negation", f'"{found[0]}" {"here" if ours else "there"} alone')
+    match = ours or theirs
+    return match and Difference("negation", f'"{match[0]}" {"here" if ours else "there"} alone')

@@ -1,4 +1,4 @@
-"""Check that a quote stands in its text, and that a nugget says nothing beyond its sentence."""
+"""Check that a quote occurs in its text and that a nugget adds nothing to its sentence."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from rapidfuzz import fuzz
 from ragassay.text.search import tokenize
 
 LEAST_ALIKE = 90.0
-"""Percent of a quote's characters that the text must have in a row (rapidfuzz's partial ratio)."""
+"""Minimum similarity of a quote and the text in percent (rapidfuzz's partial ratio)."""
 
 LEAST_CHARS = 8
-"""A shorter quote proves nothing."""
+"""Minimum characters of a quote; shorter quotes prove nothing."""
 
 MOST_CHARS = 300
-"""A longer quote is found by its beginning and its end: the time grows with the square of it."""
+"""Longer quotes are located by their start and end, because matching takes quadratic time."""
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Return the (start, end) of the place that a quote was taken from; None where there is none.
+    """Return the (start, end) span of a quote in a text, or None if it does not occur.
 
-    Models change a quote's case, spaces and dashes. The closest place counts where nearly all is
-    the same; what is shown of it is then the text's own.
+    Models change the case, spaces and dashes of quotes, so the most similar span is returned if it
+    is similar enough. Show readers the text of the span instead of the quote.
 
     Example:
         >>> find_quote("The dose was 5 mg", "At first the dose  was 5 mg daily.")
@@ -35,8 +35,8 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
         return None
     wanted, text = _lower(wanted), _lower(text)
     if len(wanted) <= MOST_CHARS:
-        return _place(wanted, text)
-    first, last = _place(wanted[:MOST_CHARS], text), _place(wanted[-MOST_CHARS:], text)
+        return _locate(wanted, text)
+    first, last = _locate(wanted[:MOST_CHARS], text), _locate(wanted[-MOST_CHARS:], text)
     if first is None or last is None:
         return None
     span = first[0], last[1]
@@ -44,22 +44,22 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     return span if least <= span[1] - span[0] <= most else None
 
 
-def _place(wanted: str, text: str) -> tuple[int, int] | None:
-    found = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=LEAST_ALIKE)
-    return (found.dest_start, found.dest_end) if found else None
+def _locate(wanted: str, text: str) -> tuple[int, int] | None:
+    match = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=LEAST_ALIKE)
+    return (match.dest_start, match.dest_end) if match else None
 
 
 def _lower(text: str) -> str:
-    """Return text in lower case, where that keeps each character at its place."""
+    """Lowercase a text, unless that would change its length and offsets."""
     lower = text.lower()
     return lower if len(lower) == len(text) else text
 
 
 LEAST_OVERLAP = 0.7
-"""Share of a nugget's content words that its own sentence must have."""
+"""Minimum share of a nugget's content words that occur in its sentence."""
 
 MOST_CLAUSES = 50
-"""What has more, and is not the sentence itself, is no fact: each clause is compared with each."""
+"""Maximum number of clauses of a nugget that differs from its sentence; all pairs are compared."""
 
 _NUMBER = re.compile(
     r"(?:[<>=\u2264\u2265]\s*)?(?:(?<![^\s(<>=\u2264\u2265])-)?\d+(?:[.,\u00b7]\d+)*(?:\s?%)?"
@@ -102,14 +102,14 @@ _NEVER_BORROWED = frozenset(
         "thousand percent"
     )
 )
-"""Words that make the claim: a pronoun replaces a thing, never one of these."""
+"""Words that carry the claim and are never the referent of a pronoun."""
 
 
 def is_carried(nugget: str, sentence: str, answer: str) -> bool:
     """Return whether a sentence states a nugget.
 
-    A nugget without a content word is not stated; a sentence always states itself. The `answer` may
-    supply the referent of a pronoun in the sentence.
+    A sentence always states itself. A nugget without content words is never stated. The `answer`
+    provides the referents of pronouns in the sentence.
     """
     words, own = _words(nugget), _words(sentence)
     if not words or not _is_drawn(words, own, sentence, answer):
@@ -130,12 +130,12 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def _words(text: str) -> frozenset[str]:
-    """Return content words; cached because each fact is compared with the same answer."""
+    """Return the content words of a text, cached because each answer has many nuggets."""
     return frozenset(tokenize(text))
 
 
 def _is_drawn(words: frozenset[str], own: frozenset[str], sentence: str, answer: str) -> bool:
-    """Return whether the words are the sentence's, except for a pronoun's referent."""
+    """Return whether all words occur in the sentence, except the referents of its pronouns."""
     borrowed = words - own
     if not borrowed:
         return True
@@ -155,17 +155,18 @@ def _clauses(text: str) -> list[str]:
 
 
 def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
-    """Return whether a nugget's clause matches the pattern where the sentence does.
+    """Return whether a nugget's clause and the sentence match the pattern in the same clauses.
 
-    The closest clauses of the sentence decide: those that share most words, and of these the
-    shortest. A clause without a match may also use no word that is only in clauses with a match.
+    The clause is compared with the clauses of the sentence that share the most words, and among
+    those with the shortest. A clause without a match must not use words that the sentence only has
+    in clauses with a match.
     """
     words = _words(part)
-    with_it = [clause for clause in clauses if pattern.search(clause)]
+    matching = [clause for clause in clauses if pattern.search(clause)]
     if pattern.search(part):
-        return all(clause in with_it for clause in _closest(words, clauses, pattern))
-    free = frozenset().union(*(_words(clause) for clause in clauses if clause not in with_it))
-    bound = frozenset().union(*(_words(clause) for clause in with_it))
+        return all(clause in matching for clause in _closest(words, clauses, pattern))
+    free = frozenset().union(*(_words(clause) for clause in clauses if clause not in matching))
+    bound = frozenset().union(*(_words(clause) for clause in matching))
     return not (words & bound) - free
 
 
@@ -176,7 +177,7 @@ def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]
         reach = _words(clause)
         match = pattern.search(clause)
         if match and not _words(clause[: match.start()]) - _AUXILIARIES:
-            # "... and not significant" takes its subject from the clause before.
+            # "... and not significant" takes its subject from the previous clause.
             reach |= before
         ranked[clause] = (len(words & reach), -len(reach - words))
         before = reach
@@ -185,7 +186,7 @@ def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]
 
 
 def _keeps_sides(parts: list[str], clauses: list[str]) -> bool:
-    """Return whether the nugget compares with the same thing as the sentence."""
+    """Return whether the nugget and the sentence compare with the same thing."""
     compared = [_COMPARATOR.split(clause, maxsplit=1)[1:] for clause in clauses]
     standards = {word for tail in compared for text in tail for word in tokenize(text)}
     return all(word in standards for part in parts for word in _next_words(part))

@@ -1,4 +1,4 @@
-"""Keywords of a text by TopicRank, with noun phrases found by word lists and endings."""
+"""Extract keywords with TopicRank, using noun phrases found by word lists and word endings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
-"""An opener is a word that a noun phrase follows: an article, a preposition, an "and"."""
+"""An "opener" may precede a noun phrase, such as an article, a preposition or "and"."""
 
 _OPENERS = frozenset(
     "a an the this that these those its their our your his her each every any some no all both "
@@ -52,7 +52,7 @@ _OTHERS = frozenset(
     "use addition terms term view number numbers amount amounts value values day days year "
     "years hour hours time times today mm cm nm km mg kg ml mol ppm ppb rpm min hz wt vol".split()
 )
-"""Function words, verbs that are no nouns, and nouns that name nothing."""
+"""Function words, verbs that are not nouns, and nouns without specific meaning."""
 
 _NO_ADVERBS = frozenset("family assembly anomaly supply reply fly monopoly".split())
 _ADJECTIVE_ENDINGS = (
@@ -86,9 +86,9 @@ _NO_PARTICIPLES = frozenset(
 
 
 def kind_of_word(word: str) -> WordKind:
-    """Return what a word can be in a noun phrase; "other" cannot stand in one.
+    """Return the role of a word in a noun phrase; "other" cannot be part of one.
 
-    The word is in lower case; a compound with hyphens is what its last part is.
+    The word must be in lower case. The last part of a hyphenated compound decides.
 
     Example:
         >>> [kind_of_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
@@ -103,15 +103,15 @@ def kind_of_word(word: str) -> WordKind:
         return "other"
     if last.endswith("ed") and len(last) > 4 and last not in _NO_PARTICIPLES:
         return "adjective" if last != word else "participle"
-    is_like_one = last.endswith(_ADJECTIVE_ENDINGS) and last not in _NOUNS_LIKE_THEM
-    return "adjective" if last in _ADJECTIVES or (is_like_one and len(last) > 4) else "noun"
+    has_ending = last.endswith(_ADJECTIVE_ENDINGS) and last not in _NOUNS_LIKE_THEM
+    return "adjective" if last in _ADJECTIVES or (has_ending and len(last) > 4) else "noun"
 
 
 N_KEYWORDS = 20
-"""As many as SciQAG takes (Wan et al. 2024, section 3.1)."""
+"""Default number of keywords, as in SciQAG (Wan et al. 2024, section 3.1)."""
 
 CUT_DISTANCE = 0.74
-"""Candidates of a topic share a quarter of their stems, as pke has it."""
+"""Distance at which topics are cut, as in pke: their candidates share a quarter of the stems."""
 
 DAMPING = 0.85
 _TOLERANCE = 1e-9
@@ -124,11 +124,11 @@ _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 
 @dataclass
 class Candidate:
-    """A phrase, in whatever endings it occurs.
+    """A phrase in all its inflected forms.
 
     Attributes:
-        starts: Number of its first word in the text, for each occurrence.
-        forms: How it is written, by how often.
+        starts: Word index of each occurrence in the text.
+        forms: Number of occurrences of each spelling.
     """
 
     stems: tuple[str, ...]
@@ -137,9 +137,9 @@ class Candidate:
 
 
 def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
-    """Return the keywords of English prose as the text writes them, the best first: at most n.
+    """Return up to `n` keywords of an English text in the text's spelling, best first.
 
-    Of more than 4,000 candidates the first 4,000 are ranked. A text without a noun has none.
+    Only the first 4,000 candidates are ranked. A text without nouns has no keywords.
 
     Example:
         >>> find_keywords("The glucose sensor is new. A glucose sensor has a membrane.", 2)
@@ -150,7 +150,7 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
         return ()
     topics = find_topics(candidates)
     ranks = pagerank(topic_weights(candidates, topics))
-    # The first candidate of each topic, since candidates are in the order of the text.
+    # Candidates are in text order, so this is the first candidate of each topic.
     first = np.unique(topics, return_index=True)[1]
     best = sorted(range(len(first)), key=lambda topic: (-ranks[topic], first[topic]))
     return tuple(_form(candidates[first[topic]]) for topic in best[:n])
@@ -161,10 +161,10 @@ def _form(candidate: Candidate) -> str:
 
 
 def find_candidates(text: str) -> list[Candidate]:
-    """Return the longest runs of nouns and adjectives that end in a noun."""
+    """Return the longest sequences of nouns and adjectives that end in a noun."""
     words = [match.group() for match in _TOKEN.finditer(text)]
     kinds = [kind_of_word(_lower(word)) for word in words]
-    found: dict[tuple[str, ...], Candidate] = {}
+    candidates: dict[tuple[str, ...], Candidate] = {}
     start = 0
     while start < len(words):
         end = start
@@ -174,31 +174,33 @@ def find_candidates(text: str) -> list[Candidate]:
         while last > start and kinds[last - 1] != "noun":
             last -= 1
         if last > start and last - start <= _MOST_WORDS:
-            _add(found, words, start, last)
+            _add(candidates, words, start, last)
         start = max(end, start + 1)
-    return list(found.values())[:_MOST_CANDIDATES]
+    return list(candidates.values())[:_MOST_CANDIDATES]
 
 
 def _continues(kinds: list[str], start: int, i: int) -> bool:
-    """Return whether a word may stand in the run; a participle only where it opens one."""
+    """Return whether a word extends the sequence; a participle must be its first word."""
     if kinds[i] in ("noun", "adjective"):
         return True
     opens = i == start and (i == 0 or kinds[i - 1] == "opener")
     return kinds[i] == "participle" and opens
 
 
-def _add(found: dict[tuple[str, ...], Candidate], words: list[str], start: int, end: int) -> None:
+def _add(
+    candidates: dict[tuple[str, ...], Candidate], words: list[str], start: int, end: int
+) -> None:
     phrase = words[start:end]
     if sum(map(len, phrase)) < 3:
         return
     stems = tuple(_stem(_lower(word)) for word in phrase)
-    candidate = found.setdefault(stems, Candidate(stems))
+    candidate = candidates.setdefault(stems, Candidate(stems))
     candidate.starts.append(start)
     candidate.forms[" ".join(_plain(word) for word in phrase)] += 1
 
 
 def _plain(word: str) -> str:
-    """Return a word in lower case unless it is a name: "Glucose" but "HbA1c", "NMR"."""
+    """Lowercase a word unless it is a name or symbol: "Glucose" becomes "glucose", "NMR" stays."""
     return word.lower() if word[1:].islower() and word[0].isupper() else word
 
 
@@ -214,7 +216,7 @@ def _stem(word: str) -> str:
 
 
 def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
-    """Return each candidate's topic, from 0."""
+    """Cluster the candidates and return the topic of each, starting at 0."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.sparse import csr_array
     from scipy.spatial.distance import squareform
@@ -235,7 +237,7 @@ def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
 
 
 def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return how close each two topics stand: the sum of their candidates' inverse distances."""
+    """Return the weights between topics: sums of the inverse distances of their candidates."""
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])
     owner = np.repeat(topics, [len(one.starts) for one in candidates])
@@ -254,9 +256,9 @@ def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDAr
 
 
 def pagerank(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the PageRank of the nodes of a weighted graph; they sum to 1.
+    """Return the PageRank of each node of a weighted graph, with a sum of 1.
 
-    The weights, shape (n, n), are not negative; a node without an edge leads to all alike.
+    The weights have shape (n, n) and are not negative. A node without edges links to all nodes.
     """
     n = len(weights)
     sums = weights.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
-"""Turn a stretch of Markdown or HTML into plain text whose characters know their offsets.
+"""Convert Markdown or HTML to plain text that maps each character to its offsets in the source.
 
-Emphasis, links, tags, entities and escapes are resolved; what matters to a citation stays in the
-plain text as one private-use character each: superscripts, citation elements, links.
+Emphasis, links, tags, entities and escapes are resolved. Superscripts, citation elements and links
+remain as private-use delimiter characters, because they may be citations.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ SUP, SUP_END = "\ue001", "\ue002"
 CITE, CITE_END = "\ue003", "\ue004"
 LINK, LINK_END = "\ue005", "\ue006"
 DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
-"""Stand for the ends of a superscript, a citation element and a link."""
+"""Delimiters of superscripts, citation elements and links in plain text."""
 
 MASK = "\ue010"
-"""Stands for what goes with a citation mark; like the delimiters, never from an answer."""
+"""Placeholder for the text of a citation mark. Never comes from an answer, like the delimiters."""
 
 _CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
@@ -63,13 +63,12 @@ Span = tuple[int, int]
 
 @dataclass
 class PlainText:
-    """Plain text of an answer's stretch.
+    """Plain text of a part of an answer.
 
     Attributes:
-        starts: Shape (len(text),): where each character begins in the answer.
-        ends: Shape (len(text),): one past where it ends in the answer.
-        targets: Addresses of links, and attributes of citation elements, by the place of their
-            opening delimiter.
+        starts: Start of each character in the answer, with shape (len(text),).
+        ends: End of each character in the answer, with shape (len(text),).
+        targets: Link addresses and citation attributes by the index of their opening delimiter.
     """
 
     text: str
@@ -78,14 +77,14 @@ class PlainText:
     targets: dict[int, str] = field(default_factory=dict)
 
     def source_span(self, start: int, end: int) -> Span:
-        """Return the characters of the answer that a stretch of the plain text comes from."""
+        """Return the span of the answer that a span of the plain text comes from."""
         return self.starts[start], self.ends[end - 1]
 
 
 def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
-    r"""Return the plain text of some stretches of an answer, joined by line breaks.
+    r"""Return the plain text of some spans of an answer, joined by line breaks.
 
-    The spans are in order, such as the lines of a paragraph.
+    The spans must be in order, such as the lines of a paragraph.
 
     Example:
         >>> plain = plain_text("It **fell** \\[1\\].", [(0, 18)])
@@ -101,17 +100,17 @@ def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
 
 
 def readable(text: str) -> str:
-    """Return plain text as a reader sees it: without delimiters, raised digits raised."""
+    """Remove the delimiters from plain text, turning numbers between them into superscripts."""
     raised = re.sub(
         rf"{SUP}([^{SUP}{SUP_END}]*){SUP_END}",
-        lambda found: found[1].translate(_RAISED) if re.search(r"\d", found[1]) else found[1],
+        lambda sup: sup[1].translate(_RAISED) if re.search(r"\d", sup[1]) else sup[1],
         text,
     )
     return re.sub(f"[{DELIMITERS}]", "", raised)
 
 
 class _Builder:
-    """Collects plain characters with their offsets."""
+    """Collects plain characters and their offsets."""
 
     def __init__(self) -> None:
         self.characters: list[str] = []
@@ -123,79 +122,77 @@ class _Builder:
         self._anchors: list[str] = []
 
     def add(self, text: str, start: int, end: int) -> None:
-        """Add characters that all stand for one stretch of the answer."""
+        """Add characters that all map to the same span of the answer."""
         for character in text:
-            self.characters.append(character)
-            self.starts.append(start)
-            self.ends.append(end)
+            self._append(character, start, end)
+
+    def _append(self, character: str, start: int, end: int) -> None:
+        self.characters.append(character)
+        self.starts.append(start)
+        self.ends.append(end)
 
     def copy(self, answer: str, start: int, end: int) -> None:
-        """Add characters that stand for themselves."""
-        for place in range(start, end):
-            character = answer[place]
+        """Add a span of the answer unchanged, except for reserved characters."""
+        for index in range(start, end):
+            character = answer[index]
             if character == "[":
                 self._brackets.append(len(self.characters))
             elif character == "]" and self._brackets:
                 self._brackets.pop()
-            self.characters.append(
-                "\ufffd" if character in DELIMITERS or character == MASK else character
-            )
-            self.starts.append(place)
-            self.ends.append(place + 1)
+            is_reserved = character in DELIMITERS or character == MASK
+            self._append("\ufffd" if is_reserved else character, index, index + 1)
 
     def read(self, answer: str, start: int, end: int) -> None:
-        """Read a stretch of the answer."""
+        """Parse a span of the answer."""
         position = start
-        while found := _TOKEN.search(answer, position, end):
-            first, last = found.span()
-            self.copy(answer, position, first)
-            self._token(found.lastgroup or "", found, answer)
-            position = last
+        while token := _TOKEN.search(answer, position, end):
+            self.copy(answer, position, token.start())
+            self._token(token.lastgroup or "", token, answer)
+            position = token.end()
         self.copy(answer, position, end)
 
-    def _token(self, kind: str, found: re.Match[str], answer: str) -> None:
-        start, end = found.span()
+    def _token(self, kind: str, token: re.Match[str], answer: str) -> None:
+        start, end = token.span()
         if kind == "escape":
-            self.add(found[0][1], start, end)
+            self.add(token[0][1], start, end)
         elif kind == "code":
-            self.copy(answer, *found.span("inside"))
+            self.copy(answer, *token.span("inside"))
         elif kind == "address":
-            self.copy(answer, *found.span("address"))
+            self.copy(answer, *token.span("address"))
         elif kind == "link":
-            self._link(found, answer)
+            self._link(token, answer)
         elif kind == "tag":
-            self._tag(found)
+            self._tag(token)
         elif kind == "entity":
-            decoded = html.unescape(found[0])
-            self.add(decoded if decoded != found[0] else found[0], start, end)
+            self.add(html.unescape(token[0]), start, end)
         elif kind == "power":
-            inner = (found["braced"] or found["caret"]).replace("\\", "").strip()
+            inner = (token["braced"] or token["caret"]).replace("\\", "").strip()
             self.add(SUP, start, start)
             self.add(inner, start, end)
             self.add(SUP_END, end, end)
         elif kind == "emphasis":
-            self._mark_emphasis(found, answer)
+            self._mark_emphasis(token, answer)
 
-    def _link(self, found: re.Match[str], answer: str) -> None:
-        start, end = found.span()
-        if not self._brackets or not _LINKS_TO.search(found["target"]):
+    def _link(self, token: re.Match[str], answer: str) -> None:
+        start, end = token.span()
+        if not self._brackets or not _LINKS_TO.search(token["target"]):
             self.copy(answer, start, end)
             return
         opening = self._brackets.pop()
         self.characters[opening] = LINK
-        self.targets[opening] = found["target"]
+        self.targets[opening] = token["target"]
         self.add(LINK_END, start, end)
 
-    def _tag(self, found: re.Match[str]) -> None:
-        start, end = found.span()
-        text = found[0].lower()
+    def _tag(self, token: re.Match[str]) -> None:
+        start, end = token.span()
+        text = token[0].lower()
         closes, is_single = text.startswith("</"), text.endswith("/>")
-        attributes = found["attributes"] or ""
-        if found["sup"]:
+        attributes = token["attributes"] or ""
+        if token["sup"]:
             self.add(SUP_END if closes else SUP, start, end)
-        elif found["cite"] or found["cohere"]:
+        elif token["cite"] or token["cohere"]:
             if not closes:
-                self.targets[len(self.characters)] = found["cohere"] or _target_of(attributes)
+                self.targets[len(self.characters)] = token["cohere"] or _target_of(attributes)
             self.add(CITE_END if closes else CITE, start, end)
             if is_single:
                 self.add(CITE_END, end, end)
@@ -216,17 +213,17 @@ class _Builder:
             self.targets[len(self.characters)] = href[1]
             self.add(LINK, start, end)
 
-    def _mark_emphasis(self, found: re.Match[str], answer: str) -> None:
-        """Keep the marks for now; `built` leaves out those that have a partner."""
-        start, end = found.span()
+    def _mark_emphasis(self, token: re.Match[str], answer: str) -> None:
+        """Add emphasis marks, and remove them again once their partner is found."""
+        start, end = token.span()
         before = answer[start - 1 : start] or " "
         after = answer[end : end + 1] or " "
-        run = found[0]
+        run = token[0]
         is_word = before.isalnum() and after.isalnum()
         if run[0] == "_" and is_word:
             self.copy(answer, start, end)
             return
-        place = len(self.characters)
+        index = len(self.characters)
         self.copy(answer, start, end)
         opened = [n for n, (mark, _) in enumerate(self._emphasis) if mark == run]
         if run == "*" and is_word and after.isdigit() and not opened:  # an allele: "CYP2C9*2"
@@ -234,22 +231,22 @@ class _Builder:
         if not before.isspace() and opened:
             _, first = self._emphasis[opened[-1]]
             del self._emphasis[opened[-1] :]
-            self._forget(first, len(run))
-            self._forget(place, len(run))
+            self._clear(first, len(run))
+            self._clear(index, len(run))
         elif not after.isspace():
-            self._emphasis.append((run, place))
+            self._emphasis.append((run, index))
 
-    def _forget(self, place: int, length: int) -> None:
-        for n in range(place, place + length):
+    def _clear(self, index: int, length: int) -> None:
+        for n in range(index, index + length):
             self.characters[n] = ""
 
     def build(self) -> PlainText:
-        """Return what was read, without what became empty."""
-        for run, place in self._emphasis:
-            if run in ("**", "***"):  # a partner that was cut off
-                self._forget(place, len(run))
+        """Return the plain text without cleared characters."""
+        for run, index in self._emphasis:
+            if run in ("**", "***"):  # the closing mark was cut off
+                self._clear(index, len(run))
         kept = [n for n, character in enumerate(self.characters) if character]
-        moved = {n: place for place, n in enumerate(kept)}
+        moved = {n: index for index, n in enumerate(kept)}
         return PlainText(
             "".join(self.characters[n] for n in kept),
             [self.starts[n] for n in kept],
@@ -259,7 +256,7 @@ class _Builder:
 
 
 def _target_of(attributes: str) -> str:
-    """Return what a citation element points to; Anthropic's index is "document-sentence"."""
+    """Return the target of a citation element; Anthropic's index is "document-sentence"."""
     value = _ATTRIBUTE_VALUE.search(attributes)
     if not value:
         return ""

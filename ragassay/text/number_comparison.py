@@ -1,8 +1,8 @@
-"""Compare the numbers of a claim with those of a text.
+"""Compare the numbers of a claim with the numbers of a text.
 
-A number is the same (the text states it, or it follows by one step), absent (the text says nothing
-of it), or other (the text gives another value of the same thing). Only the last contradicts, so in
-doubt a number is absent.
+A number is "same" if the text states it or if it follows in one step, "other" if the text gives
+another value for the same thing, and "absent" otherwise. Only "other" is a contradiction, so
+doubtful cases are "absent".
 """
 
 from __future__ import annotations
@@ -26,26 +26,29 @@ from ragassay.text.number_mentions import (
 NumberVerdict = Literal["same", "absent", "other"]
 
 PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.55), (0.3, 0.0), (0.85, 0.6)
-"""Shares of the specific words around the claim's number that must stand around the text's, and
-the other way round, for both to measure one thing: as a rule; where the words next to them are the
-same, or the digits differ by a slip; by a slip of many digits; and for thresholds ("over 50
-years"), of which a text has many."""
+"""Minimum shares of specific words in common for two numbers to measure the same thing.
+
+The first share refers to the words around the claim's number, and the second to the words around
+the text's number. `ALIKE` applies if the adjacent words are the same or the digits differ by a
+slip, `AFTER_LONG_SLIP` to slips in numbers with many digits, and `STRICT` to thresholds ("over 50
+years"), because a text contains many of them.
+"""
 LONG_SLIP = 3
 
 BESIDE = 0.5
-"""What a number that stands next to both adds to how alike their places are."""
+"""Added to the similarity of two numbers if they share a neighboring number."""
 
 MOST_CLAIMED = 20
-"""Numbers of a claim that are compared; bounds the time that a table takes."""
+"""Maximum number of compared numbers of a claim; limits the run time for tables."""
 
 MOST_PLACES = 20
-"""Places of a number in a text that are compared; bounds the time that a list of ones takes."""
+"""Maximum number of occurrences of a number in a text; limits the run time for repetitive lists."""
 
 SMALL_COUNT = 12
-"""Up to here a count in words ("two effects") is not looked for."""
+"""Counts written as words ("two effects") are ignored up to this value."""
 
 TIME_UNITS_S = (60, 3_600, 86_400, 604_800, 2_592_000, 31_536_000)
-"""Seconds of the least minute, hour, day, week, month and year."""
+"""Minimum seconds of a minute, hour, day, week, month and year."""
 
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _ARMS = frozenset({"placebo", "control", "group", "arm"})
@@ -55,12 +58,12 @@ _NEVER_OTHER = frozenset({"p", "year"})
 
 @dataclass(frozen=True)
 class ComparedNumber:
-    """A number of a claim, compared with a text.
+    """A number of a claim compared with a text.
 
     Attributes:
-        end: One past its last, its unit included.
-        stated: The place of the other value in the text; None unless the verdict is "other".
-        arm: Whose value it is, where the claim swapped two; else "".
+        end: Offset after the number and its unit.
+        stated: Span of the other value in the text if the verdict is "other", else None.
+        arm: Study arm of the other value if the claim swapped two numbers, else "".
     """
 
     start: int
@@ -71,7 +74,7 @@ class ComparedNumber:
 
 
 def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
-    """Return the numbers of a sentence in order, each compared with all that it may be taken from.
+    """Return the numbers of a sentence in order, each compared with the numbers of a text.
 
     Example:
         >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]
@@ -87,22 +90,22 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
     known = [_fitting(one, stated) for one in claimed]
     in_order = _RESPECTIVELY.search(claim) or _RESPECTIVELY.search(text)
     swapped = {} if in_order else _find_swapped(claimed, known, stated)
-    found: list[ComparedNumber] = []
-    for place, one in enumerate(claimed):
+    compared: list[ComparedNumber] = []
+    for index, one in enumerate(claimed):
         verdict, other, arm = "same", None, ""
-        if place in swapped:
-            verdict, (other, arm) = "other", swapped[place]
-        elif not known[place] and not follows(one, stated, text):
-            other = _other_value(place, claimed, known, stated)
+        if index in swapped:
+            verdict, (other, arm) = "other", swapped[index]
+        elif not known[index] and not follows(one, stated, text):
+            other = _other_value(index, claimed, known, stated)
             silent = "same" if completes(one, stated) else "absent"
             verdict = "other" if other else silent
         span = (other.start, other.end) if other else None
-        found.append(ComparedNumber(one.start, one.end, verdict, span, arm))
-    return found
+        compared.append(ComparedNumber(one.start, one.end, verdict, span, arm))
+    return compared
 
 
 def has_complement(claim: str, text: str) -> bool:
-    """Return whether a share of a claim and one of a text, in other words, come to 100 %.
+    """Return whether a share in a claim and a differently worded share in a text add up to 100 %.
 
     Example:
         >>> has_complement("Of them, 80% did not relapse.", "Of them, 20% relapsed.")
@@ -125,49 +128,49 @@ def _fitting(one: NumberMention, stated: Sequence[NumberMention]) -> list[Number
 
 
 def _other_value(
-    place: int,
+    index: int,
     claimed: Sequence[NumberMention],
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> NumberMention | None:
-    """Return the text's other value of what a number of the claim measures; None in doubt."""
-    one = claimed[place]
+    """Return the number that the text gives instead of a number of the claim, or None in doubt."""
+    one = claimed[index]
     if one.in_interval or one.kind in _NEVER_OTHER:
         return None
-    taken = {id(other) for n, fitting in enumerate(known) if n != place for other in fitting}
+    taken = {id(other) for n, fitting in enumerate(known) if n != index for other in fitting}
     best: tuple[float, NumberMention] | None = None
     for n, other in enumerate(stated):
         if id(other) in taken or not _is_comparable(one, other) or _is_rest(one, other):
             continue
-        if one.partner and not _same_range(known[place + one.partner], stated, n + other.partner):
+        if one.partner and not _same_range(known[index + one.partner], stated, n + other.partner):
             continue
-        score = _likeness(one, other, _has_companion(place, other, known))
-        score += BESIDE * bool(score and _has_same_neighbour(place, n, known, stated))
+        score = _likeness(one, other, _has_companion(index, other, known))
+        score += BESIDE * bool(score and _has_same_neighbour(index, n, known, stated))
         if score and (best is None or score > best[0]):
             best = score, other
     return best[1] if best else None
 
 
 def _has_companion(
-    place: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
+    index: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
 ) -> bool:
-    """Return whether another number of the claim stands in the sentence of the text's number."""
+    """Return whether the sentence of the text's number states another number of the claim."""
     return any(
-        n != place and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
+        n != index and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
     )
 
 
 def _has_same_neighbour(
-    place: int,
+    index: int,
     n: int,
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> bool:
-    """Return whether a number next to the claim's stands next to the text's: "19% with 2 mg"."""
+    """Return whether the two numbers have the same number next to them: "19% with 2 mg"."""
     mine = [
         end
-        for fitting in (*known[max(0, place - 1) : place], *known[place + 1 : place + 2])
+        for fitting in (*known[max(0, index - 1) : index], *known[index + 1 : index + 2])
         for end in fitting
     ]
     theirs = (*stated[max(0, n - 1) : n], *stated[n + 1 : n + 2])
@@ -177,15 +180,15 @@ def _has_same_neighbour(
 def _same_range(
     ends: Sequence[NumberMention], stated: Sequence[NumberMention], partner: int
 ) -> bool:
-    """Return whether the other end of the claim's range is that of the text's.
+    """Return whether the ranges of the claim and the text have their other end in common.
 
-    Two ranges with no end in common are of two things more often than one is wrong twice.
+    Ranges without a common end are more likely to measure different things.
     """
     return any(end is stated[partner] for end in ends)
 
 
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two numbers could be values of one thing."""
+    """Return whether two numbers could be values of the same thing."""
     if one.kind != other.kind or other.in_interval or one.partner != other.partner:
         return False
     if one.kind == "share" and one.change != other.change:
@@ -196,22 +199,22 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
         return False
     if one.kind == "count" or (one.noun and other.noun):
         return _counted_noun(one) == _counted_noun(other)
-    # A rate: what one text counts, the other must name.
+    # The nouns counted by either rate must occur around the other number.
     return set(one.noun[-1:]) <= other.words | other.topic and set(other.noun[-1:]) <= one.words
 
 
 def _is_rest(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two shares in other words come to 100 %: 95 % survived, 5 % died."""
+    """Return whether two differently worded shares add up to 100 %: 95 % survived, 5 % died."""
     is_worded_alike = one.near == other.near and one.is_negated == other.is_negated
     is_change = one.change or other.change
     return completes(one, [other]) and not is_worded_alike and not is_change
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two spans of time could be of one thing.
+    """Return whether two times could be durations of the same thing.
 
-    A period in which something was measured is no duration of it. Units that are further apart
-    than days and weeks are of two things, unless the unit alone differs.
+    A period of measurement is not a duration. Units further apart than days and weeks indicate
+    different things, unless only the unit differs.
     """
     if one.period != other.period:
         return False
@@ -220,7 +223,7 @@ def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
 
 
 def _time_scale(one: NumberMention) -> int:
-    """Return the place of a time's unit among seconds, minutes, ..., years."""
+    """Return the position of a time's unit in the order seconds, minutes, ..., years."""
     unit = one.quantity.unit
     if unit is None:
         return 0
@@ -229,14 +232,14 @@ def _time_scale(one: NumberMention) -> int:
 
 
 def _counted_noun(one: NumberMention) -> str:
-    """Return what a count counts: its last noun, all people alike."""
+    """Return the last noun of a count; all words for people are the same noun."""
     if PEOPLE & set(one.noun):
         return "people"
     return one.noun[-1] if one.noun else ""
 
 
 def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
-    """Return how alike the words around two numbers are; 0 where not enough."""
+    """Return the similarity of the words around two numbers, or 0 if it is too low."""
     if not one.near and one.words and not has_companion and one.kind != "ratio":
         return 0.0
     mine = one.near if len(one.near) > 1 else one.near | one.lead
@@ -263,7 +266,7 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
 
 
 def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether the words next to two numbers name one thing."""
+    """Return whether the words next to two numbers refer to the same thing."""
     mine, theirs = set(one.head), set(other.head)
     shared = (mine & theirs) - _ARMS
     closest = {word for word in one.head[:2] if word not in GENERIC}
@@ -271,9 +274,9 @@ def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
 
 
 def slip_size(one: NumberMention, other: NumberMention) -> int:
-    """Return the number of digits of two numbers that differ by a slip; 0 where they do not.
+    """Return the number of digits of two numbers that differ by a typing slip, else 0.
 
-    A slip is one other digit, two swapped digits or the decimal point.
+    A slip is one wrong digit, two swapped digits or a misplaced decimal point.
 
     Example:
         >>> one, other = read_mentions("1,520 mg and 1,250 mg")
@@ -300,29 +303,29 @@ def _find_swapped(
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> dict[int, tuple[NumberMention, str]]:
-    """Return the claim's numbers that the text gives for each other's arm, by their place."""
-    found: dict[int, tuple[NumberMention, str]] = {}
-    for place, one in enumerate(claimed[:-1]):
-        other = claimed[place + 1]
+    """Return the numbers of the claim that the text gives for the other arm, by index."""
+    swapped: dict[int, tuple[NumberMention, str]] = {}
+    for index, one in enumerate(claimed[:-1]):
+        other = claimed[index + 1]
         if one.kind != other.kind or one.sentence != other.sentence or one.in_interval:
             continue
         pairs = [
             (a, b)
-            for a in known[place]
-            for b in known[place + 1]
+            for a in known[index]
+            for b in known[index + 1]
             if a.sentence == b.sentence and a is not b and a.amount != b.amount
         ]
         arms = [arm for a, b in pairs if (arm := _find_crossed_arms(one, other, a, b))]
         if pairs and len(arms) == len(pairs):
             (a, b), (first, second) = pairs[0], arms[0]
-            found[place], found[place + 1] = (b, first), (a, second)
-    return found
+            swapped[index], swapped[index + 1] = (b, first), (a, second)
+    return swapped
 
 
 def _find_crossed_arms(
     one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
 ) -> tuple[str, str] | None:
-    """Return the arms of two numbers that a text, which has both, gives the other way round."""
+    """Return the arms of two numbers if the text states both numbers for the other arm."""
     first, second = one.near - other.near, other.near - one.near
     mine_only, theirs_only = mine.near - theirs.near, theirs.near - mine.near
     straight = ((first & mine_only) - (one.lead & mine.lead)) | (second & theirs_only)

@@ -1,4 +1,4 @@
-"""Read what stands around a number: its kind, its bound, its clause, the words next to it."""
+"""Analyze the context of a number: its kind, bound, clause and adjacent words."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _CONCEPTS = {
     "placebo": "placebo placebos",
 }
 CONCEPTS = {word: concept for concept, words in _CONCEPTS.items() for word in words.split()}
-"""The name of what a word means, by word; "took 5 mg" is a dose as "a dose of 5 mg" is."""
+"""Concept of each word, so that "took 5 mg" is a dose like "a dose of 5 mg"."""
 
 PEOPLE = frozenset(
     "patient particip subject individu person peopl adult volunt respond case popul".split()
 )
-"""Stems of who is counted: a trial's patients are its participants."""
+"""Stems of words for people; a trial's patients are its participants."""
 
 GENERIC = PEOPLE | frozenset(
     "studi trial group arm cohort sampl total overal altogeth averag mean median percent percentag "
@@ -58,7 +58,7 @@ GENERIC = PEOPLE | frozenset(
     "made make becom remain use usual common typic general known typical particular well "
     "enrol out-of of follow person-year patient-year participant-year woman-year women-year".split()
 )
-"""Stems that tell little of what is measured."""
+"""Stems that say little about what is measured."""
 
 WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W\d_][^\W_]*)*")
 SMALL_WORDS = frozenset(
@@ -68,15 +68,14 @@ SMALL_WORDS = frozenset(
     "under over about more less versus vs did does do could should must no nor so such compared "
     "only also".split()
 )
-"""Words that name nothing."""
-
+"""Function words."""
 
 DULL = re.compile(rf"{'|'.join(sorted(SMALL_WORDS))}|\w+-?fold", re.IGNORECASE)
 
 
 @lru_cache(maxsize=20_000)
 def stem_of(word: str) -> str:
-    """Return the stem of a word, or the name of its concept: "randomised" is to "enrol"."""
+    """Return the stem of a word, or the name of its concept ("enrol" for "randomised")."""
     import snowballstemmer
 
     low = word.lower().removesuffix("'s").removesuffix("\u2019s")
@@ -86,28 +85,28 @@ def stem_of(word: str) -> str:
 
 @lru_cache(maxsize=4_000)
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of the words of a text that say what is measured, without generic ones."""
+    """Return the stems of the specific words of a text, which say what is measured."""
     words = (word for word in WORD.findall(text) if not DULL.fullmatch(word))
     stems = map(stem_of, words)
     return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
 
 
 def word_of(stem: str, text: str) -> str:
-    """Return the first word of a text that has a stem; the stem itself where none has."""
+    """Return the first word of a text with a stem, or the stem if no word has it."""
     return next((word for word in WORD.findall(text) if stem_of(word) == stem), stem)
 
 
 Kind = str
 """What a number measures: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money",
-or base units with powers, as "g1" or "g1 m-3"."""
+or base units with powers, such as "g1" or "g1 m-3"."""
 
 Bound = Literal["", "about", "over", "under"]
 
 HEAD = 3
-"""Words on either side of a number that name what it measures."""
+"""Number of words on each side of a number that identify what is measured."""
 BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
-"""Characters read before and behind a number, on either side for its surroundings, and
-at a sentence's start."""
+"""Number of characters read before a number, after it, on each side for its nearby words, and at
+the start of its sentence."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
 _SIGN = r"[-\u2212\u2013+]?"
@@ -128,8 +127,8 @@ _ABOUT = re.compile(
     rf"\s?{_HEDGE}{_SIGN}$",
     re.IGNORECASE,
 )
-_OVER_BEHIND = re.compile(r"\s?(?:or (?:more|above|older|over|higher|greater|longer)\b|\+)")
-_UNDER_BEHIND = re.compile(r"\s?or (?:less|fewer|below|younger|under|lower|shorter)\b")
+_OVER_AFTER = re.compile(r"\s?(?:or (?:more|above|older|over|higher|greater|longer)\b|\+)")
+_UNDER_AFTER = re.compile(r"\s?or (?:less|fewer|below|younger|under|lower|shorter)\b")
 
 _RATIO = re.compile(
     r"\b(?:(?:hazards?|odds|risk|rate|prevalence|likelihood|mortality|incidence)[\s-]{1,2}ratios?"
@@ -142,7 +141,7 @@ _P = re.compile(r"\b[Pp][\s-]?(?:values?)?\s?(?:of|was|is|[=<>\u2264\u2265]{1,2}
 _LEVEL_BEFORE = re.compile(
     r"\b(?:confidence|credible) (?:interval|limit)s?,?\s?\(?$|\bCI,?\s?\(?$", re.IGNORECASE
 )
-_LEVEL_BEHIND = re.compile(
+_LEVEL_AFTER = re.compile(
     r"\s?-?(?:%|per ?cent)?[\s-]?(?:CI|CrI|CL|confidence|credible|prediction)\b"
 )
 _INTERVAL = re.compile(
@@ -172,7 +171,7 @@ _CLAUSE = re.compile(
     r"|respectively)\b",
     re.IGNORECASE,
 )
-"""What stands between two clauses, where each has a number."""
+"""Separators of clauses that each contain a number."""
 _CHANGE_BEFORE = re.compile(
     r"\b(?:by|reduction|increase|decrease|decline|drop|rise|improvement|difference|change|benefit"
     r"|gain|loss|excess|gap)\s(?:(?:[^\W\d][\w-]*\s){1,7}(?:of|was|is|by)\s)?(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
@@ -180,7 +179,7 @@ _CHANGE_BEFORE = re.compile(
     rf"{_SIGN}$",
     re.IGNORECASE,
 )
-_CHANGE_BEHIND = re.compile(
+_CHANGE_AFTER = re.compile(
     r"[\s-]?(?:(?:percentage|absolute|relative|point|points|risk|rate|mortality|in|odds|hazard|overall"
     r"|significant|statistically)[\s-]){0,3}(?:lower|higher|less|more|fewer|greater|reduction"
     r"|reduced|reduc|increase|increased|decrease|decreased|decline|drop|rise|improvement|difference"
@@ -190,7 +189,7 @@ _CHANGE_BEHIND = re.compile(
 
 
 def end_of(one: Quantity, text: str) -> int:
-    """Return the end of a number's own unit; that of a list may stand behind a later number."""
+    """Return the end of a number's unit, or of the number if the unit follows a later number."""
     end = max(one.end, one.unit.end) if one.unit else one.end
     numbered_from = one.unit.numbered_from if one.unit else None
     if numbered_from is not None and numbered_from - one.end <= 1:
@@ -204,53 +203,51 @@ def end_of(one: Quantity, text: str) -> int:
 def clauses_of(
     text: str, span: tuple[int, int], quantities: Sequence[Quantity]
 ) -> list[tuple[int, int]]:
-    """Return the clause of each number; two with no boundary between them share theirs."""
-    found: list[tuple[int, int]] = []
+    """Return the clause of each number; numbers without a boundary between them share a clause."""
+    clauses: list[tuple[int, int]] = []
     first, waiting = span[0], 1
     for left, right in itertools.pairwise(quantities):
         between = _CLAUSE.search(text, end_of(left, text), right.start)
         if between:
-            found += [(first, between.start())] * waiting
+            clauses += [(first, between.start())] * waiting
             first, waiting = between.end(), 0
         waiting += 1
-    return [*found, *[(first, span[1])] * waiting]
+    return [*clauses, *[(first, span[1])] * waiting]
 
 
 def partners_of(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
-    """Return where the other end of each number's range is: 1 for the next one, -1 for the last."""
-    found: list[Literal[-1, 0, 1]] = [0] * len(quantities)
+    """Return the offset to the other end of each number's range: 1 for next, -1 for previous."""
+    partners: list[Literal[-1, 0, 1]] = [0] * len(quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         gap = text[end_of(left, text) : right.start]
         is_pair = _TO.fullmatch(gap) or (
             _AND.fullmatch(gap) and _BETWEEN.search(text[max(0, left.start - 24) : left.start])
         )
-        if is_pair and not found[n]:
-            found[n], found[n + 1] = 1, -1
-    return found
+        if is_pair and not partners[n]:
+            partners[n], partners[n + 1] = 1, -1
+    return partners
 
 
-def head_of(before: str, behind: str) -> tuple[str, ...]:
-    """Return the stems of the last words before a number and of the first ones behind it."""
-    left = _telling(WORD.findall(before)[::-1])
-    return (*left[:HEAD], *_telling(WORD.findall(behind))[:HEAD])
-
-
-def _telling(words: Sequence[str]) -> list[str]:
-    return [stem_of(word) for word in words if not DULL.fullmatch(word)]
+def head_of(before: str, after: str) -> tuple[str, ...]:
+    """Return the stems of the content words next to a number on both sides, closest first."""
+    return tuple(
+        stem
+        for words in (WORD.findall(before)[::-1], WORD.findall(after))
+        for stem in [stem_of(word) for word in words if not DULL.fullmatch(word)][:HEAD]
+    )
 
 
 def names_of(text: str, is_start: bool = True) -> frozenset[str]:
-    """Return the stems of the names of a text, without its first word where a sentence starts."""
-    found = _NAME.findall(text.strip().partition(" ")[2] if is_start else text)
-    return frozenset().union(*map(stems_of, found))
+    """Return the stems of the names in a text, skipping the first word of a sentence."""
+    names = _NAME.findall(text.strip().partition(" ")[2] if is_start else text)
+    return frozenset().union(*map(stems_of, names))
 
 
-def kind_of(one: Quantity, before: str, close: str, behind: str, sentence: str) -> Kind | None:
-    """Return what a number measures; None for the level of an interval."""
+def kind_of(one: Quantity, before: str, close: str, after: str, sentence: str) -> Kind | None:
+    """Return the kind of a number, or None for the level of a confidence interval."""
     unit = one.unit
     if unit and not unit.powers:
-        is_level = _LEVEL_BEFORE.search(before) or _LEVEL_BEHIND.match(close)
-        if is_level:
+        if _LEVEL_BEFORE.search(before) or _LEVEL_AFTER.match(close):
             return None
         is_parts = unit.numbered_from is None and _PER.search(close[: max(0, unit.end - one.end)])
         return "parts" if is_parts else "share"
@@ -260,9 +257,9 @@ def kind_of(one: Quantity, before: str, close: str, behind: str, sentence: str) 
         return "p"
     if _MONEY.search(before):
         return "money"
-    if _TIMES.match(behind):
+    if _TIMES.match(after):
         return "fold"
-    if _is_year(one, before, behind):
+    if _is_year(one, before, after):
         return "year"
     if one.value < 100 and _is_ratio(sentence):
         return "ratio"
@@ -279,63 +276,64 @@ def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
 
 
 def _is_ratio(sentence: str) -> bool:
-    """Return whether the last words before a number name a ratio."""
-    found = list(_RATIO.finditer(sentence[-NEAR * 2 :]))
-    return bool(found) and not re.search(r"[.;%]\s", sentence[-NEAR * 2 :][found[-1].end() :])
+    """Return whether the last words before a number refer to a ratio."""
+    nearby = sentence[-NEAR * 2 :]
+    ratios = list(_RATIO.finditer(nearby))
+    return bool(ratios) and not re.search(r"[.;%]\s", nearby[ratios[-1].end() :])
 
 
-def _is_year(one: Quantity, before: str, behind: str) -> bool:
+def _is_year(one: Quantity, before: str, after: str) -> bool:
     is_year = one.value.denominator == 1 and 1900 <= one.value <= 2100 and one.end - one.start == 4
-    return is_year and bool(_YEAR_BEFORE.search(before)) and not _is_counted(behind)
+    return is_year and bool(_YEAR_BEFORE.search(before)) and not _is_counted(after)
 
 
-def _is_counted(behind: str) -> bool:
-    noun = noun_of(behind)
+def _is_counted(after: str) -> bool:
+    noun = noun_of(after)
     return bool(noun) and noun[-1] in PEOPLE
 
 
-def bound_of(one: Quantity, before: str, behind: str) -> Bound:
-    """Return whether a number is about, over or under what it says."""
+def bound_of(one: Quantity, before: str, after: str) -> Bound:
+    """Return whether a number is approximate ("about") or a bound ("over", "under")."""
     if one.is_about or _ABOUT.search(before):
         return "about"
-    if _OVER.search(before) or _OVER_BEHIND.match(behind):
+    if _OVER.search(before) or _OVER_AFTER.match(after):
         return "over"
-    return "under" if _UNDER.search(before) or _UNDER_BEHIND.match(behind) else ""
+    return "under" if _UNDER.search(before) or _UNDER_AFTER.match(after) else ""
 
 
-def noun_of(behind: str) -> tuple[str, ...]:
-    """Return the stems of what a number counts: the words behind it, up to a small word."""
-    found = _NOUN.match(behind)
-    if not found:
+def noun_of(after: str) -> tuple[str, ...]:
+    """Return the stems of the counted nouns: the words after a number up to a function word."""
+    noun = _NOUN.match(after)
+    if not noun:
         return ()
-    kept: list[str] = []
-    for word in re.split(r"[ ,]", found[1]):
+    stems: list[str] = []
+    for word in re.split(r"[ ,]", noun[1]):
         if not word or word.lower() in SMALL_WORDS:
             break
-        kept.append(stem_of(word))
-        if found[1][found[1].find(word) + len(word) :].startswith(","):
+        stems.append(stem_of(word))
+        if noun[1][noun[1].find(word) + len(word) :].startswith(","):
             break
-    return tuple(kept)
+    return tuple(stems)
 
 
-def is_change(before: str, behind: str) -> bool:
-    """Return whether a number says by how much something differs: "by 5%", "5% lower"."""
-    return bool(_CHANGE_BEFORE.search(before) or _CHANGE_BEHIND.match(behind))
+def is_change(before: str, after: str) -> bool:
+    """Return whether a number is the size of a difference: "by 5%", "5% lower"."""
+    return bool(_CHANGE_BEFORE.search(before) or _CHANGE_AFTER.match(after))
 
 
 def is_period(before: str) -> bool:
-    """Return whether a span of time says when something was measured: "over 2 years"."""
+    """Return whether a time is the time of a measurement: "over 2 years"."""
     return bool(_PERIOD.search(before))
 
 
 def is_in_interval(before: str, is_range: bool) -> bool:
-    """Return whether a number is an end of a confidence interval, or a spread."""
+    """Return whether a number is a limit of a confidence interval or a measure of spread."""
     return bool(_INTERVAL.search(before) or (is_range and _SPREAD.search(before)))
 
 
 def words_near(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
-    """Return the whole words of a clause that stand before and behind a number, not far off."""
+    """Return the nearby words of a clause before and after a number, without partial words."""
     first, last = max(clause[0], start - NEAR), min(clause[1], end + NEAR)
     before = text[first:start] if first == clause[0] else text[first:start].partition(" ")[2]
-    behind = text[end:last] if last == clause[1] else text[end:last].rpartition(" ")[0]
-    return before, behind
+    after = text[end:last] if last == clause[1] else text[end:last].rpartition(" ")[0]
+    return before, after

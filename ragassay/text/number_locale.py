@@ -1,4 +1,4 @@
-"""Read "3.730" as 3730 where the language of a text groups digits by points."""
+"""Read "3.730" as 3730 if the language of the text groups digits with points."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ _EITHER = re.compile(
     r"(?<![\w.,/-])(?:[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,4}(?:,[0-9]{1,9})?(?!/)"
     r"|(?P<decimal>[0-9]{1,3},[0-9]{3}))(?![0-9]|[.,][0-9])"
 )
-"""Digits grouped by points, and a decimal comma before three digits."""
+"""Digits grouped with points, or a decimal comma before three digits."""
 _RATIO = re.compile(
     r"\b(?:HR|OR|RR|IRR|SHR|p|Ratio|Hazard|Odds|Risiko|riesgo|raz\u00f3n|KI|CI|IC|IK|\u00b1)\W{0,3}"
     r"(?:(?:von|war|betrug|de|fue|=|<|>)\s?)?(?:[0-9.,]{1,8}\s?(?:bis|a|-|\u2013|;|,)\s?)?$",
     re.IGNORECASE,
 )
-"""Before a number that has a decimal point in any language more often than thousands."""
+"""Context before a number that is more often a decimal than thousands in any language."""
 _BEFORE = 32
 _DECIMAL = re.compile(r"(?<![\w.,/-])(?:[0-9]{1,6}\.[0-9]{1,2}|0\.[0-9]{3})(?![\w.]|,[0-9])")
-"""A point that cannot group digits: the text has decimal points."""
+"""A point that cannot group digits, which shows that the text uses decimal points."""
 _COUNTED = re.compile(
     r"\s(?:\w{1,20}\s)?(?:patient|teilnehm|proband|person|f\u00e4lle|studien|kinder|frauen|m\u00e4nner"
     r"|pacient|participant|caso|estudios|personas|ni\u00f1os|mujeres|pazient|partecipant|casi\b|pati\u00eb"
     r"|deelnemer|mensen)",
     re.IGNORECASE,
 )
-"""What is counted, behind a number: a count has no decimals."""
+"""Counted nouns after a number; counts have no decimals."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = frozenset(
@@ -47,7 +47,7 @@ _BY_POINTS = frozenset(
 
 
 def groups_by_points(text: str) -> bool:
-    """Return whether the words of a text are of a language that writes 3730 as "3.730".
+    """Return whether a text is in a language that writes 3730 as "3.730".
 
     Example:
         >>> groups_by_points("Eingeschlossen wurden 3.730 Patienten.")
@@ -60,10 +60,10 @@ def groups_by_points(text: str) -> bool:
 
 
 def with_english_numbers(text: str) -> str:
-    """Return a text of such a language with the points and commas of its numbers swapped.
+    """Swap the points and commas in the numbers of a text that groups digits with points.
 
-    Its length stays. A decimal comma is read anyway, and is swapped only where it would be read as
-    thousands: before three digits and a unit.
+    The length of the text does not change. A decimal comma is swapped only if it would be read as a
+    thousands separator, which is the case before three digits and a unit.
 
     Example:
         >>> with_english_numbers("Eingeschlossen wurden 3.730 Patienten.")
@@ -71,18 +71,18 @@ def with_english_numbers(text: str) -> str:
     """
     if not _EITHER.search(text) or not groups_by_points(text):
         return text
-    return _EITHER.sub(lambda found: _in_english(text, found), text)
+    return _EITHER.sub(lambda match: _in_english(text, match), text)
 
 
-def _in_english(text: str, found: re.Match[str]) -> str:
-    number = found[0]
-    if found["decimal"]:
-        at = found.end() + (text[found.end() : found.end() + 1] in (" ", "\u00a0", "\u202f"))
+def _in_english(text: str, match: re.Match[str]) -> str:
+    number = match[0]
+    if match["decimal"]:
+        at = match.end() + (text[match.end() : match.end() + 1] in (" ", "\u00a0", "\u202f"))
         return number.replace(",", ".") if read_unit(text, at) else number
     is_single = number.count(".") == 1 and "," not in number
-    if is_single and not (number.endswith("00") or _COUNTED.match(text, found.end())):
+    if is_single and not (number.endswith("00") or _COUNTED.match(text, match.end())):
         return number
-    before = text[max(0, found.start() - _BEFORE) : found.start()]
+    before = text[max(0, match.start() - _BEFORE) : match.start()]
     if is_single and (_RATIO.search(before) or _DECIMAL.search(text)):
         return number
     return number.translate({ord("."): ",", ord(","): "."})

@@ -1,4 +1,4 @@
-"""Read the numbers that a text states, and match a claimed number with them."""
+"""Find the numbers stated in a text and match the numbers of a claim with them."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ _NEGATION = re.compile(r"\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b", re.IGNO
 _DAY_S = 86_400
 MONTH_S = Fraction(36525, 1200) * _DAY_S
 WORD_SHARE = Fraction(1, 20)
-"""How far, relative to it, a share in words may be off: "a quarter" is 24.6 %."""
+"""Relative tolerance of a share written in words: "a quarter" also matches 24.6 %."""
 
 
 @dataclass(frozen=True)
 class NumberMention:
-    """A number that a text states.
+    """A number stated in a text.
 
     Attributes:
-        end: One past its last, its unit included.
-        quantity: The number as it was read.
-        amount: Its size in the kind's base units, without a sign.
-        step: Half a unit of its last digit, in base units: what rounding may hide.
-        bound: Whether it is about, over or under that.
-        in_interval: Whether it is an end of a confidence interval, or a spread.
-        noun: Stems of the words that follow a count or stand in a rate: what is counted.
-        sentence: Number of its sentence, from 0.
-        partner: Where the other end of its range is: 1 for the next number, -1 for the last one.
-        near: Stems of the words of its clause that are not far from it.
-        head: Stems of the words next to it, the closest first.
-        names: Stems of the names of its clause and of `lead`.
-        lead: Stems of the words between the sentence's start and its first number.
-        is_negated: Whether its clause denies something.
-        change: Whether it says by how much something differs.
-        period: Whether it is a time that says when something was measured.
-        topic: Stems of the words of the text's first sentence, or of its title.
+        end: Offset after the number and its unit.
+        quantity: The parsed number with its unit.
+        amount: Absolute value in the base units of the kind.
+        step: Largest possible rounding error: half a unit of the last digit, in base units.
+        bound: Whether the number is approximate or an upper or lower bound.
+        in_interval: Whether it is a limit of a confidence interval, or a measure of spread.
+        noun: Stems of the counted nouns, which follow a count or appear in a rate.
+        sentence: Index of the sentence, from 0.
+        partner: Offset to the other end of its range: 1 for the next number, -1 for the previous.
+        near: Stems of the nearby words in its clause.
+        head: Stems of the adjacent words, closest first.
+        names: Stems of the names in its clause and in `lead`.
+        lead: Stems of the words between the start of the sentence and its first number.
+        is_negated: Whether its clause contains a negation.
+        change: Whether it is the size of a difference.
+        period: Whether it is a time at which something was measured.
+        topic: Stems of the words in the text's first sentence, or in its title.
     """
 
     start: int
@@ -88,7 +88,7 @@ class NumberMention:
 
 @lru_cache(maxsize=64)
 def read_mentions(text: str) -> tuple[NumberMention, ...]:
-    """Return the numbers that a text states, in order.
+    """Return the numbers stated in a text, in order.
 
     Example:
         >>> [(m.kind, str(m.amount)) for m in read_mentions("It fell in 12% of 40 type 2 cases.")]
@@ -97,21 +97,21 @@ def read_mentions(text: str) -> tuple[NumberMention, ...]:
     quantities = [one for one in read_quantities(text) if not one.is_name]
     spans = split_sentences(text)
     topic = stems_of(text[slice(*spans[0])]) if spans else frozenset[str]()
-    found: list[NumberMention] = []
-    place = 0
+    mentions: list[NumberMention] = []
+    index = 0
     for n, (start, end) in enumerate(spans):
         inside: list[Quantity] = []
-        while place < len(quantities) and quantities[place].start < end:
-            if quantities[place].start >= start:
-                inside.append(quantities[place])
-            place += 1
-        found += _SentenceWords(text, (start, end), n, inside, topic).mentions()
-    return tuple(found)
+        while index < len(quantities) and quantities[index].start < end:
+            if quantities[index].start >= start:
+                inside.append(quantities[index])
+            index += 1
+        mentions += _SentenceWords(text, (start, end), n, inside, topic).mentions()
+    return tuple(mentions)
 
 
 @dataclass(frozen=True)
 class _SentenceWords:
-    """A sentence with the numbers in it: what all of its mentions share."""
+    """A sentence, its numbers, and the properties that their mentions share."""
 
     text: str
     span: tuple[int, int]
@@ -120,7 +120,6 @@ class _SentenceWords:
     topic: frozenset[str]
 
     def mentions(self) -> list[NumberMention]:
-        """Return the mentions of its numbers."""
         if not self.quantities:
             return []
         first = self.quantities[0].start
@@ -129,8 +128,8 @@ class _SentenceWords:
         clauses = clauses_of(self.text, self.span, self.quantities)
         partners = partners_of(self.text, self.quantities)
         shared = stems_of(lead), names_of(lead), words
-        found = map(self._mention, self.quantities, clauses, partners, [shared] * len(partners))
-        return [one for one in found if one]
+        mentions = map(self._mention, self.quantities, clauses, partners, [shared] * len(partners))
+        return [one for one in mentions if one]
 
     def _mention(
         self,
@@ -139,18 +138,19 @@ class _SentenceWords:
         partner: Literal[-1, 0, 1],
         shared: tuple[frozenset[str], frozenset[str], frozenset[str]],
     ) -> NumberMention | None:
-        """Return the mention of a number; None for the level of an interval."""
+        """Return the mention of a number, or None for the level of a confidence interval."""
         text, start, last = self.text, one.start, end_of(one, self.text)
         before = text[max(self.span[0], start - BEFORE) : start]
-        behind = text[last : min(self.span[1], last + AFTER)]
-        kind = kind_of(one, before, text[one.end : one.end + 24], behind, self._until(start))
+        after = text[last : min(self.span[1], last + AFTER)]
+        lead_text = text[max(self.span[0], start - LEAD) : start]
+        kind = kind_of(one, before, text[one.end : one.end + 24], after, lead_text)
         if kind is None:
             return None
         lead, lead_names, words = shared
         amount, step = _amount(one)
         near = words_near(text, start, last, clause)
         is_counted = bool(one.unit) and one.unit.numbered_from is not None and last == one.end
-        noun = noun_of(behind) if kind == "bare" or is_counted else ()
+        noun = noun_of(after) if kind == "bare" or is_counted else ()
         is_first = clause[0] == self.span[0]
         return NumberMention(
             start=start,
@@ -159,7 +159,7 @@ class _SentenceWords:
             kind="count" if noun and kind == "bare" else kind,
             amount=abs(amount),
             step=step,
-            bound=bound_of(one, before, behind),
+            bound=bound_of(one, before, after),
             in_interval=is_in_interval(before, bool(partner)),
             noun=noun,
             sentence=self.number,
@@ -170,17 +170,14 @@ class _SentenceWords:
             lead=lead,
             words=words,
             is_negated=bool(_NEGATION.search(" ".join(near))),
-            change=is_change(before, behind),
+            change=is_change(before, after),
             period=kind == "time" and is_period(before),
             topic=self.topic,
         )
 
-    def _until(self, start: int) -> str:
-        return self.text[max(self.span[0], start - LEAD) : start]
-
 
 def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
-    """Return a number's size and half the unit of its last digit, in base units."""
+    """Return a number's value and half the unit of its last digit, in base units."""
     factor = one.unit.factor if one.unit else Fraction(1)
     if one.unit and one.unit.powers == (("month", 1),):
         factor *= MONTH_S
@@ -193,12 +190,13 @@ def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
 
 
 ROUNDING, COARSE = Fraction(1, 5), Fraction(1, 20)
-"""Furthest, relative to it, that a number rounded by the claim, or by the text, may be off ..."""
+"""Relative tolerances for numbers rounded by the claim and by the text."""
 ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
-"""... that "about" may be; how far past its bound "more than" reaches; 3 months are 12 weeks."""
+"""Relative tolerance of "about", furthest multiple of a bound that still satisfies it, and relative
+tolerance between calendar units (3 months are 12 weeks)."""
 
 MOST_NUMBERS = 20
-"""Numbers of two sentences that steps are taken with; bounds the time that a table takes."""
+"""Maximum number of neighboring numbers combined in pairs; limits the run time for tables."""
 
 _FOLD_WORDS = (
     (re.compile(r"\b(?:doubl\w+|twice)\b", re.IGNORECASE), Fraction(2)),
@@ -207,12 +205,12 @@ _FOLD_WORDS = (
     (re.compile(r"\bhalv(?:ed|es|ing)\b", re.IGNORECASE), Fraction(1, 2)),
 )
 RATE = "month-1"
-"""The kind of "12 per 1,000 person-years" and "1.2 % a year", per month as they are read."""
+"""Kind of rates such as "12 per 1,000 person-years" and "1.2 % a year", in units per month."""
 _UNITLESS = frozenset({"bare", "count", "ratio", "p", "year"})
 
 
 def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
-    """Return whether a text states the number of a claim.
+    """Return whether a text states the same number as a claim.
 
     Example:
         >>> from ragassay.text.number_mentions import read_mentions
@@ -224,7 +222,7 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
     if "year" in (claimed.kind, stated.kind):
         return claimed.quantity.value == stated.quantity.value
     if {claimed.kind, stated.kind} == {"share", RATE}:
-        # "1.2 % a year" and "12 per 1,000", where the year stands elsewhere.
+        # "1.2 % a year" and "12 per 1,000" if the year is mentioned elsewhere.
         return _is_near(_per_year(claimed), _per_year(stated).amount, _per_year(stated))
     if claimed.kind in _UNITLESS or stated.kind in _UNITLESS:
         values = {abs(value) for value in (stated.quantity.value, *stated.quantity.also)}
@@ -235,12 +233,12 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
 
 
 def _per_year(one: NumberMention) -> NumberMention:
-    """Return a rate as the share of a year that it is; others as they are."""
+    """Convert a rate to a share per year; other numbers are unchanged."""
     return replace(one, amount=12 * one.amount, step=12 * one.step) if one.kind == RATE else one
 
 
 def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | None = None) -> bool:
-    """Return whether an amount is what a claim says, as exactly as it says it."""
+    """Return whether an amount agrees with a claimed number at its precision."""
     mine, off = claimed.amount, abs(claimed.amount - amount)
     if off == 0 or (off <= claimed.step and off <= ROUNDING * amount):
         return True
@@ -256,7 +254,7 @@ def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | N
         and claimed.bound
         and claimed.kind != "p"
     ):
-        # Two thresholds: the claim's may only be a little wider than the text's.
+        # Of two thresholds, the claim's may be only slightly wider than the text's.
         is_wider = mine < amount if claimed.bound == "over" else mine > amount
         return is_wider and off <= COARSE * amount
     bounds = ((claimed.bound, mine, amount), (stated.bound if stated else "", amount, mine))
@@ -273,10 +271,10 @@ def _units_differ(one: NumberMention, other: NumberMention) -> bool:
 
 
 def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) -> bool:
-    """Return whether the number of a claim follows from numbers of a text by one step.
+    """Return whether a claimed number follows from the numbers of a text in one step.
 
-    A difference, a sum, a share of a count, a change in percent, 1 minus a ratio; "doubled" is
-    looked for in the text, whose numbers stand in order.
+    A step is a difference, a sum, a share of a count, a percent change, or 1 minus a ratio. Words
+    such as "doubled" are searched in the text. `stated` must be in text order.
     """
     if claimed.kind == "fold" and any(
         _is_near(claimed, value) and word.search(text) for word, value in _FOLD_WORDS
@@ -307,17 +305,17 @@ def _steps_of_one(claimed: NumberMention, one: NumberMention) -> Iterator[Fracti
 
 
 def completes(claimed: NumberMention, stated: Sequence[NumberMention]) -> bool:
-    """Return whether a share of a claim and one of a text come to 100 %."""
+    """Return whether a share in a claim and a share in a text add up to 100 %."""
     return claimed.kind == "share" and any(
         one.kind == "share" and _is_near(claimed, abs(1 - one.amount)) for one in stated
     )
 
 
 def _neighbours(stated: Sequence[NumberMention]) -> Iterator[tuple[NumberMention, NumberMention]]:
-    """Yield the pairs of numbers of one sentence or two that follow each other, in both orders."""
+    """Yield pairs of numbers from the same or adjacent sentences, in both orders."""
     usable = [one for one in stated if not one.in_interval and one.kind not in ("year", "p")]
-    for place, one in enumerate(usable):
-        for other in usable[place + 1 : place + MOST_NUMBERS]:
+    for index, one in enumerate(usable):
+        for other in usable[index + 1 : index + MOST_NUMBERS]:
             if other.sentence > one.sentence + 1:
                 break
             yield one, other
@@ -343,7 +341,7 @@ def _steps_of_two(
     if claimed.kind == "fold" and is_one_kind and b:
         yield a / b
     if claimed.kind == "count" and one.kind == "share" and other.kind in ("bare", "count"):
-        # A share of a count that was itself rounded.
+        # A rounded share of a count.
         exact = a * b
         if abs(claimed.amount - exact) <= max(one.step * b, Fraction(1, 2)):
             yield claimed.amount

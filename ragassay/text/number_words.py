@@ -1,4 +1,4 @@
-"""Read numbers in words: "two hundred and five", "two thirds", "half of"."""
+"""Parse numbers written as words: "two hundred and five", "two thirds", "half of"."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _SPELLED = re.compile(
 
 
 def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
-    """Yield the start, the end and the value of each number in words, in order.
+    """Yield the start, end and value of each number written as words, in order.
 
-    "One" alone is no number: it is more often a pronoun. Nor are ordinals.
+    Ordinals and "one" alone are skipped; "one" is usually a pronoun.
 
     Example:
         >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]
         ['2/3', '105']
     """
-    for found in _SPELLED.finditer(text):
-        share = (found["share"] or found["a"] or found["half"] or "").lower()
-        words = re.findall(r"[a-z]+", found[0].lower())
+    for match in _SPELLED.finditer(text):
+        share = (match["share"] or match["a"] or match["half"] or "").lower()
+        words = re.findall(r"[a-z]+", match[0].lower())
         number = _value(words[:-1] if share else words)
         if share:
             number = Fraction(number or 1, _SHARES.get(share) or _SHARES[share[:-1]])
         if share or words != ["one"]:
-            yield found.start(), found.end(), Fraction(number)
+            yield match.start(), match.end(), Fraction(number)
 
 
 def _value(words: list[str]) -> int:
-    """Add and multiply: "two hundred and five thousand" is (2 x 100 + 5) x 1000."""
+    """Return the value of number words: "two hundred and five thousand" is 205,000."""
     total = part = 0
     for word in words:
         if word in _SMALL:

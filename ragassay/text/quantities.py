@@ -1,4 +1,4 @@
-"""Read the numbers and quantities of a text, in any notation, with their units. Rules only."""
+"""Parse the numbers of a text and their units, in any notation, by rule."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _REFERENCE = re.compile(
     r"\b(?:papers?|stud(?:y|ies)|ref(?:erence)?s?\.?|articles?|sources?)\s\d+(?:(?:,|\sand)?\s\d+)*",
     re.IGNORECASE,
 )
-"""Figures that name a source."""
+"""Numbers that identify a source."""
 
 
 def numbers_of(text: str) -> set[str]:
-    """Return the numbers of a text, decimal points unified, without signs and units."""
+    """Return the numbers of a text with a uniform decimal point, without signs and units."""
     return set(map(_plain, _PLAIN_NUMBER.findall(text)))
 
 
 def stated_numbers(text: str) -> set[str]:
-    """Return those that stand alone: not in a name ("p53"), an exponent, or "Paper 2".
+    """Return the numbers outside names ("p53"), exponents and references ("Paper 2").
 
     Example:
         >>> sorted(stated_numbers("Paper 2 says that p53 rose by 1,200 to 10^7."))
@@ -102,7 +102,7 @@ _POINTERS = re.compile(
     r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[.:;!?]\s)[0-9]{1,2}\.(?=\s+\w)",
     re.IGNORECASE,
 )
-"""What points to a part of the paper, a source, or one of several kinds: no quantity."""
+"""References to parts of a paper, sources, identifiers, dates and list items: not quantities."""
 _COUNTED = re.compile(
     r"-(?:well|point|item|step|day|way|bit|layer|electron|digit|channel|cycle|dose|mer|dimensional"
     r"|membered|year|month|week|hour|minute|second|times)\b",
@@ -129,31 +129,31 @@ _AGAINST = re.compile(
     r"(?:\s(?:with|in|on|for|among)(?:\s[^\W\d][\w-]*){1,4})?,?\s"
     r"(?:and|or|to|vs\.?|versus|(?:as\s)?compared\s(?:with|to))\s"
 )
-"""What stands between the numbers of two arms."""
+"""Text between the numbers of two study arms."""
 _INTERVAL = re.compile(
     r"[\s,;:]{0,3}[(\[]?\s?9[0-9](?:\.[0-9])?\s?%[\s-]"
     r"?(?:CI|CrI|confidence intervals?)[\s,;:=]{0,3}(?:of\s)?"
 )
-"""What stands between an estimate and the low end of its interval."""
+"""Text between an estimate and the lower limit of its interval."""
 _NOT_COUNTED = re.compile(r"\s(?:with|in|on|for|among)\b|\s?(?:[,;).]|$)")
-# "1.60, 95% CI": the percent is that of the interval alone.
+# In "1.60, 95% CI", the percent sign belongs to the interval only.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
 _SAME_POWER = re.compile(rf"\s?(?:{_DASH}|\u00b1)\s?")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of a text, with its unit.
+    """A number in a text with its unit.
 
     Attributes:
-        end: One past the last character of the number, without the unit.
-        value: As it reads.
+        end: Offset after the number, without the unit.
+        value: The most likely value.
         also: Other values that the notation allows.
-        power: The power of ten that it may be: 1000 for "10^3", and for "103", which may have lost
-            its superscript.
-        is_name: Whether it is a part of a name, and so no quantity.
-        digits: Decimal places; negative for zeros at its end: -2 for "7500".
-        factor: What its figures are multiplied by: a power of ten, a million.
+        power: Power of ten that the number may be: 1000 for "10^3", and for "103", which may have
+            lost its superscript.
+        is_name: Whether the number is part of a name and therefore not a quantity.
+        digits: Number of decimal places, or minus the number of trailing zeros: -2 for "7500".
+        factor: Multiplier of the digits, such as a power of ten or a million.
     """
 
     start: int
@@ -169,55 +169,55 @@ class Quantity:
 
 
 def read_quantities(text: str) -> list[Quantity]:
-    """Return the quantities of a text in order, those inside names marked as such.
+    """Return the numbers of a text in order, with numbers inside names marked as such.
 
     Example:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
         ['53', '1200', '25000']
     """
-    plain = with_english_numbers(_POINTERS.sub(lambda found: " " * len(found[0]), text))
-    found, end = list[Quantity](), 0
+    plain = with_english_numbers(_POINTERS.sub(lambda match: " " * len(match[0]), text))
+    quantities, end = list[Quantity](), 0
     for one in sorted(
         [*_read_figures(plain), *_read_number_words(plain)], key=lambda q: (q.start, -q.end)
     ):
         if one.start >= end:
-            found.append(_in_context(plain, one))
-            end = _end_with_unit(found[-1])
-    return _share_rates(plain, _share_units(plain, found))
+            quantities.append(_in_context(plain, one))
+            end = _end_with_unit(quantities[-1])
+    return _share_rates(plain, _share_units(plain, quantities))
 
 
 def _end_with_unit(one: Quantity) -> int:
-    """Return the end of a number, past the numbers in its unit."""
+    """Return the end of a number including the numbers in its unit."""
     return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
 def _read_figures(text: str) -> Iterator[Quantity]:
-    """Yield the numbers in figures."""
-    place = 0
-    while found := _NUMBER.search(text, place):
-        one = _power_of_ten(text, found) or _number(text, found)
+    """Yield the numbers written in digits."""
+    position = 0
+    while match := _NUMBER.search(text, position):
+        one = _power_of_ten(text, match) or _number(text, match)
         yield one
-        place = one.end
+        position = one.end
 
 
-def _number(text: str, found: re.Match[str]) -> Quantity:
-    start, end = found.span()
-    if found["part"] or (found["share"] and found["share"][0] < found["share"][2]):
-        return _share(start, end, Fraction(_PARTS.get(found[0], found[0])))
-    if found["share"]:
-        return Quantity(start, start + 1, Fraction(found["share"][0]))
-    groups = re.split(r"[^0-9]", found["thousands"] or found["whole"])
-    decimals = found["rest"] or found["point"] or found["comma"] or ""
+def _number(text: str, match: re.Match[str]) -> Quantity:
+    start, end = match.span()
+    if match["part"] or (match["share"] and match["share"][0] < match["share"][2]):
+        return _share(start, end, Fraction(_PARTS.get(match[0], match[0])))
+    if match["share"]:
+        return Quantity(start, start + 1, Fraction(match["share"][0]))
+    groups = re.split(r"[^0-9]", match["thousands"] or match["whole"])
+    decimals = match["rest"] or match["point"] or match["comma"] or ""
     whole = "".join(groups)
     value = Fraction(int(whole + decimals), 10 ** len(decimals))
-    parts = [groups[0], found["comma"]] if found["comma"] else groups if " " in found[0] else []
+    parts = [groups[0], match["comma"]] if match["comma"] else groups if " " in match[0] else []
     digits = len(decimals) or -(len(whole) - len(whole.rstrip("0")))
     one = Quantity(start, end, value, tuple(Fraction(part) for part in parts), digits=digits)
     return _read_multiplier(text, one)
 
 
 def _read_multiplier(text: str, one: Quantity) -> Quantity:
-    """Read a number with what follows: "\u00d7 10^5", "e-5", "million"."""
+    """Apply a multiplier after a number: "\u00d7 10^5", "e-5", "million"."""
     times, short = _TIMES_TEN.match(text, one.end), _E.match(text, one.end)
     scale = _SCALE.match(text, one.end)
     if times:
@@ -233,35 +233,35 @@ def _read_multiplier(text: str, one: Quantity) -> Quantity:
     return replace(one, end=end, value=one.value * factor, factor=factor, digits=digits)
 
 
-def _power_of_ten(text: str, found: re.Match[str]) -> Quantity | None:
-    """Read "10^3", "10\u22123"; "103" and "10-12" may be one."""
-    ten = _TEN.match(text, found.start())
-    if not ten or text[found.start() - 1 : found.start()] in ("/", "\u00d7"):
+def _power_of_ten(text: str, match: re.Match[str]) -> Quantity | None:
+    """Parse powers of ten: "10^3", "10\u22123", and "103" or "10-12", which are ambiguous."""
+    ten = _TEN.match(text, match.start())
+    if not ten or text[match.start() - 1 : match.start()] in ("/", "\u00d7"):
         return None
     exponent, lost = _exponent(ten), ten["lost"]
     value = Fraction(10) ** exponent
     if lost is None or "\u2212" in lost:
         return Quantity(*ten.span(), value, power=value)
     if not re.match(_DASH, lost.strip()):
-        is_whole = ten.end() == found.end()
+        is_whole = ten.end() == match.end()
         return Quantity(*ten.span(), Fraction(ten[0]), power=value) if is_whole else None
     if exponent > -10 and " " not in lost:
-        # No range goes down.
+        # Not a range, because the second number is smaller.
         return Quantity(*ten.span(), value, (Fraction(10), Fraction(-exponent)), power=value)
-    return replace(_number(text, found), power=value)
+    return replace(_number(text, match), power=value)
 
 
-def _exponent(found: re.Match[str]) -> int:
-    text = found["marked"] or found["bracketed"] or found["raised"] or found["lost"]
+def _exponent(match: re.Match[str]) -> int:
+    text = match["marked"] or match["bracketed"] or match["raised"] or match["lost"]
     return int(re.sub(r"\s", "", text.translate(_LOWERED)))
 
 
 def _read_number_words(text: str) -> Iterator[Quantity]:
-    """Yield the numbers in words, and shares such as "9 in 10 patients"."""
-    for found in _IN_MANY.finditer(text):
-        value = Fraction(int(found[1]), int(found[2].replace(",", "")))
-        if value < 1 and not read_unit(text, found.end() + 1):
-            yield _share(*found.span(), value)
+    """Yield numbers written as words, and shares such as "9 in 10 patients"."""
+    for match in _IN_MANY.finditer(text):
+        value = Fraction(int(match[1]), int(match[2].replace(",", "")))
+        if value < 1 and not read_unit(text, match.end() + 1):
+            yield _share(*match.span(), value)
     for start, end, value in number_words_in(text):
         yield _share(start, end, value) if value.denominator > 1 else Quantity(start, end, value)
 
@@ -271,7 +271,7 @@ def _share(start: int, end: int, value: Fraction) -> Quantity:
 
 
 def _in_context(text: str, one: Quantity) -> Quantity:
-    """Read what stands before and behind a number: a name, a sign, a unit, "about"."""
+    """Parse the text around a number for a name, a sign, a unit, or "about"."""
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
@@ -298,10 +298,10 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     )
 
 
-def _share_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
-    """Give the first numbers of a range or a list the unit and the power of the last."""
+def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
+    """Apply the unit and power of the last number of a range or list to the earlier ones."""
     read: list[Quantity] = []
-    for one in reversed(found):
+    for one in reversed(quantities):
         after = read[-1] if read else None
         gap = text[one.end : after.start] if after and after.start - one.end < 8 else None
         is_level = after and _LEVEL.match(text, after.end)
@@ -313,10 +313,10 @@ def _share_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
     return read[::-1]
 
 
-def _share_rates(text: str, found: list[Quantity]) -> list[Quantity]:
-    """Give both numbers of "12 with the drug and 15 with placebo" a rate that one of them has."""
-    read = _share_with_interval(text, found)
-    for n, (left, right) in enumerate(itertools.pairwise(found)):
+def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
+    """Apply a rate to both numbers of "12 with the drug and 15 with placebo" if one has it."""
+    read = _share_with_interval(text, quantities)
+    for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         start = _end_with_unit(left)
         if not _AGAINST.fullmatch(text, start, max(start, right.start)):
             continue
@@ -327,29 +327,29 @@ def _share_rates(text: str, found: list[Quantity]) -> list[Quantity]:
     return read
 
 
-def _share_with_interval(text: str, found: Sequence[Quantity]) -> list[Quantity]:
-    """Give an estimate and its interval the rate of either: "1.2 (95% CI 1.0 to 1.4) per 100"."""
-    read = list(found)
+def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
+    """Apply a rate to an estimate and its interval: "1.2 (95% CI 1.0 to 1.4) per 100"."""
+    read = list(quantities)
     for n, (one, _, low, high) in enumerate(
-        zip(found, found[1:], found[2:], found[3:], strict=False)
+        zip(quantities, quantities[1:], quantities[2:], quantities[3:], strict=False)
     ):
         if not _INTERVAL.fullmatch(text, _end_with_unit(one), low.start):
             continue
         rate = next((end.unit for end in (one, high) if _is_rate(end)), None)
-        for place in (n, n + 2, n + 3) if rate else ():
-            read[place] = read[place] if read[place].unit else replace(read[place], unit=rate)
+        for index in (n, n + 2, n + 3) if rate else ():
+            read[index] = read[index] if read[index].unit else replace(read[index], unit=rate)
     return read
 
 
 def _is_rate(one: Quantity) -> bool:
-    """Return whether a number is "per 1,000" of something; "/1.73 m2" makes no rate."""
+    """Return whether a number is a rate such as "per 1,000"; "/1.73 m2" is not a rate."""
     if one.unit is None or one.unit.numbered_from is None:
         return False
     return {base for base, _ in one.unit.powers} <= {"month", "s"}
 
 
 def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:
-    """Read the "6" of "6\u20139 million" as meant, that of "6 to 9 million" as it may be."""
+    """Multiply the "6" of "6\u20139 million"; for "6 to 9 million", add it as a possible value."""
     if _SAME_POWER.fullmatch(gap):
         return replace(one, value=one.value * factor, also=(*one.also, one.value))
     return replace(one, also=(*one.also, one.value * factor))

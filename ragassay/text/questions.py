@@ -1,4 +1,4 @@
-"""The wording of questions: words that need a paper, flaws, and whether two ask for one thing."""
+"""Analyze question wording: dependence on a paper, flaws, and duplicate questions."""
 
 from __future__ import annotations
 
@@ -126,9 +126,9 @@ _NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 
 
 def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
-    """Return the words of a question and its answer that need the paper, in order.
+    """Return the words of a question and its answer that depend on the paper, in order.
 
-    The answer may be empty. A pair that stands alone, as far as the rules see, has none.
+    The answer may be empty. The result is empty if the rules find the pair self-contained.
 
     Example:
         >>> [mark.text for mark in context_marks("What does Figure 5 show?", "We used ice.")]
@@ -138,9 +138,9 @@ def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
 
 
 def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
-    spans = [(*found.span(), kind) for kind, rule in _COMPILED for found in rule.finditer(text)]
-    if part == "question" and (found := find_unnamed(text)):
-        spans.append((*found.span(), "pointing"))
+    spans = [(*match.span(), kind) for kind, rule in _COMPILED for match in rule.finditer(text)]
+    if part == "question" and (match := find_unnamed(text)):
+        spans.append((*match.span(), "pointing"))
     end = 0
     for start, stop, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= end:
@@ -149,18 +149,18 @@ def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
 
 
 def find_unnamed(question: str) -> re.Match[str] | None:
-    """Return the first "this X" of a question that does not say before which X it is."""
+    """Return the first "this X" of a question that does not mention X before."""
     folded = question.casefold()
-    for found in _POINTING.finditer(question):
-        if folded.find(found[1].rstrip("s"), 0, found.start()) < 0:
-            return found
+    for match in _POINTING.finditer(question):
+        if folded.find(match[1].rstrip("s"), 0, match.start()) < 0:
+            return match
     return None
 
 
 def bare(question: str) -> re.Match[str] | None:
-    """Return "the show", "the author" and the like in a question that names nothing."""
-    found = _BARE.search(question)
-    return found if found and not _NAME.search(question) else None
+    """Return "the show", "the author" or the like in a question that contains no proper name."""
+    match = _BARE.search(question)
+    return match if match and not _NAME.search(question) else None
 
 
 FlawKind = Literal["leading", "answer_told", "two_questions", "asks_reader", "out_of_context"]
@@ -205,7 +205,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 
 @dataclass(frozen=True)
 class Flaw:
-    """A flaw of a question, with the words that show it, and how to mend it."""
+    """A flaw of a question, with an explanation that quotes it and a suggested fix."""
 
     kind: FlawKind
     why: str
@@ -213,28 +213,25 @@ class Flaw:
 
 
 def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
-    """Return what is wrong with the wording of a question; nothing where no rule speaks.
+    """Return the wording flaws of a question that the rules detect.
 
     Example:
         >>> [flaw.kind for flaw in question_flaws("It began in 1951, didn't it?")]
         ['leading']
     """
-    found = (
+    flaws = (
         _leading(text),
         _find_told_answer(text, answers),
         _two(text),
         _to_reader(text),
         _pointing(text),
     )
-    return tuple(flaw for flaw in found if flaw is not None)
+    return tuple(flaw for flaw in flaws if flaw is not None)
 
 
 def _leading(text: str) -> Flaw | None:
-    tag, opening, presumed = (
-        _TAG.search(text),
-        _NEGATED_OPENING.search(text),
-        _PRESUMED.search(text),
-    )
+    tag, opening = _TAG.search(text), _NEGATED_OPENING.search(text)
+    presumed = _PRESUMED.search(text)
     if tag:
         mend = "ask without the tag: a question that may be answered either way"
         return Flaw("leading", f'the tag "{tag[0].strip(" ,;")}" expects one answer', mend)
@@ -247,27 +244,23 @@ def _leading(text: str) -> Flaw | None:
 
 
 def _find_told_answer(text: str, answers: Iterable[str]) -> Flaw | None:
-    asked = f" {' '.join(_WORD.findall(text.casefold()))} "
+    question_text = f" {' '.join(_WORD.findall(text.casefold()))} "
     for answer in answers:
         words = " ".join(_WORD.findall(answer.casefold()))
-        if (
-            len(words) > 1
-            and words not in _NO_KEY
-            and f" {words} " in asked
-            and " or " not in asked
-        ):
+        is_told = len(words) > 1 and f" {words} " in question_text
+        if is_told and words not in _NO_KEY and " or " not in question_text:
             why = f'the known answer "{answer}" stands in the question'
             return Flaw("answer_told", why, "ask for it without naming it")
     return None
 
 
 def _two(text: str) -> Flaw | None:
-    bare = _QUOTED.sub(lambda found: " " * len(found[0]), text)
+    unquoted = _QUOTED.sub(lambda match: " " * len(match[0]), text)
     mend = "make two items of it, or keep the part that matters"
-    if bare.count("?") > 1:
+    if unquoted.count("?") > 1:
         return Flaw("two_questions", "it has more than one question mark", mend)
-    second = _SECOND_CLAUSE.search(bare)
-    if second and second.start() and _OPENS_ASKING.search(bare):
+    second = _SECOND_CLAUSE.search(unquoted)
+    if second and second.start() and _OPENS_ASKING.search(unquoted):
         return Flaw(
             "two_questions", f'"{second[0].strip(" ,;")} ..." asks for something more', mend
         )
@@ -275,11 +268,11 @@ def _two(text: str) -> Flaw | None:
 
 
 def _to_reader(text: str) -> Flaw | None:
-    asked = _TO_READER.search(text)
-    if not asked:
+    match = _TO_READER.search(text)
+    if not match:
         return None
     mend = "ask what a text can tell: who needs it, what it takes"
-    return Flaw("asks_reader", f'"{asked[0]}" asks its reader, whom no passage knows', mend)
+    return Flaw("asks_reader", f'"{match[0]}" asks its reader, whom no passage knows', mend)
 
 
 def _pointing(text: str) -> Flaw | None:
@@ -313,7 +306,7 @@ _ENDING = re.compile(r"(?:ing|ed|es|s|e|ly)$")
 
 
 def asked_for(question: str) -> str:
-    """Return what a question asks for: "who", "when", "how many", ...; "whether" without such.
+    """Return the question word ("who", "when", "how many", ...), or "whether" if there is none.
 
     Example:
         >>> asked_for("In which year did it begin?"), asked_for("Is it old?")
@@ -322,14 +315,14 @@ def asked_for(question: str) -> str:
     folded = question.casefold()
     if _TIME.match(folded):
         return "when"
-    found = _ASKED.match(folded)
-    return _SAME.get(found[1], " ".join(found[1].split())) if found else "whether"
+    match = _ASKED.match(folded)
+    return _SAME.get(match[1], " ".join(match[1].split())) if match else "whether"
 
 
 def is_one_question(first: str, second: str) -> bool:
-    """Return whether two questions ask for the same with the same words, in the same order.
+    """Return whether two questions have the same question word and content words, in this order.
 
-    Words that only fill, and endings, do not count.
+    Function words and word endings are ignored.
 
     Example:
         >>> is_one_question("When was Ada born?", "In what year was Ada born?")

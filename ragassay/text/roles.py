@@ -1,8 +1,9 @@
-"""Find comparisons whose two sides a passage does not confirm in their order.
+"""Find comparisons whose direction a passage does not confirm.
 
-"A lowers it more than B" and "B lowers it more than A" have the same words, and an inference model
-may take either for support. A comparison is confirmed where a close sentence compares the same two
-things the same way round, or the other way round in opposite words ("B lowers it less than A").
+"A lowers it more than B" and "B lowers it more than A" have the same words, so an inference model
+may treat either one as supported. A comparison is confirmed if a close sentence compares the same
+two things in the same direction, or in the opposite direction with opposite words ("B lowers it
+less than A").
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Literal
 from ragassay.text.search import rank
 
 MOST_WORDS, MOST_IN_PHRASE = 120, 7
-"""Words of a sentence, and of a phrase, that are read."""
+"""Maximum number of tokens read from a sentence and from a phrase."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,\u00b7-]\d+)*|[^\w\s]")
 _LETTERED = re.compile(r"\b(groups?|arms?|cohort|cluster|phase) ([a-d1-4]|i{1,3})\b")
@@ -28,7 +29,7 @@ DULL = frozenset(
     "taking assigned randomized randomised alone therapy treatment patients participants people "
     "subjects individuals persons cohort who whom whose which there what when respectively".split()
 )
-"""Words that do not tell one side from the other."""
+"""Words that do not distinguish the sides of a comparison."""
 
 PREPOSITIONS = frozenset("with in among for on after by during under from at within of".split())
 _ENDS = frozenset("in at for after during over among by on from to within across through".split())
@@ -38,7 +39,7 @@ _VERBS = frozenset(
     "resulted showed caused lowered raised prevented developed produced provided achieved".split()
 )
 _STOPS = frozenset(",.:?!")
-"""What ends a phrase, once a word in it names something."""
+"""Punctuation that ends a phrase after its first specific word."""
 
 _CLAUSES = frozenset({"whereas", "while", "but"})
 _CONTROLS = frozenset("placebo control controls untreated sham comparator".split())
@@ -49,56 +50,56 @@ _UNITS = frozenset(
 
 
 def side_words(sentence: str) -> list[str]:
-    """Return the words, numbers and marks of a sentence, in lower case."""
+    """Return the lower-case words, numbers and punctuation of a sentence."""
     plain = sentence.lower().replace("\u00b7", ".").replace("non-", "non")
     return _TOKEN.findall(_LETTERED.sub(r"\1\2", plain))[:MOST_WORDS]
 
 
 def plain_clauses(sentence: str) -> list[list[str]]:
-    """Return the words of the clauses of a sentence, without what is in brackets.
+    """Return the tokens of each clause of a sentence, without text in brackets.
 
     Example:
         >>> plain_clauses("A (n=5) fell; B rose")
         [['a', 'fell'], ['b', 'rose']]
     """
-    found: list[list[str]] = [[]]
+    clauses: list[list[str]] = [[]]
     depth = 0
     for token in side_words(sentence):
         depth = max(0, depth + (token in "([") - (token in ")]"))
         if token == ";" or token in _CLAUSES:
-            found.append([])
+            clauses.append([])
         elif not depth and token not in ")]":
-            found[-1].append(token)
-    return [words for words in found if words]
+            clauses[-1].append(token)
+    return [words for words in clauses if words]
 
 
 def phrase_at(words: Sequence[str], start: int) -> tuple[list[str], int]:
-    """Return the words of the phrase that begins at a word, and the place where it ends.
+    """Return the words of the phrase that starts at an index, and the index of its end.
 
     Example:
         >>> phrase_at(["with", "placebo", "in", "men"], 0)
         (['with', 'placebo'], 2)
     """
-    found: list[str] = []
-    begun, place = False, start
-    while place < len(words) and len(found) < MOST_IN_PHRASE:
-        word = words[place]
+    phrase: list[str] = []
+    begun, index = False, start
+    while index < len(words) and len(phrase) < MOST_IN_PHRASE:
+        word = words[index]
         if begun and (word in _VERBS or word in _STOPS or word in _ENDS):
             break
         if word not in _VERBS and word not in _STOPS:
-            found.append(word)
+            phrase.append(word)
             begun = begun or not (word in PREPOSITIONS or word in DULL or is_value(word))
-        place += 1
-    return found, place
+        index += 1
+    return phrase, index
 
 
 def is_value(word: str) -> bool:
-    """Return whether a word is a number, a unit or a mark."""
+    """Return whether a token is a number, a unit or punctuation."""
     return word[0].isdigit() or word in _UNITS or not word[0].isalnum()
 
 
 def stems_of_side(words: Sequence[str]) -> frozenset[str]:
-    """Return the stems of the words that may tell a side."""
+    """Return the stems of the words that may identify a side of a comparison."""
     return frozenset(
         stem_of_side(word)
         for word in words
@@ -107,7 +108,7 @@ def stems_of_side(words: Sequence[str]) -> frozenset[str]:
 
 
 def stem_of_side(word: str) -> str:
-    """Return a word without its ending; all controls are one word.
+    """Return a word without its ending; all words for a control group are "control".
 
     Example:
         >>> stem_of_side("smokers"), stem_of_side("placebo")
@@ -120,8 +121,8 @@ def stem_of_side(word: str) -> str:
 
 
 N_BESIDE_NUMBER, N_BETWEEN, N_AROUND = 7, 12, 20
-"""Words beside a number that name its thing; most words between the two numbers of a pair; words
-around them in which a passage may name the things."""
+"""Number of words next to a number that identify what it measures, maximum number of words between
+two numbers of a pair, and number of words around them that are searched in a passage."""
 
 _JOINTS = frozenset("and or versus vs whereas while but compared with ,".split())
 
@@ -130,7 +131,7 @@ Stems = frozenset[str]
 
 @dataclass(frozen=True)
 class ValuePair:
-    """Two numbers of a sentence, and the stems of the words that only one of them has beside it."""
+    """Two numbers of a sentence, and the stems that occur next to only one of them."""
 
     numbers: tuple[str, str]
     first: Stems
@@ -140,10 +141,9 @@ class ValuePair:
 def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
     """Return the first two numbers of a claim that a sentence states in the opposite order.
 
-    Numbers and the things that they belong to are named in the same order, in whichever way the
-    sentence is built: "12% with A and 20% with B", "A 12%, B 20%", "12% and 20% with A and B".
-
-    The sentences are those that may have the same numbers.
+    The numbers and the things they measure have the same order in any construction: "12% with A and
+    20% with B", "A 12%, B 20%", "12% and 20% with A and B". `sentences` are those that may state
+    the numbers.
 
     Example:
         >>> swapped_values("It was 9% in men and 4% in women.", ["Men had 4%, women 9%."])
@@ -158,8 +158,8 @@ def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | No
 
 
 def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
-    places = [n for n, word in enumerate(words) if word[0].isdigit()]
-    for left, right in itertools.pairwise(places):
+    numbers = [n for n, word in enumerate(words) if word[0].isdigit()]
+    for left, right in itertools.pairwise(numbers):
         joints = [n for n in range(left + 1, right) if words[n] in _JOINTS]
         if right - left > N_BETWEEN or not joints or words[left] == words[right]:
             continue
@@ -172,25 +172,25 @@ def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
 def _things(
     words: Sequence[str], left: int, right: int, joint: int
 ) -> Iterator[tuple[Stems, Stems]]:
-    """Yield what two numbers may belong to: behind them, before them, or "respectively"."""
+    """Yield the candidate things of two numbers: after them, before them, or "respectively"."""
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
         yield _split_things(words[right + 1 : end])
         yield _split_things(words[max(0, left - N_AROUND) : left])
         return
-    yield _behind(words, left, joint), _behind(words, right, len(words))
+    yield _stems_after(words, left, joint), _stems_after(words, right, len(words))
     start = max(0, left - N_BESIDE_NUMBER)
     yield _stems_of_name(words[start:left]), _stems_of_name(words[joint:right])
     yield _split_things(words[max(0, left - N_AROUND) : left])
 
 
-def _behind(words: Sequence[str], place: int, end: int) -> Stems:
-    phrase, _ = phrase_at([*words[place + 1 : min(end, place + 1 + N_BESIDE_NUMBER)], "."], 0)
+def _stems_after(words: Sequence[str], index: int, end: int) -> Stems:
+    phrase, _ = phrase_at([*words[index + 1 : min(end, index + 1 + N_BESIDE_NUMBER)], "."], 0)
     return _stems_of_name(phrase)
 
 
 def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
-    """Return the two things of "A and B", or of "A than B"."""
+    """Return the two things of "A and B" or "A than B"."""
     joints = [n for n, word in enumerate(words) if word in _JOINTS or word in ("than", "to")]
     if not joints:
         return frozenset(), frozenset()
@@ -206,30 +206,30 @@ def _stems_of_name(words: Sequence[str]) -> Stems:
 
 
 def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
-    """Return whether a sentence has numbers and things in one order; None where it lacks one."""
+    """Return whether numbers and things have the same order, or None if one is missing."""
     if not set(pair.numbers) <= set(words):
         return None
-    places = [words.index(number) for number in pair.numbers]
-    start, end = max(0, min(places) - N_AROUND), max(places) + N_AROUND
+    indices = [words.index(number) for number in pair.numbers]
+    start, end = max(0, min(indices) - N_AROUND), max(indices) + N_AROUND
     stems = [stem_of_side(word) for word in words[start:end]]
     firsts = [stems.index(stem) for stem in pair.first if stem in stems]
     seconds = [stems.index(stem) for stem in pair.second if stem in stems]
     if not (firsts and seconds):
         return None
-    # The words of the first thing may have the outcome among them, which stands anywhere.
-    is_straight = places[0] < places[1]
+    # The words of the first thing may include the outcome, which can occur anywhere.
+    is_straight = indices[0] < indices[1]
     return any((first < min(seconds)) == is_straight for first in firsts)
 
 
 N_CLOSEST = 4
-"""Sentences of a passage that may confirm an order."""
+"""Number of sentences of a passage that may confirm a direction."""
 
 _VAGUE = frozenset(
     "expected previously previous before thought ever usual other one once half twice any average "
     "doubles doubled triples tripled baseline estimated reported required normal general "
     "all most time course".split()
 )
-"""Words behind "than" that name no second thing."""
+"""Words after "than" that do not refer to a second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
 _OVER = (
@@ -251,7 +251,7 @@ _ACTIONS = (
 ).split()
 _BE = frozenset("is are was were be been being".split())
 N_BESIDE = 5
-"""Words on either side of a verb that are read."""
+"""Number of words read on each side of a verb."""
 
 _WITH = frozenset("compared comparison relative contrast opposed".split())
 _UP = (
@@ -272,13 +272,12 @@ Kind = Literal["compared", "chosen", "changed"]
 class ComparedPair:
     """Two things that a sentence compares.
 
-    Attributes:
-        kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
-        first: Stems of the words of the sentence that are not behind the comparing word.
-        second: Stems of the words behind it.
-        shown: The second as it is written.
-        size: The direction of a size: 1 where it is higher with the first, -1 lower, 0 unknown.
-        benefit: The same for what is better.
+    kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
+    first: Stems of the words in the sentence that are not in `second`.
+    second: Stems of the words after the comparing word.
+    shown: The words of the second thing as written.
+    size: 1 if the sentence says "higher", -1 for "lower", 0 if unknown.
+    benefit: 1 if the sentence says "better", -1 for "worse", 0 if unknown.
     """
 
     kind: Kind
@@ -291,7 +290,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Action:
-    """A verb with the stems of the words before it, and behind it; a passive is turned round."""
+    """A verb with the stems of its agent and object; in a passive, the two are exchanged."""
 
     verb: str
     agent: Stems
@@ -299,31 +298,33 @@ class Action:
 
 
 def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
-    """Return what a passage does not confirm of the order of two things compared, in words.
+    """Explain which comparison of a claim the passage does not confirm.
 
-    Empty where the claim compares nothing, or all its comparisons are confirmed.
+    Return "" if the claim makes no comparison or if all of them are confirmed.
 
     Example:
         >>> unconfirmed_roles("A1 eased pain more than B2.", ["B2 eased pain less than A1."])
         ''
         >>> unconfirmed_roles("B2 eased pain more than A1.", ["A1 eased pain more than B2."])
-        'no close sentence confirms what stands against "a1"'
+        'no close sentence confirms the comparison with "a1"'
     """
     clauses = plain_clauses(claim)
     compared = [one for part in clauses for one in _comparisons(part)]
     acted = [] if compared else [one for part in clauses for one in _actions(part)]
     if not (compared or acted or any(letter.isdigit() for letter in claim)):
         return ""
-    close = [sentences[place] for place, _ in rank(claim, sentences)[:N_CLOSEST]]
+    close = [sentences[index] for index, _ in rank(claim, sentences)[:N_CLOSEST]]
     parts = [part for sentence in close for part in plain_clauses(sentence)]
     for one in compared:
         if not _is_confirmed(one, parts):
-            return f'no close sentence confirms what stands against "{one.shown}"'
+            return f'no close sentence confirms the comparison with "{one.shown}"'
     if swapped := swapped_values(claim, close):
-        return f"a close sentence gives {swapped[0]} and {swapped[1]} the other way round"
+        return f"a close sentence states {swapped[0]} and {swapped[1]} in the opposite order"
     theirs = [one for part in parts for one in _actions(part)]
-    turned = next((one for one in acted if _is_turned(one, theirs)), None)
-    return f'a close sentence turns "{turned.verb}" round' if turned else ""
+    reversed_action = next((one for one in acted if _is_turned(one, theirs)), None)
+    if reversed_action is None:
+        return ""
+    return f'a close sentence uses "{reversed_action.verb}" in the opposite direction'
 
 
 def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
@@ -332,36 +333,36 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
         own = stems_of_side(second)
         rest = [*words[:start], *words[end:]]
         others = stems_of_side(rest)
-        told = own - others or own
-        if told and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
+        distinct = own - others or own
+        if distinct and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
-            yield ComparedPair(kind, others - own, told, shown, _size(words), _benefit(words))
+            yield ComparedPair(kind, others - own, distinct, shown, _size(words), _benefit(words))
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
-    """Yield where the second thing of each comparison begins."""
+    """Yield the index at which the second thing of each comparison starts, with its kind."""
     for n, word in enumerate(words[:-1]):
-        before, behind, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
+        before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         if (word == "than" and before == "rather") or (word == "of" and before == "instead"):
             yield n + 1, "chosen"
-        elif word == "than" and before != "other" and not _is_number(behind):
+        elif word == "than" and before != "other" and not _is_number(after):
             yield n + 1, "compared"
         elif word in ("versus", "vs") and before != "-":
-            yield n + (2 if behind == "." else 1), "compared"
+            yield n + (2 if after == "." else 1), "compared"
         elif (word == "to" and before in _TO) or (word in ("to", "with") and before in _WITH):
             yield n + 1, "compared"
         elif (
-            word == "over" and not _is_number(behind) and any(one.startswith(_OVER) for one in near)
+            word == "over" and not _is_number(after) and any(one.startswith(_OVER) for one in near)
         ):
             yield n + 1, "compared"
-        elif word.startswith(_BEATS) and behind != "by" and not _is_number(behind):
+        elif word.startswith(_BEATS) and after != "by" and not _is_number(after):
             yield n + 1, "compared"
-        elif word == "to" and _is_change(near) and not _is_number(behind):
+        elif word == "to" and _is_change(near) and not _is_number(after):
             yield n + 1, "changed"
 
 
 def _is_change(before: Sequence[str]) -> bool:
-    """Return whether the words lead from one thing to another: "far from" does not."""
+    """Return whether the words describe a change "from" something; "far from" does not."""
     if "from" not in before or "far" in before:
         return False
     return {",", "("}.isdisjoint(before[before.index("from") :])
@@ -376,7 +377,7 @@ def _size(words: Sequence[str]) -> int:
 
 
 def _benefit(words: Sequence[str]) -> int:
-    """Return the direction of "better", "less effective" and the like; 0 where there is none."""
+    """Return the direction of "better", "less effective" and the like, or 0 without such words."""
     own = _product(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
 
@@ -389,7 +390,7 @@ def _product(words: Sequence[str], up: Sequence[str], down: Sequence[str]) -> in
 
 
 def _is_confirmed(one: ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first clause that compares the same things does so in the same order."""
+    """Return whether the first clause that compares the same things has the same direction."""
     for words in parts:
         for other in _comparisons(words):
             if other.kind != one.kind:
@@ -412,14 +413,14 @@ def _actions(words: Sequence[str]) -> Iterator[Action]:
         if not word.startswith(tuple(_ACTIONS)):
             continue
         before = stems_of_side(words[max(0, n - N_BESIDE) : n])
-        behind = stems_of_side(words[n + 1 : n + 1 + N_BESIDE])
+        after = stems_of_side(words[n + 1 : n + 1 + N_BESIDE])
         is_passive = word.endswith("ed") and not _BE.isdisjoint(words[max(0, n - 2) : n])
-        if before and behind:
-            yield Action(word, behind if is_passive else before, before if is_passive else behind)
+        if before and after:
+            yield Action(word, *((after, before) if is_passive else (before, after)))
 
 
 def _is_turned(one: Action, others: Sequence[Action]) -> bool:
-    """Return whether the same verb stands between the same words only the other way round."""
+    """Return whether other sentences only use the verb with agent and object exchanged."""
     same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
     agent, object_ = one.agent - one.object, one.object - one.agent
     crossed = any(agent & o.object and object_ & o.agent for o in same)

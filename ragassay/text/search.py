@@ -1,4 +1,4 @@
-"""Search within texts: words as searches compare them, BM25 over small sets, passages."""
+"""Search within texts: tokens, BM25 over small sets of texts, and passages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _STOPWORDS = frozenset(
 
 
 def tokenize(text: str) -> list[str]:
-    """Return lower-case words and numbers, without stop words and plural endings."""
+    """Split a text into lower-case words and numbers without stop words and plural endings."""
     words = (match.group().lower() for match in _WORD.finditer(text))
     return [_stem(word) for word in words if word not in _STOPWORDS]
 
 
 def words_with_places(text: str) -> list[tuple[int, str]]:
-    """Return the words that begin with a letter, as `tokenize` writes them, each with its start.
+    """Return each word that starts with a letter, in the form of `tokenize`, with its start.
 
     Example:
         >>> words_with_places("Of 5-day cycles")
@@ -44,54 +44,49 @@ def _stem(word: str) -> str:
 
 
 class Bm25Index:
-    """An in-memory index. Each query scores every text: right for thousands, not for millions.
-
-    Args:
-        texts: The texts to search; may be empty.
-    """
+    """In-memory BM25 index; each query scores every text, which suits up to thousands of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         from rank_bm25 import BM25Plus
 
         tokens = [tokenize(text) for text in texts]
-        # BM25Okapi gives a negative weight to a word found in more than half of a small set.
+        # BM25Okapi gives negative weights to words found in more than half of a small set.
         self._bm25 = BM25Plus(tokens) if any(tokens) else None
 
     def search(self, query: str, k: int | None = None) -> list[tuple[int, float]]:
-        """Return the best `k` texts as (position, score), best first; ties in the texts' order.
+        """Return the best `k` texts as (position, score), best first; ties keep the text order.
 
-        Texts that share no word with the query are left out: rank-bm25 adds its delta for each word
-        of the query to every text, while Lv & Zhai (2011) add it only for words in the text.
+        Texts that share no word with the query are left out. Unlike Lv & Zhai (2011), rank-bm25
+        adds its delta for each query word to every text, even if the text does not contain it.
         """
         import numpy as np
 
         if self._bm25 is None:
             return []
         words = [word for word in tokenize(query) if word in self._bm25.idf]
-        asked = set(words)
+        query_words = set(words)
         scores = self._bm25.get_scores(words)
         order = np.argsort(-scores, kind="stable")
-        matching = (int(i) for i in order if not asked.isdisjoint(self._bm25.doc_freqs[i]))
+        matching = (int(i) for i in order if not query_words.isdisjoint(self._bm25.doc_freqs[i]))
         return [(i, float(scores[i])) for i in itertools.islice(matching, k)]
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Return all texts as (position, score), best first; 0 where no word is shared."""
-    found = Bm25Index(texts).search(query)
-    rest = set(range(len(texts))).difference(position for position, _ in found)
-    return [*found, *((position, 0.0) for position in sorted(rest))]
+    """Return all texts as (position, score), best first. Without a shared word the score is 0."""
+    matches = Bm25Index(texts).search(query)
+    rest = set(range(len(texts))).difference(position for position, _ in matches)
+    return [*matches, *((position, 0.0) for position in sorted(rest))]
 
 
 PASSAGE_WORDS = 400
-"""Longest passage of a generated response (Dietz 2024, section 6)."""
+"""Maximum number of words of a passage of a generated response (Dietz 2024, section 6)."""
 
 
 def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
-    """Cut a text into passages of whole sentences, each as long as it may be.
+    """Split a text into passages of whole sentences with up to `most_words` words each.
 
-    A longer sentence is a passage of its own.
-
-    The text itself where it is short enough, and where it has no sentence.
+    A longer sentence becomes its own passage. A text that is short enough or contains no sentence
+    is returned unchanged.
 
     Example:
         >>> passages_of("One two three. Four five. Six.", most_words=5)
@@ -110,45 +105,44 @@ def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
 
 
 WINDOW = 3
-"""Sentences of a passage; the best number for answers against documents (BioACE, 4.1.3)."""
+"""Number of sentences per passage; best for comparing answers with documents (BioACE, 4.1.3)."""
 
 CUT = "[...]"
-"""Marks omitted sentences."""
+"""Marker of omitted sentences."""
 
 
 def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
-    """Return all runs of `size` neighbouring sentences; the whole document where it has fewer.
+    """Return every run of `size` neighboring sentences, or the whole document if it is shorter.
 
-    An empty text gives no passage.
+    An empty document has no passages.
     """
     return _windows(document.id, document.title, document.text, size)
 
 
 @functools.lru_cache(maxsize=1024)
 def _windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
-    """Return the passages of a document; cached, as the same articles recur for many sentences."""
+    """Return the passages of a document, cached because the same articles recur in a run."""
     spans = split_sentences(text)
     if not spans:
         return ()
     runs = [spans[i : i + size] for i in range(max(1, len(spans) - size + 1))]
-    places = [(run[0][0], run[-1][1]) for run in runs]
     return tuple(
         EvidenceSpan(document=identifier, start=start, end=end, text=text[start:end], title=title)
-        for start, end in places
+        for start, end in ((run[0][0], run[-1][1]) for run in runs)
     )
 
 
 def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:
-    """Shorten documents to a budget, keeping the sentences that BM25 ranks closest to the query.
+    """Shorten documents to a total length, keeping the sentences most similar to the query (BM25).
 
-    Each document keeps its position, id and title, so that numbering is unchanged. Sentences keep
-    their order; "[...]" marks omitted ones.
+    Documents keep their position, id and title. Sentences stay in order, and "[...]" marks omitted
+    ones.
 
     Args:
-        documents: In their order.
-        query: The text that sentences are ranked against; where it shares no word with any, the
-            first sentences are kept.
-        n_chars: Budget over all texts. Exceeded where it is below one "[...]" a document.
+        documents: Documents to shorten.
+        query: Text that sentences are ranked against. If none shares a word with it, the first
+            sentences are kept.
+        n_chars: Maximum total characters, exceeded only if too small for one "[...]" per document.
     """
     if sum(len(document.text) for document in documents) <= n_chars:
         return list(documents)
@@ -157,7 +151,7 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
     kept: set[int] = set()
     room = n_chars - len(CUT) * len(documents)
     for position, _ in rank(query, texts):
-        # A kept sentence costs two spaces, and possibly another cut next to it.
+        # A kept sentence costs two spaces, and possibly another "[...]" next to it.
         cost = len(texts[position]) + len(CUT) + 2
         if cost <= room:
             kept.add(position)
@@ -172,16 +166,16 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
 
 
 def _join_sentences(parts: Sequence[str]) -> str:
-    """Join sentences in a row, neighbouring cuts as one."""
+    """Join sentences, merging neighboring omission markers."""
     pairs = zip(parts, ["", *parts], strict=False)
     return " ".join(part for part, before in pairs if not part == before == CUT)
 
 
 N_WORDS = 300
-"""Most words to read of a document: with title and claim, some 512 word pieces."""
+"""Default maximum number of words read from a document (about 512 tokens with title and claim)."""
 
 ALL_WORDS = 1_000_000
-"""For models that read whole documents."""
+"""Word limit for models that read whole documents."""
 
 
 def passage_of(claim: str, text: str, title: str = "", n_words: int = N_WORDS) -> str:
@@ -196,10 +190,10 @@ def passage_of_sentences(
     wanted: Collection[int] = (),
     n_words: int = N_WORDS,
 ) -> str:
-    r"""Return the passage of a document that was cut into sentences.
+    r"""Return the passage of a document that is already split into sentences.
 
-    Of more than `n_words`, those sentences are read that BM25 ranks closest to the claim, in their
-    order; those at the `wanted` positions come first.
+    If the document has more than `n_words` words, the sentences at the `wanted` positions are
+    included first, then those ranked closest to the claim by BM25. The sentences stay in order.
 
     Example:
         >>> passage_of_sentences("It fell.", ["Pressure fell.", "Pain rose."], "A trial")
@@ -209,18 +203,18 @@ def passage_of_sentences(
     kept = set(range(len(sentences)))
     if sum(lengths) > n_words:
         kept, room = set(), n_words
-        ranked = [place for place, _ in rank(claim, sentences)]
-        for place in sorted(ranked, key=lambda place: place not in wanted):
-            if kept and lengths[place] > room:
+        ranked = [index for index, _ in rank(claim, sentences)]
+        for index in sorted(ranked, key=lambda i: i not in wanted):
+            if kept and lengths[index] > room:
                 break
-            kept.add(place)
-            room -= lengths[place]
-    lines = (" ".join(sentences[place].split()) for place in sorted(kept))
+            kept.add(index)
+            room -= lengths[index]
+    lines = (" ".join(sentences[index].split()) for index in sorted(kept))
     return "\n".join([f"{title}." if title else "", *lines])
 
 
 def with_closest(claim: str, passage: str) -> str:
-    r"""Repeat the sentence closest to the claim, by BM25, in front of the others.
+    r"""Repeat the sentence closest to the claim, by BM25, before the others.
 
     Example:
         >>> with_closest("Pain rose.", "A trial.\nPressure fell.\nPain rose.\nAll was well.")

@@ -1,4 +1,4 @@
-"""Read an answer as a document, and split it into statements with what each cites."""
+"""Parse an answer and split it into statements with their citations."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ def segment(
 ) -> tuple[str, list[AnswerSentence], list[Document]]:
     """Split the answer of a record into statements with resolved citations.
 
-    A statement is a sentence, an item of a list or a row of a table. Headings, list marks,
-    reasoning, code and lists of references are none; lists of references resolve marks. A mark
-    belongs to the statement around or before it; one that opens a line, to the next on that line.
+    A statement is a sentence, a list item or a table row. Headings, list marks, reasoning, code and
+    reference lists are not statements, but reference lists help to resolve marks. A mark belongs to
+    the statement around or before it. A mark at the start of a line belongs to the next statement
+    on that line.
 
     Args:
-        record: Its sources are looked into first.
-        lookup: Returns a cited document outside the record's sources by its id; None if unknown.
-            None where there is nowhere to look.
+        record: Record with the answer and its sources. Marks are resolved to the sources first.
+        lookup: Function that returns a document outside the sources by its id, or None if unknown.
 
     Returns:
-        The answer as it was handed in; its statements, whose offsets count in it, do not overlap
-        and include their marks; its sources, followed by the cited documents that `lookup` found.
-        An answer of nothing but marks, headings or white space has no statements.
+        The unchanged answer, its statements, and its sources followed by the cited documents that
+        `lookup` found. Statements include their marks and do not overlap; their offsets refer to
+        the answer. An answer of only marks, headings or white space has no statements.
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)
@@ -63,7 +63,7 @@ def segment(
 
 
 def judged_text(record: Record) -> str:
-    """Return the answer of a record as one text, without the reasoning before it."""
+    """Return the answer of a record as a single text without its reasoning."""
     if not isinstance(record.answer, str):
         return _join_sentences(record.answer)[0]
     return without_spans(record.answer, find_reasoning(record.answer))
@@ -72,10 +72,10 @@ def judged_text(record: Record) -> str:
 def find_statements(
     answer: str | Sequence[SentenceInput], sources: Sequence[Document] = ()
 ) -> list[Statement]:
-    """Return the statements of an answer with their marks, not resolved.
+    """Return the statements of an answer with unresolved marks.
 
-    Those of an answer that came in sentences are its sentences, blank ones left out, with offsets
-    in their texts joined by spaces.
+    If the answer is a list of sentences, each non-blank sentence is a statement, with offsets in
+    the sentences joined by spaces.
     """
     if not isinstance(answer, str):
         return _listed_statements(answer, CitationResolver(sources))[1]
@@ -90,7 +90,7 @@ def _read_document(answer: str, sources: Sequence[Document]) -> Bibliography:
 
 
 def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -> None:
-    """Give structured citations to the statements that they cover; a mark there says the same."""
+    """Add structured citations to the statements they cover, replacing marks in their span."""
     starts = [statement.start for statement in statements]
     for span in cited:
         targets = [Target("name", name, name) for name in span.documents]
@@ -126,21 +126,23 @@ def _with_citations(
 def _listed_sentences(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[AnswerSentence]]:
-    """Read an answer that came in sentences: each is one statement, with its listed citations."""
+    """Parse an answer given as sentences; each is a statement with its listed citations."""
     text, statements, listed = _listed_statements(listed_sentences, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
-    for one, citations, stands in zip(statements, listed, stand_alone(statements), strict=True):
+    for one, citations, is_statement in zip(
+        statements, listed, stand_alone(statements), strict=True
+    ):
         resolved = resolver.citations([*resolver.resolve_listed(citations), *one.targets])
-        if stands:
+        if is_statement:
             sentence_text = (
                 one.text if WORD.search(one.text) or not one.marks else text[one.start : one.end]
             )
             cited = tuple(dict.fromkeys([*early, *resolved]))
-            place = {"index": len(sentences) + 1, "start": one.start, "end": one.end}
-            sentences.append(AnswerSentence(text=sentence_text, citations=cited, **place))
+            position = {"index": len(sentences) + 1, "start": one.start, "end": one.end}
+            sentences.append(AnswerSentence(text=sentence_text, citations=cited, **position))
             early = ()
-        elif sentences:  # a sentence of marks alone: they go with the one before
+        elif sentences:  # only marks, which belong to the previous sentence
             cited = tuple(dict.fromkeys([*sentences[-1].citations, *resolved]))
             update = {"citations": cited, "end": one.end}
             sentences[-1] = sentences[-1].model_copy(update=update)
@@ -150,9 +152,9 @@ def _listed_sentences(
 
 
 def stand_alone(statements: Sequence[Statement]) -> list[bool]:
-    """Return which sentences of a list are no mere marks, whose citations a neighbour takes.
+    """Return for each sentence whether it contains more than marks.
 
-    Where all are marks alone, the first stands for the answer.
+    If every sentence contains only marks, the first one counts as a statement.
     """
     stand = [bool(one.text and (WORD.search(one.text) or not one.marks)) for one in statements]
     return stand if any(stand) else [n == 0 for n in range(len(statements))]
@@ -161,7 +163,7 @@ def stand_alone(statements: Sequence[Statement]) -> list[bool]:
 def _listed_statements(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[Statement], list[tuple[str, ...]]]:
-    """Return the joined text, a statement for each sentence, and the citations listed for it."""
+    """Return the joined text, a statement for each sentence, and its listed citations."""
     text, spans, listed = _join_sentences(listed_sentences)
     parts = [[BlockPart(plain_text(text, [_without_list_mark(text, span)]))] for span in spans]
     statements: list[Statement] = []
@@ -175,7 +177,7 @@ def _listed_statements(
 def _without_list_mark(text: str, span: Span) -> Span:
     mark = LIST_MARK.match(text, *span)
     rest = re.sub(r"\[[^\[\]]*\]", "", text[mark.end() : span[1]]) if mark else ""
-    if mark and re.search(r"[^\W\d_]", rest):  # behind a list mark stand words, no mere numbers
+    if mark and re.search(r"[^\W\d_]", rest):  # a list mark is followed by words, not numbers only
         return mark.end(), span[1]
     return span
 
@@ -183,7 +185,7 @@ def _without_list_mark(text: str, span: Span) -> Span:
 def _join_sentences(
     listed_sentences: Sequence[SentenceInput],
 ) -> tuple[str, list[Span], list[tuple[str, ...]]]:
-    """Return the sentences as one text, their spans in it, and the citations listed for each."""
+    """Return the sentences as one text, their spans in it, and their listed citations."""
     pieces: list[str] = []
     spans: list[Span] = []
     listed: list[tuple[str, ...]] = []

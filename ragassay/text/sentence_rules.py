@@ -1,6 +1,6 @@
-"""Where a sentence ends, or goes on, other than where sentencex says: rules as data.
+"""Rules that correct the sentence boundaries of sentencex, defined as data.
 
-To teach the splitter another abbreviation, add it to the rule whose examples behave like it.
+To add an abbreviation, extend the rule with examples that behave like it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BoundaryRule:
-    """A place between two words at which a sentence ends, or at which it goes on.
+    """A position between two words at which a sentence ends or continues.
 
     Attributes:
-        before: Matches the text before the place; ends with `$`.
-        after: Matches the text behind the place and its white space.
-        examples: Texts, with "|" where a sentence ends.
+        before: Pattern for the text before the position; must end with `$`.
+        after: Pattern for the text after the position and its white space.
+        examples: Test texts with "|" at each end of a sentence.
     """
 
     before: re.Pattern[str]
@@ -27,7 +27,7 @@ class BoundaryRule:
 def _abbreviation_pattern(names: str) -> str:
     """Return a pattern for a text that ends in one of the abbreviations.
 
-    A first letter in lower case may be a capital. White space may stand behind inner dots.
+    Abbreviations in lower case may be capitalized. White space is allowed after inner periods.
     """
     patterns = (
         (f"[{name[0].upper()}{name[0]}]" if name[0].islower() else name[0])
@@ -54,7 +54,7 @@ STARTERS = (
     "Los Las Un Una Se En Con Sin Por Para De Del Al Su Sus Este Esta Estos Estas Pero Si Cuando "
     "Tambi\u00e9n Le Les Ce Cette Ces Il Elle Ils Elles Dans Pour Mais"
 )
-"""Words that open a sentence far more often than they are names."""
+"""Words that usually start a sentence and are rarely names."""
 
 _UNITS = (
     r"(?:\d[\s-]?|/)(?:d|h|s|mins?|secs?|hrs?|wks?|mos?|mths?|yrs?|[kmn\u00b5\u03bc]?g|mcg|IU|Std"
@@ -136,7 +136,7 @@ SPLITS: tuple[BoundaryRule, ...] = (
         _WORD,
         ("They had type I.| Patients died.",),
     ),
-    # The bracket holds a sentence, or its end, not an abbreviation.
+    # The bracket contains a sentence or its end, not an abbreviation.
     BoundaryRule(
         re.compile(
             r"\s(?!(?:etc|Inc|Ltd|Corp|vols?|eds?|approx|max|min|refs?|figs?)\.)"
@@ -156,7 +156,7 @@ SPLITS: tuple[BoundaryRule, ...] = (
         _STARTER,
         ("It grew \u2026| Then it fell.", "It grew \u2026 Berlin."),
     ),
-    # Stops of full width need no white space; one between digits is a decimal point.
+    # Full-width punctuation needs no white space after it. Between digits it is a decimal point.
     BoundaryRule(
         re.compile(
             r"(?:[\u3002\uff01\uff1f\uff61]|[^0-9\uff10-\uff19]\uff0e)"
@@ -276,15 +276,15 @@ JOINS: tuple[BoundaryRule, ...] = (
         ("Sie starben am 12. Tag nach der 2. Dosis.",),
     ),
 )
-"""Boundaries of sentencex at which a sentence goes on."""
+"""False boundaries of sentencex, at which the sentence continues."""
 
 BULLETS = (
     "\u2022\u2023\u2043\u204c\u2024\u25a0\u25a1\u25aa\u25ab\u25ba\u25b6\u25b7\u25b8\u25cb\u25cf\u25e6"
     "\u25c6\u25c7\u25fe\u25fd\u2b25\u2605\u2606\u2610\u2611\u2612\u2713\u2714\u2717\u2718\u2705\u274c"
     "\u2756\u2794\u27a4\uf0a7\uf0b7\u2460-\u2473\u2776-\u277f"
 )
-"""Characters that open an item of a list at the beginning of a line, whatever follows; the inside
-of a character class."""
+"""Characters that always start a list item at the beginning of a line, as the inside of a regular
+expression's character class."""
 
 ITEM = re.compile(
     rf"(?:(?P<sure>[{BULLETS}]\ufe0f?|\d\ufe0f?\u20e3)[^\S\n]{{0,8}}"
@@ -292,4 +292,4 @@ ITEM = re.compile(
     r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)][^\S\n]{1,8}"
     r"|\d{1,2}(?:\.\d{1,2}){1,3}\.?[^\S\n]{1,8}(?=[A-Z])|[-\u2013](?=[^\W\d_]))(?=\S)"
 )
-"""What opens an item of a list at the beginning of a line."""
+"""Start of a list item at the beginning of a line."""

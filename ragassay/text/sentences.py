@@ -1,4 +1,4 @@
-"""Split text into sentences: answers, references and documents alike."""
+"""Split answers, references and documents into sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STOP = re.compile(
     r"[.!?\u2026]\\?[\"'\u201d\u2019)\]]{0,3}(?P<space>\s+)(?=[^\sa-z])"
     r"|[\u3002\uff01\uff1f\uff61\uff0e][\"'\u201d\u2019\u300d\u300f\uff09\u3011\u300b]{0,2}(?=.)"
 )
-"""Where a sentence may end within a piece of sentencex."""
+"""Possible end of a sentence within a sentencex segment."""
 
 _BULLET = re.compile(rf"[{BULLETS}]")
 _LINE_ITEM = re.compile(rf"(?:\A|\n)[^\S\n]{{0,20}}(?={ITEM.pattern})")
@@ -22,45 +22,43 @@ _TRAILERS = re.compile(
     rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
     r"(?=\s|\Z)"
 )
-"""Superscript numbers, and the end of emphasis or of a formula: parts of the sentence before."""
+"""Superscript numbers and closing marks of emphasis or formulas, part of the sentence before."""
 
 _NUMBERED = re.compile(r"\(([^().!?\n]{1,60}[0-9])\)")
-"""A number that closes parentheses: to sentencex two of them, "1)" and "2)", may be a list."""
+"""A number before a closing parenthesis; sentencex may take "1)" and "2)" for a list."""
 
 _ONE_LINE = re.compile(r"[\w ,;:()%/'\"-]*\s?")
-"""A text without a stop, which is one piece; most items of lists are."""
+"""A text without final punctuation, which is a single piece, like most list items."""
 
 _CITED = re.compile(r"\s?\[[\d, \u2013-]{1,20}\]$")
 _GLUED = re.compile(r"[A-Z0-9]\.[A-Z0-9][^a-z]")
-"""Part of a name such as "tPA.WT", no end of a sentence without white space."""
+"""Part of a name such as "tPA.WT", not the end of a sentence without white space."""
 
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
 _LONGEST_CHARS = 800
-"""Beyond this, a piece is no sentence: sentencex does not split between brackets or quotation
-marks, and one without its other half can keep it from splitting half a paper."""
+"""Maximum length of a sentence. Longer pieces are split again without brackets and quotation marks,
+between which sentencex does not split, because an unmatched one may span half a paper."""
 
 _MARKS = "()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'"
 _BRACKETS = ("()", "[]", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f", "\uff08\uff09")
 _PAIRED = str.maketrans(dict.fromkeys(_MARKS, " "))
 _MOST_PAIRED = 2_000
-"""Beyond this, a paragraph's brackets and quotation marks are none to sentencex, whose time grows
-with the square of those without their other half."""
+"""Maximum number of brackets and quotation marks in a paragraph. Beyond that they are hidden from
+sentencex, which takes quadratic time for unmatched ones."""
 
 _SHORT_CHARS = 16
-"""A longer piece is no list number; keeps checking a piece cheap."""
+"""Longer pieces are not list numbers, so that the check stays fast."""
 
 _TAIL_CHARS = 48
-"""More than a boundary rule looks back; keeps checking a piece's end cheap."""
+"""Number of characters before a boundary that the rules see; more than any rule needs."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """Return (start, end) character offsets of sentences, in order, without outer white space.
+    """Return the (start, end) offsets of sentences in order, without outer white space.
 
-    By sentencex, with the boundaries of `sentence_rules` added and taken away. The items of a list
-    are sentences, each with its list mark, and pieces without a word are joined to their neighbour.
-
-    Args:
-        text: Prose, mostly English; without a sentence the list is empty.
+    The boundaries of sentencex are corrected with `sentence_rules`. List items are sentences that
+    include their list mark, and pieces without a word are joined to the previous sentence. The
+    rules are made mostly for English. A text without a sentence returns an empty list.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _pieces(text):
@@ -77,7 +75,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where sentencex and `SPLITS` cut the prose between the list marks of a text."""
+    """Yield the pieces that sentencex and `SPLITS` make of the prose between list marks."""
     for start, end in pairwise([0, *_item_starts(text), len(text)]):
         mark = ITEM.match(text, start, end)
         body = mark.end() if mark else start
@@ -100,10 +98,10 @@ def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _item_starts(text: str) -> list[int]:
-    """Return where the items of lists begin.
+    """Return the offsets at which list items start.
 
-    A dash behind a number is a range that was wrapped. A number or letter opens an item behind a
-    line that ends in punctuation, or behind another item.
+    A dash after a number is a wrapped range. A number or letter only starts an item after a line
+    that ends in punctuation, or after another item.
     """
     starts: list[int] = []
     last_line = -1
@@ -135,14 +133,14 @@ def _missed_boundaries(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _is_enclosed(text: str) -> bool:
-    """Return whether a bracket or a quotation mark is open at the end of a text."""
+    """Return whether a bracket or quotation mark is still open at the end of a text."""
     if text.count('"') % 2:
         return True
     return any(text.count(opening) > text.count(closing) for opening, closing in _BRACKETS)
 
 
 def _without_crowds(text: str) -> str:
-    """Return a text of the same length without brackets and quotation marks where they crowd."""
+    """Replace brackets and quotation marks with spaces in paragraphs that have too many."""
     return "\n\n".join(
         part.translate(_PAIRED) if sum(map(part.count, _MARKS)) > _MOST_PAIRED else part
         for part in text.split("\n\n")
@@ -159,7 +157,7 @@ def _boundaries(text: str) -> list[tuple[int, int]]:
 
 
 def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
-    """Return whether two neighbouring pieces belong to one sentence."""
+    """Return whether two neighboring pieces belong to the same sentence."""
     if text.count("\n", left[1], right[0]) > 1:
         return False
     if not _has_word(text[right[0] : right[1]]):
@@ -180,7 +178,7 @@ def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
 
 
 def _has_word(piece: str) -> bool:
-    """Return whether there is a letter, a number or a picture, not punctuation alone."""
+    """Return whether a piece contains a letter, a number or a pictograph."""
     kinds = (unicodedata.category(c) for c in _BULLET.sub("", piece))
     return any(kind[0] in "LN" or kind == "So" for kind in kinds)
 

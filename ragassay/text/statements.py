@@ -1,4 +1,4 @@
-"""Build the statements of an answer from its blocks: sentences, items of lists, rows of tables."""
+"""Build the statements of an answer from its blocks: sentences, list items and table rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CLOSING = ".,;:!?)"
 
 @dataclass(frozen=True)
 class BlockPart:
-    """A stretch of a block that is split into sentences; `removed` goes with its marks."""
+    """A part of a block that is split into sentences; `removed` are the spans of its marks."""
 
     plain: PlainText
     marks: tuple[Mark, ...] = ()
@@ -38,10 +38,10 @@ class BlockPart:
 def mark_parts(
     parts: Sequence[Sequence[BlockPart]], resolver: CitationResolver
 ) -> list[list[BlockPart]]:
-    """Find the marks of all parts; which of them count is decided for the whole answer."""
+    """Find the marks of all parts, accepting ambiguous ones depending on the whole answer."""
     names = resolver.names
-    found = [[find_marks(part.plain, names) for part in own] for own in parts]
-    every = [mark for own in found for marks in own for mark in marks]
+    candidates = [[find_marks(part.plain, names) for part in own] for own in parts]
+    every = [mark for own in candidates for marks in own for mark in marks]
     resolver.settle_numbers(
         int(t.value) for m in every for t in m.targets if t.kind == "number" and m.style != "round"
     )
@@ -51,7 +51,7 @@ def mark_parts(
             _with_marks(part, [m for m in marks if accept(m, part)])
             for part, marks in zip(own, of, strict=True)
         ]
-        for own, of in zip(parts, found, strict=True)
+        for own, of in zip(parts, candidates, strict=True)
     ]
 
 
@@ -63,7 +63,7 @@ def _with_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
 
 @dataclass(frozen=True)
 class _Acceptance:
-    """Decides whether something that may be a mark is one, by the other marks of the answer."""
+    """Decides whether a possible mark is a citation, based on the other marks of the answer."""
 
     resolver: CitationResolver
     is_bracketed: bool
@@ -86,10 +86,10 @@ class _Acceptance:
         return cls(resolver, is_bracketed, letters)
 
     def __call__(self, mark: Mark, part: BlockPart) -> bool:
-        """Return whether a mark counts.
+        """Return whether a possible mark is a citation.
 
-        A number in parentheses counts where the answer has no other numbered marks, and it is the
-        position of a source: `(1, 2)`, not `(n = 5)`, `(95)`, `(2015)`.
+        A number in parentheses is a citation if it is the position of a source and the answer has
+        no other numbered marks: `(1, 2)`, but not `(n = 5)`, `(95)` or `(2015)`.
         """
         if mark.style == "round":
             fits = all(map(self.resolver.is_position, mark.targets))
@@ -105,7 +105,7 @@ class _Acceptance:
 
 
 def blank_spans(text: str, removed: Iterable[Span]) -> str:
-    """Return a text of the same length with spaces for what goes with marks."""
+    """Replace spans and delimiters of a text with spaces, preserving its length."""
     pieces, position = [], 0
     for start, end in removed:
         pieces += [text[position:start], " " * (end - start)]
@@ -114,10 +114,10 @@ def blank_spans(text: str, removed: Iterable[Span]) -> str:
 
 
 def text_without(part: BlockPart, start: int, end: int) -> str:
-    """Return a stretch of a part without its marks, white space normalised."""
+    """Return a span of a part without its marks and with normalized white space."""
     pieces, position = [], start
-    place = bisect_right(part.removed, start, key=lambda span: span[1])
-    for first, last in islice(part.removed, place, None):
+    index = bisect_right(part.removed, start, key=lambda span: span[1])
+    for first, last in islice(part.removed, index, None):
         if first >= end:
             break
         pieces.append(part.plain.text[position : max(first, position)])
@@ -126,7 +126,7 @@ def text_without(part: BlockPart, start: int, end: int) -> str:
     parts: list[str] = []
     for piece in pieces:
         plain = " ".join(readable(piece).split())
-        # "grew [1]." closes up; "grew [1] .5 mg" does not.
+        # "grew [1]." becomes "grew.", but "grew [1] .5 mg" keeps its space.
         if parts and plain and plain[0] in _CLOSING and not plain[1:2].isdigit():
             parts[-1] += plain
         elif plain:
@@ -135,7 +135,7 @@ def text_without(part: BlockPart, start: int, end: int) -> str:
 
 
 MOST_LABEL_WORDS, MOST_TITLE_WORDS = 2, 12
-"""Words of a label before a colon ("Side effects:"), and of a line in title case."""
+"""Maximum words of a label before a colon ("Side effects:"), and of a line in title case."""
 
 _BOLD_LINE = re.compile(r"[\s>]{0,9}(?:\*\*|__)(?:[^*_\n]{1,120})(?:\*\*|__)\s?:?\s?")
 _LABEL_LINE = re.compile(r"[\s*_]{0,9}(?:[^\s:]{1,30}[ ]){0,2}[^\s:]{1,30}[\s*_]{0,3}:[\s*_]{0,3}")
@@ -145,7 +145,7 @@ _SOURCE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _LETTER_AND_BLANK = re.compile(r"(?<![^\W_])[^\W\d_]\s{3,}(?=[.!?](?:\s|\Z))")
-"""A letter, such as a unit, before a mark that was blanked: no initial of a name that goes on."""
+"""A letter, such as a unit, before a removed mark; not an initial before a surname."""
 
 _NUMBER_ALONE = re.compile(r"\(\d{1,3}\)\W{0,3}")
 _LINK_WORD = (
@@ -156,17 +156,17 @@ _STATES_NOTHING = re.compile(
     rf"\(?\d{{1,3}}[.)]\W{{0,3}}|\W{{0,9}}(?:{_LINK_WORD}\W{{1,9}}){{0,9}}{_LINK_WORD}\W{{0,9}}",
     re.IGNORECASE,
 )
-"""What is left beside a mark that states nothing: the number of an item ("1[1]. First"), "see"."""
+"""Text next to a mark that states nothing, such as an item number ("1[1]. First") or "see"."""
 
 
 @dataclass
 class Statement:
-    """A statement before its citations are resolved.
+    """A statement with unresolved citations.
 
     Attributes:
-        start: Its first character in the answer, marks included.
-        targets: What its marks point to.
-        marks: Where its marks stand in the answer.
+        start: Start in the answer, including its marks.
+        targets: Targets of its marks.
+        marks: Spans of its marks in the answer.
     """
 
     start: int
@@ -179,16 +179,16 @@ class Statement:
 def build_statements(
     answer: str, blocks: Sequence[Block], resolver: CitationResolver
 ) -> list[Statement]:
-    """Return the statements of an answer in order, with what their marks point to.
+    """Return the statements of an answer in order, with the targets of their marks.
 
-    The blocks are without its references, with offsets in the answer as it was handed in; the
-    resolver tells which numbers are marks.
+    `blocks` exclude the reference list and have offsets in the original answer. The resolver
+    decides which numbers are marks.
     """
     parts = [[BlockPart(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
     parts = mark_parts(parts, resolver)
-    found = _statements_of(answer, blocks, parts, has_headings=True)
-    # An answer in large letters, or of a title and marks: what else could it state?
-    return found or _statements_of(answer, blocks, parts, has_headings=False)
+    statements = _statements_of(answer, blocks, parts, has_headings=True)
+    # An answer in title case or of a title and marks would otherwise have no statements.
+    return statements or _statements_of(answer, blocks, parts, has_headings=False)
 
 
 def _statements_of(
@@ -198,14 +198,14 @@ def _statements_of(
     for number, (block, own) in enumerate(zip(blocks, parts, strict=True)):
         is_last = number + 1 == len(blocks)
         if block.kind == "row":
-            found = _row_statement(block, own)
+            added = _row_statement(block, own)
         elif block.kind == "code" or (has_headings and _is_heading(answer, block, own[0], is_last)):
-            found = []
+            added = []
         else:
-            found, early = _sentences_of(own[0])
-            _give_marks(answer, statements or found, own[0], early)
-        statements += found
-        if not found and block.kind == "row":
+            added, early = _sentences_of(own[0])
+            _give_marks(answer, statements or added, own[0], early)
+        statements += added
+        if not added and block.kind == "row":
             for cell in own:
                 _give_marks(answer, statements, cell, cell.marks)
     return statements
@@ -216,7 +216,7 @@ def _part_spans(block: Block) -> list[tuple[Span, ...]]:
 
 
 def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bool:
-    """Return whether a block names what follows and states nothing."""
+    """Return whether a block is a heading or a label that states nothing."""
     if part.marks:
         return False
     line = answer[block.start : block.end]
@@ -239,10 +239,10 @@ def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bo
 
 
 def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
-    """Return the sentences of a part, and the marks before the first that states anything."""
+    """Return the sentences of a part, and the marks before its first statement."""
     text = part.plain.text
     blank = _LETTER_AND_BLANK.sub(
-        lambda found: "x" * len(found[0]), blank_spans(text, part.removed)
+        lambda match: "x" * len(match[0]), blank_spans(text, part.removed)
     )
     spans = split_sentences(blank)
     own: list[list[Mark]] = [[] for _ in spans]
@@ -265,7 +265,7 @@ def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
 
 
 def _statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
-    # A mark that opens its line or the answer is part of its sentence, too.
+    # A mark at the start of a line or of the answer also belongs to its sentence.
     first = min([span[0], *(mark.start for mark in marks)])
     last = max([span[1], *(mark.end for mark in marks)])
     if part.plain.text[first - 1 : first] == SUP:  # an isotope: "18F"
@@ -277,14 +277,14 @@ def _statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
 
 
 def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> None:
-    """Add the targets and places of marks to a statement."""
+    """Add the targets and spans of marks to a statement."""
     for mark in marks:
         statement.targets += mark.targets
         statement.marks.append(part.plain.source_span(mark.start, mark.end))
 
 
 def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
-    """Return a row as one statement: "Cough: 12% of patients", with headers where values differ."""
+    """Return a row as one statement: "Cough: 12% of patients", with headers if several values."""
     headers = [*block.header, *("" for _ in cells)]
     values: list[tuple[str, str]] = []
     statement = Statement(
@@ -331,7 +331,7 @@ def _plain_header(header: str) -> str:
 def _give_marks(
     answer: str, statements: Sequence[Statement], part: BlockPart, marks: Sequence[Mark]
 ) -> None:
-    """Give marks of what states nothing, a block or its beginning, to the statement before."""
+    """Add marks without a statement of their own to the previous statement."""
     if not statements or not marks:
         return
     last = statements[-1]
@@ -344,7 +344,8 @@ def _give_marks(
 def _owner_of(mark: Mark, text: str, spans: Sequence[Span]) -> int:
     """Return the index of the sentence that a mark belongs to.
 
-    It is the sentence around or before it; if the mark opens a line, the next one on that line.
+    This is the sentence around or before the mark. If the mark starts a line, it is the next
+    sentence on that line.
     """
     before = max(0, bisect_right(spans, mark.start, key=lambda span: span[0]) - 1)
     after = before + 1

@@ -1,4 +1,4 @@
-"""Parts of speech, by TextBlob's tagger, without the libraries that TextBlob imports."""
+"""Tag parts of speech with TextBlob's tagger, without loading TextBlob's dependencies."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ from typing import Any
 
 
 def tag_words(words: Sequence[str]) -> list[str]:
-    """Return the Penn Treebank tag of each word of a sentence.
+    """Return the Penn Treebank tags of a sentence's tokens.
 
-    Args:
-        words: The sentence's tokens, without blanks.
-
-    Returns:
-        A tag a token; fewer or more where TextBlob cuts a token otherwise.
+    The tokens must not contain spaces. The number of tags differs from the number of tokens if
+    TextBlob splits or merges tokens.
 
     Example:
         >>> tag_words(["Two", "patients", "stopped", "the", "drug", "."])
         ['CD', 'NNS', 'VBD', 'DT', 'NN', '.']
     """
     options = {"chunks": False, "relations": False, "lemmata": False}
-    # As `textblob.en.tag`: Penn Treebank tags as they are.
+    # Return Penn Treebank tags unchanged, like `textblob.en.tag`.
     parsed = _parser().parse(
         " ".join(words), tokenize=False, map=lambda token, tag: (token, tag), **options
     )
@@ -32,12 +29,12 @@ def tag_words(words: Sequence[str]) -> list[str]:
 
 @functools.cache
 def _parser() -> Any:
-    """Return `textblob.en.parser`, made by the module that has the tagger.
+    """Return `textblob.en.parser`, built from the tagger's own module.
 
-    `import textblob` imports NLTK, and with it scikit-learn and pandas: a second of processor time,
-    for nothing that the tagger uses.
+    `import textblob` also imports NLTK, scikit-learn and pandas, which the tagger does not need and
+    which take a second to load.
     """
-    # textblob has no public way to its tagger without NLTK; pyproject.toml bounds its version.
+    # TextBlob has no public API for its tagger without NLTK; pyproject.toml pins its version range.
     package: Any = importlib.util.find_spec("textblob")
     folder = Path(package.origin).parent
     spec: Any = importlib.util.spec_from_file_location("textblob_text", folder / "_text.py")

@@ -1,4 +1,4 @@
-"""Read units of measurement: "mg/dl", "cm\u22122", "\u03bcmol L-1", "hours", "percent"."""
+"""Parse units of measurement: "mg/dl", "cm\u22122", "\u03bcmol L-1", "hours", "percent"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _of(factor: Fraction | int | str, **powers: int) -> _Meaning:
     return Fraction(factor), tuple(powers.items())
 
 
-# "g", "M" and the like take a prefix; what a symbol stands for: a factor, and powers of base units.
+# Units that take a prefix, each with its factor and the powers of its base units.
 _PREFIXED: dict[str, _Meaning] = {
     **{name: _of(1, **{name: 1}) for name in ("g", "m", "s", "mol", "V", "A", "W", "J", "Hz", "K")},
     **{name: _of(1, **{name: 1}) for name in ("eV", "F", "N", "T", "C", "S", "Bq", "Gy", "Sv")},
@@ -93,7 +93,7 @@ def _table() -> dict[str, _Meaning]:
 
 _UNITS = _table()
 SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-"""A regular expression of the symbols of units, the longest first."""
+"""Regular expression of the unit symbols, longest first."""
 _EXPONENT = r"\^?[({]?(?P<exponent>[-\u2212\u2013]?[1-4]|[\u207b\u00b9\u00b2\u00b3]{1,2})[)}]?"
 _FIRST = re.compile(rf"(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
 _NEXT = re.compile(
@@ -104,7 +104,7 @@ _PER_SURFACE = re.compile(
     r"(?:\s?/\s?|\s?\(?per\s|\s?[\u00b7\u22c5*.]?\s?)1[.,\u00b7]73[\s\u00a0\u2009\u202f-]?m"
     r"(?:\^?[({]?[-\u2212\u2013\u207b]?[2\u00b2][)}]?)(?![^\W_])\)?"
 )
-"""The body surface that a filtration rate is for: no quantity of its own."""
+"""Body surface area in a filtration rate, which is not a separate quantity."""
 _SPACE = r"[\s\u00a0\u2009\u202f]"
 _PEOPLE = r"persons?|patients?|people|population|inhabitants|residents|women|men|adults|children"
 _EVENTS = re.compile(
@@ -126,7 +126,7 @@ _RATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 MOST_FACTORS = 4
-"""Symbols that a unit may have: "cm2 V-1 s-1" has three."""
+"""Maximum number of symbols in a unit: "cm2 V-1 s-1" has three."""
 
 
 @dataclass(frozen=True)
@@ -134,10 +134,10 @@ class Unit:
     """A unit of measurement.
 
     Attributes:
-        factor: How many of its base units it is: 1/1000 for "mg", 1/100 for "%".
-        powers: Its base units with their exponents, sorted; empty for a share.
-        end: One past its last character in the text that it was read from.
-        numbered_from: Its first character, if a number is a part of it, as in "mL/min/1.73 m2".
+        factor: Size in base units: 1/1000 for "mg", 1/100 for "%".
+        powers: Sorted base units with their exponents; empty for a share.
+        end: Offset after the unit in the parsed text.
+        numbered_from: Start of the unit if a number is part of it, as in "mL/min/1.73 m2".
     """
 
     factor: Fraction
@@ -147,7 +147,7 @@ class Unit:
 
 
 def read_unit(text: str, start: int) -> Unit | None:
-    """Return the unit that begins at a place of a text; None where none does.
+    """Return the unit that starts at an offset of a text, or None.
 
     Example:
         >>> unit = read_unit("200 mg/dl", 4)
@@ -156,22 +156,22 @@ def read_unit(text: str, start: int) -> Unit | None:
         >>> read_unit("5 mice", 2) is None
         True
     """
-    found, end = _FIRST.match(text, start), start
-    if not found:
+    match, end = _FIRST.match(text, start), start
+    if not match:
         return None
     factor, powers = Fraction(1), dict[str, int]()
     for n_more in range(MOST_FACTORS):
-        exponent = int((found["exponent"] or "1").translate(_RAISED))
-        if n_more and ("/" in found["by"] or "per" in found["by"]):
+        exponent = int((match["exponent"] or "1").translate(_RAISED))
+        if n_more and ("/" in match["by"] or "per" in match["by"]):
             exponent = -exponent
-        one, bases = _UNITS[found["symbol"]]
+        one, bases = _UNITS[match["symbol"]]
         factor *= one**exponent
         for base, power in bases:
             powers[base] = powers.get(base, 0) + power * exponent
-        end = found.end()
-        found = _NEXT.match(text, end)
-        # "5 mg h" is no unit, "5 mg h-1" and "5 mg/h" are.
-        if not found or not (found["exponent"] or found["by"].strip()) or "." == found["by"]:
+        end = match.end()
+        match = _NEXT.match(text, end)
+        # "5 mg h" is not a unit, but "5 mg h-1" and "5 mg/h" are.
+        if not match or not (match["exponent"] or match["by"].strip()) or match["by"] == ".":
             break
     surface = _PER_SURFACE.match(text, end)
     end = surface.end() if surface else end
@@ -184,9 +184,9 @@ def read_unit(text: str, start: int) -> Unit | None:
 
 
 def read_rate(text: str, start: int) -> Unit | None:
-    """Return "per 1,000 person-years" and the like behind a number, after what is counted.
+    """Return the rate after a number ("per 1,000 person-years"), which may follow a noun.
 
-    Without a time it is a share, as percent is.
+    A rate without a time is a share, like a percentage.
 
     Example:
         >>> unit = read_rate("12 per 1,000 person-years", 2)
@@ -195,24 +195,24 @@ def read_rate(text: str, start: int) -> Unit | None:
         >>> read_rate("12 CFU per 100 mL", 2) is None
         True
     """
-    found = _RATE.match(text, start)
-    if not found:
+    match = _RATE.match(text, start)
+    if not match:
         return None
-    number = int(re.sub(r"\D", "", found["number"] or "1"))
-    number *= _RATE_SCALES[(found["scale"] or "").lower()]
-    time = (found["time"] or found["each"] or found["yearly"] or found["short"] or "").lower()
-    if not time and (number == 1 or found["slash"] or not _is_share(text, found)):
+    number = int(re.sub(r"\D", "", match["number"] or "1"))
+    number *= _RATE_SCALES[(match["scale"] or "").lower()]
+    time = (match["time"] or match["each"] or match["yearly"] or match["short"] or "").lower()
+    if not time and (number == 1 or match["slash"] or not _is_share(text, match)):
         return None
     factor, powers = Fraction(1, number), tuple[_Power, ...]()
     if time:
         size, ((base, _),) = _PLAIN[_RATE_TIMES.get(time, time)]
         factor, powers = factor / size, ((base, -1),)
-    return Unit(factor, powers, found.end(), max(found.end("counted"), start))
+    return Unit(factor, powers, match.end(), max(match.end("counted"), start))
 
 
-def _is_share(text: str, found: re.Match[str]) -> bool:
-    """Return whether people or events are counted: "per 100 mL" is of neither."""
-    end = found.end()
+def _is_share(text: str, match: re.Match[str]) -> bool:
+    """Return whether a rate counts people or events, unlike "per 100 mL"."""
+    end = match.end()
     if read_unit(text, end + (text[end : end + 1] in (" ", "\u00a0", "-"))):
         return False
-    return not found["counted"] or bool(_EVENTS.search(found["counted"]))
+    return not match["counted"] or bool(_EVENTS.search(match["counted"]))

@@ -83,7 +83,7 @@ def test_an_answer_that_goes_on_with_citations_is_no_refusal():
 def test_a_missing_stop_alone_is_a_secondary_finding():
     (found,) = text_findings(case([WHOLE, "It is given to adults who have diabetes"]))
     assert (found.kind, found.level, found.sentence) == ("cut_off_answer", "secondary", 2)
-    assert "may stop within a sentence" in found.message
+    assert "may stop in the middle of a sentence" in found.message
 
 
 @each_case(
@@ -132,7 +132,7 @@ def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) 
 def test_facts_that_no_nugget_matches_are_worth_a_look():
     found = answer_findings(outcome(matches=(NuggetMatch(gold=0, nugget=0, similarity_score=1.0),)))
     assert [(one.kind, one.level) for one in found] == [("missed_nugget", "secondary")]
-    assert found[0].message.startswith("1 of 2 facts that it should state are missed: \u201cIt may")
+    assert found[0].message.startswith("The answer misses 1 of 2 required facts: \u201cIt may")
 
 
 def test_facts_that_a_judge_finds_missed_lead():

@@ -208,8 +208,8 @@ def test_a_source_that_speaks_to_a_judge_is_worth_a_look() -> None:
     found = evaluated(case, JUDGMENTS, only=("rubrics",)).findings
     said = [f for f in found if f.kind == "source_speaks_to_judge"]
     assert [(f.level, f.message.partition(":")[0]) for f in said] == [
-        ("secondary", "Source 1 speaks to a judge"),
-        ("secondary", "Source 2 speaks to a judge"),
+        ("secondary", "Source 1 addresses the judge"),
+        ("secondary", "Source 2 addresses the judge"),
     ]
     assert all(f"\u201c{injection}\u201d" in f.message for f in said)
 
@@ -303,7 +303,7 @@ def test_a_number_with_two_meanings_is_found_once() -> None:
             "ambiguous_citation",
             1,
             "secondary",
-            "Sentence 1 cites '1': this is the id of one source and the position of another (d2). "
-            "It was read as the id.",
+            "Sentence 1 cites '1', which is the id of one source and the position of another (d2). "
+            "It was resolved as an id.",
         )
     ]

@@ -117,9 +117,9 @@ def test_a_decorated_function_declares_its_name_labels_and_scale():
     ("declared", "said"),
     [
         ({"name": "Not a name"}, "a name has only a-z"),
-        ({"name": "x", "labels": ("one",)}, "two labels or more"),
-        ({"name": "x", "labels": ("a", "b"), "good": ("c",)}, "two labels or more"),
-        ({"name": "x", "scale": (1, 1)}, "from its lowest to its highest"),
+        ({"name": "x", "labels": ("one",)}, "at least two distinct labels"),
+        ({"name": "x", "labels": ("a", "b"), "good": ("c",)}, "at least two distinct labels"),
+        ({"name": "x", "scale": (1, 1)}, "scale must be"),
     ],
 )
 def test_an_unclear_declaration_is_refused(declared, said):
@@ -134,7 +134,7 @@ def test_a_function_with_strange_parameters_or_a_taken_name_is_refused():
     async def unknown(case, moon):
         return 1.0
 
-    with pytest.raises(SettingsError, match="it takes moon; there are case"):
+    with pytest.raises(SettingsError, match="unknown parameter moon; use case"):
         ragassay.evaluator(unknown)
     for name in ("citations", "rubric", "evidence", "sentence_label"):
 
@@ -177,7 +177,7 @@ async def test_they_run_beside_ours_and_one_that_lies_is_unscored_with_its_cause
     assert "rubric.cohesion" in found.scores and found.scores["has_number.score"].value == 0.5
     (verdict,) = found.by("broken")
     assert verdict.failure is not None
-    assert "returned 7.0; it declares a number from 0 to 1" in verdict.failure.detail
+    assert "returned 7.0, which is not a number from 0 to 1" in verdict.failure.detail
     score = found.scores["broken.score"]
     assert (score.value, score.n_unscored, score.worst, score.best) == (None, 1, 0.0, 1.0)
     assert view_open([found]).unscored == ("1 verdict of broken: error",)

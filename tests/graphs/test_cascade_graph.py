@@ -163,8 +163,8 @@ async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_
     (finding,) = found.findings
     assert finding.kind == "escalation_failed"
     assert finding.message == (
-        f"Verdicts that {SECOND} was to decide and that failed there: 2 (refused). "
-        "What the first judge said stands."
+        f"Verdicts that {SECOND} failed to decide: 2 (refused). "
+        "The first judge's verdicts are kept."
     )
 
 

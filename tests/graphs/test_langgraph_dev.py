@@ -113,7 +113,7 @@ def test_the_development_server_evaluates_an_answer_and_draws_the_graph(server, 
     assert verdict["rubric"] == "cohesion" and 1 <= verdict["rating"] <= 5
     assert judge.n_requests == 1
     refused = server.post("/runs/wait", json=asked | {"context": {"model": "openai/other"}})
-    assert "a served graph takes none (model)" in refused.text
+    assert "a served graph accepts no context (got model)" in refused.text
     drawn = server.get(f"/assistants/{listed['evaluate']}/graph", params={"xray": "true"})
     nodes = {node["id"] for node in drawn.raise_for_status().json()["nodes"]}
     assert "find_evidence:judge_sufficiency" in nodes and "find_evidence" not in nodes

@@ -1,4 +1,4 @@
-"""Measure an answer before it is judged."""
+"""Signals of an answer, computed before it is judged."""
 
 from ragassay.instruments.signals.extractor import SignalExtractor
 

@@ -1,4 +1,4 @@
-"""Compute the signals of an answer: measurements, and small fitted models on top of them."""
+"""Compute the signals of an answer from measurements and small fitted models."""
 
 from __future__ import annotations
 
@@ -31,29 +31,32 @@ from ragassay.text.sentences import sentences_of
 Row = dict[str, float]
 
 N_SENTENCES = 4
-"""Source sentences that a sentence is compared with: those closest to it."""
+"""Number of closest source sentences that a sentence is compared with."""
 
 GAP_QUANTILE = 2 / 3
-"""Quantile of closeness to the question from which a source sentence can be a gap."""
+"""Quantile of similarity to the question from which a source sentence can be a gap."""
 
 COVERED = 0.6
-"""Cosine of a source's sentence and one of the answer from which it counts as covered."""
+"""Cosine with an answer sentence from which a source sentence counts as covered."""
 
 MOST_GAPS = 3
 
 MOST_MISSING = 5.0
-"""Missing numbers or names of a sentence beyond which more make no difference."""
+"""Maximum counted number of missing numbers or names per sentence."""
 
 
 @dataclass(frozen=True)
 class AnswerMeasurements:
-    """The measurements of an answer.
+    """Measurements of an answer.
 
     Attributes:
-        sentences: The measures of each sentence by name; inapplicable ones are left out.
-        vectors: The sentences' vectors, shape (n_sentences, n_dimensions).
-        register: The features of each sentence's register, from its spelling.
-        twins: For each sentence, the number of the most similar one.
+        sentences: Measures of each sentence by name, without inapplicable ones.
+        answer: Measures of the whole answer by name.
+        vectors: Sentence vectors with shape (n_sentences, n_dimensions).
+        openings: Features of the first words of each sentence.
+        register: Spelling features of each sentence.
+        twins: Number of the most similar sentence, for each sentence.
+        gaps: Relevant source sentences that the answer does not cover.
     """
 
     sentences: tuple[Row, ...]
@@ -66,9 +69,9 @@ class AnswerMeasurements:
 
 
 def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> AnswerMeasurements:
-    """Measure an answer of at least one sentence.
+    """Measure an answer with at least one sentence.
 
-    Sentences of sources that speak to a judge are no evidence: they are left out.
+    Source sentences that address the judge are ignored.
     """
     case = case.model_copy(update={"sources": tuple(map(_without_injections, case.sources))})
     texts = [sentence.text for sentence in case.sentences]
@@ -104,7 +107,7 @@ def _without_injections(source: Document) -> Document:
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
-    """Return titles and sentences of all sources, and the source of each (0-based)."""
+    """Return the titles and sentences of all sources, and the source index of each."""
     lines = [
         (line, number)
         for number, source in enumerate(sources)
@@ -136,7 +139,7 @@ def _add(rows: Sequence[Row], name: str, values: Sequence[float | None]) -> None
 
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
-    """Add how far a sentence deviates from the median of the others, and from what it cites."""
+    """Add the deviation of each sentence from the median of the others and from its citations."""
     for name in ("source_support", "belonging"):
         for row in rows:
             others = [other[name] for other in rows if other is not row and name in other]
@@ -148,7 +151,7 @@ def _add_contrasts(rows: Sequence[Row]) -> None:
 
 
 def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
-    """Add length, digits, and abbreviations that are defined or used."""
+    """Add length, digits, and defined or used abbreviations."""
     texts = [sentence.text for sentence in sentences]
     defined, used = definitions(texts)
     for row, text, defines, uses in zip(rows, texts, defined, used, strict=True):
@@ -158,7 +161,7 @@ def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
 
 
 def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
-    """Return the closest source sentences of each sentence, in their order."""
+    """Return the closest source sentences of each sentence in source order."""
     chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
     return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
 
@@ -166,7 +169,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """Add what of a sentence no source has, and what its closest passage does not have."""
+    """Add what each sentence states beyond all sources, and beyond its closest passage."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -179,7 +182,7 @@ def _add_grounding(
 def _add_entailment(
     rows: Sequence[Row], texts: Sequence[str], passages: Sequence[str], verifier: EntailmentModel
 ) -> None:
-    """Add the verifier's verdict on each sentence and its closest passage."""
+    """Add the verifier's probabilities for each sentence and its closest passage."""
     shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
     for row, share in zip(rows, shares, strict=True):
         row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
@@ -188,7 +191,7 @@ def _add_entailment(
 def _gaps(
     sources: Sequence[Document], placed: Placed, lines: Sequence[str]
 ) -> tuple[SourceGap, ...]:
-    """Return the source sentences that are closest to the question and covered least."""
+    """Return the source sentences closest to the question that the answer covers least."""
     nearness = np.array(source_coverage(placed))
     if not len(nearness):
         return ()
@@ -231,41 +234,42 @@ LEAST = (
     *("source_support", "cited_support", "question_relevance", "belonging", "flow"),
     *("entailment", "register"),
 )
-"""Measures of a sentence whose worst value in an answer is the least."""
+"""Sentence measures whose lowest value in an answer is the worst."""
 
 MOST = (
     *("redundancy", "foreign", "contradiction", "miscited"),
     *("unknown_numbers", "unknown_names", "unknown_words"),
     *("unplaced_numbers", "unplaced_names", "unplaced_words"),
 )
-"""Measures of a sentence whose worst value in an answer is the greatest."""
+"""Sentence measures whose highest value in an answer is the worst."""
 
 REDUNDANT = 0.6
-"""Cosine of two sentences of an answer beyond which they start to repeat each other."""
+"""Cosine of two sentences of an answer above which they count as redundant."""
 
 LEAST_CONNECTIVES = 0.1
-"""Added before the logarithm: the last connectives to go are missed most."""
+"""Offset before the logarithm, so that removing the last connectives has the largest effect."""
 
 N_DIGITS = 6
-"""Digits to which a signal is rounded."""
+"""Number of decimals of a signal."""
 
 
 class SignalExtractor:
-    """Computes the signals of a case. The models are loaded at the first call.
+    """Computes the signals of a case; the models are loaded on the first call.
 
     Args:
-        embedder: Provides sentence vectors.
-        verifier: Compares sentences with the sources.
-        rater: Has the models of order, foreign sentences and register.
+        embedder: Encoder of the sentences.
+        verifier: Model that compares sentences with the sources.
+        rater: Models for sentence order, foreign sentences and register.
     """
 
     def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
     def signals(self, case: Case) -> Signals:
-        """Measure a case; an answer without a sentence has no signals.
+        """Compute the signals of a case, which are empty for an empty answer.
 
-        Sentences that state nothing ("Yes.", "Great question!") are left out: the models saw none.
+        Sentences without a claim ("Yes.", "Great question!") are ignored, because the models were
+        not fitted on them.
         """
         kept = tuple(one for one in case.sentences if not states_nothing(one.text))
         if not case.sentences:
@@ -273,17 +277,17 @@ class SignalExtractor:
         if not kept or len(kept) == len(case.sentences):
             return signals_of(measure(case, self._embedder, self._verifier), self._rater)
         shorter = case.model_copy(update={"sentences": kept})
-        found = signals_of(measure(shorter, self._embedder, self._verifier), self._rater)
+        result = signals_of(measure(shorter, self._embedder, self._verifier), self._rater)
         numbers = [one.index for one in kept]
-        own = {n: one for n, one in zip(numbers, found.sentences, strict=True)}
+        own = dict(zip(numbers, result.sentences, strict=True))
         rows = (_renumber(own.get(one.index), one.index, numbers) for one in case.sentences)
-        return found.model_copy(update={"sentences": tuple(rows)})
+        return result.model_copy(update={"sentences": tuple(rows)})
 
 
 def _renumber(
     signals: SentenceSignals | None, number: int, numbers: Sequence[int]
 ) -> SentenceSignals:
-    """Return the signals of a sentence by the numbers of its answer; empty if it was left out."""
+    """Return a sentence's signals with numbers of the full answer; empty if it was ignored."""
     if signals is None:
         return SentenceSignals(sentence=number)
     twin = None if signals.twin is None else numbers[signals.twin - 1]
@@ -326,20 +330,20 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
 
 
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
-    """Return how well sentences follow the order of their places: at most 0, the best.
+    """Return how well the sentences follow the predicted order; 0 is best, others are negative.
 
-    The mean log-likelihood of all pairs in their order, minus the highest that these sentences can
-    have; a pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
+    This is the mean log-likelihood of all pairs in their order, minus its highest possible value
+    for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
 
     Args:
-        place: shape (n_sentences,), at least 2; higher comes later.
+        place: Predicted positions, shape (n_sentences,), at least 2; later ones are higher.
     """
     places = np.asarray(place, dtype=np.float64)
     return _concordance(places) - _concordance(np.sort(places))
 
 
 def log_share(logits: NDArray[np.float64] | Sequence[float], number: int) -> float:
-    """Return the log-probability that of all sentences this one is chosen (softmax)."""
+    """Return the log-probability (softmax) of one sentence among all sentences."""
     scores = np.asarray(logits, dtype=np.float64)
     return float(scores[number] - np.logaddexp.reduce(scores))
 

@@ -1,4 +1,4 @@
-"""Put signals into words: facts for a judge's prompt, reasons of the embedded judge."""
+"""Express signals as text: facts for a judge's prompt, and reasons of the embedded judge."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ from ragassay.prompts.texts import load_signals
 from ragassay.records import Signals
 
 SOURCED = "mean_source_support"
-"""A signal that exactly the answers with sources have."""
+"""Signal that only answers with sources have."""
 
 AGGREGATES = ("least_", "most_", "mean_", "all_")
-"""Prefix of an answer's signal that summarises a measure of its sentences."""
+"""Prefixes of answer signals that summarize a sentence measure."""
 
 N_QUOTED = 5
-"""Words with which a fact names its sentence."""
+"""Number of words quoted to identify a sentence."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A measurement in words."""
+    """A measurement expressed as text."""
 
     text: str
     sentences: tuple[int, ...] = ()
 
 
 def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
-    """Return the facts for a rubric's judge: a line for each sentence, one for the answer, gaps.
+    """Return the facts for a rubric's judge: one line per sentence, one for the answer, and gaps.
 
-    The first words of each of the answer's sentences are quoted, since the answer that a judge sees
-    has no numbers.
-
-    Returns:
-        "" for a rubric without a signal, and for an answer without a sentence.
+    The first words of each sentence are quoted, because the judge sees the answer without numbers.
+    Return "" for a rubric without signals and for an empty answer.
     """
     words = load_signals()
     if rubric not in words.rubrics or not signals.sentences:
@@ -65,7 +62,7 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
 
 
 def reason_of(signals: Signals, name: str) -> Reason:
-    """Describe one signal of an answer; where it summarises sentences, the worst of them."""
+    """Describe a signal of an answer; if it summarizes sentences, describe the worst one."""
     words = load_signals()
     name = words.answer[name].shown or name
     measure = measure_of(name)
@@ -83,14 +80,14 @@ def reason_of(signals: Signals, name: str) -> Reason:
 
 
 def _opening(sentence: str) -> str:
-    """Return a sentence's first words, in quotes and brackets."""
+    """Return the first words of a sentence in quotation marks and brackets."""
     words = sentence.split()
     more = "..." if len(words) > N_QUOTED else ""
     return f' ("{" ".join(words[:N_QUOTED])}{more}")'
 
 
 def measure_of(name: str) -> str:
-    """Return the measure of a sentence that an answer's signal summarises; else the name itself."""
+    """Return the sentence measure that an answer signal summarizes, or the name unchanged."""
     for start in AGGREGATES:
         if name.startswith(start):
             return name.removeprefix(start)
@@ -104,6 +101,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the number of the worst sentence, the last of equals: damage is often added."""
+    """Return the number of the worst sentence; the last one if equal, as faults are often added."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))

@@ -1,4 +1,4 @@
-"""Features of sentences: their positions, their style, what of them is in the sources."""
+"""Features of sentences: similarities, style, and content missing from the sources."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Placed:
-    """An answer as vectors.
+    """Vectors of an answer and its sources.
 
     Attributes:
-        sentences: shape (n_sentences, n_dimensions).
-        question: shape (n_dimensions,).
-        sources: The sentences of all sources, shape (n_source_sentences, n_dimensions).
-        owner: Which source each of them belongs to (0-based), shape (n_source_sentences,).
-        cited: For each sentence of the answer, the sources that it cites (0-based).
+        sentences: Answer sentences, shape (n_sentences, n_dimensions).
+        question: Question, shape (n_dimensions,).
+        sources: Sentences of all sources, shape (n_source_sentences, n_dimensions).
+        owner: Source index of each source sentence, shape (n_source_sentences,).
+        cited: Indices of the cited sources of each answer sentence.
     """
 
     sentences: Vectors
@@ -40,21 +40,23 @@ class Placed:
 
     @functools.cached_property
     def nearness(self) -> Vectors:
-        """Cosines with the sentences of the sources, shape (n_sentences, n_source_sentences)."""
+        """Cosines of answer and source sentences, shape (n_sentences, n_source_sentences)."""
         if not len(self.sources):
             return np.zeros((len(self.sentences), 0), dtype=np.float32)
         return self.sentences @ self.sources.T
 
 
 def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
-    """Return one value a sentence and measure; None where it does not apply.
+    """Return each measure with one value per sentence, or None if not applicable.
 
-    - source_support: the closest sentence of any source
-    - cited_support: the closest sentence of the sources that it cites
+    Each measure is a cosine of the sentence with:
+
+    - source_support: the closest source sentence
+    - cited_support: the closest sentence of its cited sources
     - question_relevance: the question
     - redundancy: the most similar other sentence of the answer
-    - belonging: the rest of the answer, on average
-    - flow: the sentence before
+    - belonging: the other sentences of the answer, on average
+    - flow: the previous sentence
     """
     n = len(placed.sentences)
     among = placed.sentences @ placed.sentences.T
@@ -74,14 +76,14 @@ def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
 
 
 def twins(placed: Placed) -> list[int | None]:
-    """Return the number (1-based) of each sentence's most similar one; None for a single."""
+    """Return the number (from 1) of the sentence most similar to each sentence, or None."""
     among = placed.sentences @ placed.sentences.T
     np.fill_diagonal(among, -np.inf)
     return [int(row.argmax()) + 1 if len(row) > 1 else None for row in among]
 
 
 def source_coverage(placed: Placed) -> list[float]:
-    """Return how close the answer comes to each source sentence, shape (n_source_sentences,)."""
+    """Return the highest cosine of each source sentence with a sentence of the answer."""
     if not len(placed.sentences) or not len(placed.sources):
         return []
     return [float(v) for v in placed.nearness.max(axis=0)]
@@ -104,27 +106,27 @@ CONNECTIVES = frozenset(
     "however therefore thus hence moreover furthermore additionally consequently nevertheless "
     "nonetheless meanwhile likewise similarly instead otherwise also then finally overall".split()
 )
-"""The closed classes of English words that join clauses and sentences (Huddleston and Pullum
-2002, chapters 11, 12 and 15), one word each."""
+"""Closed-class English words that join clauses and sentences (Huddleston and Pullum 2002, chapters
+11, 12 and 15), single words only."""
 
 N_GRAM = 3
-"""Words in a row that count as a repetition when they recur."""
+"""Number of consecutive words that count as a repetition."""
 
 
 def opening(sentence: str) -> list[str]:
-    """Return the first words, one by one and in pairs, in lower case; a comma is a word."""
+    """Return the first words in lower case, alone and in pairs; a comma counts as a word."""
     words = [w.lower() for w in _OPENING.findall(" ".join(sentence.split()[:3]))]
     return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
 
 
 def connective_rate(sentences: Sequence[str]) -> float:
-    """Return connectives a sentence, on average; 0 without a sentence."""
+    """Return the mean number of connectives per sentence, or 0 without sentences."""
     n = sum(word.lower() in CONNECTIVES for s in sentences for word in _WORD.findall(s))
     return n / len(sentences) if sentences else 0.0
 
 
 def repeated_runs(sentences: Sequence[str]) -> float:
-    """Return repeated runs of three words as log(1 + n); further text never lowers it."""
+    """Return log(1 + number of repeated three-word sequences)."""
     grams: Counter[tuple[str, ...]] = Counter()
     for sentence in sentences:
         words = [word.lower() for word in _WORD.findall(sentence)]
@@ -133,7 +135,7 @@ def repeated_runs(sentences: Sequence[str]) -> float:
 
 
 def register_features(sentence: str) -> dict[str, float]:
-    """Return features of spelling that tell chat from scholarly prose; shares or counts."""
+    """Return spelling features that distinguish chat from scholarly prose, as shares or counts."""
     words = _WORD.findall(sentence)
     n = max(1, len(words))
     marks = Counter(unicodedata.category(c) for c in sentence)
@@ -153,10 +155,9 @@ def register_features(sentence: str) -> dict[str, float]:
 
 
 def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return which sentences define an abbreviation in brackets, and which use another's.
+    """Return which sentences define an abbreviation, and which use one of another sentence.
 
-    Returns:
-        Two lists, shape (n_sentences,) each.
+    Both lists have shape (n_sentences,).
     """
     defined = [set(_DEFINED.findall(s)) for s in sentences]
     known = set().union(*defined) if defined else set()
@@ -176,11 +177,7 @@ def names_of(text: str) -> set[str]:
 
 
 class SourceFacts:
-    """The numbers, names and words of some texts.
-
-    Args:
-        texts: The question and the sources, or a passage of them.
-    """
+    """Numbers, names and words of some texts, such as a question and its sources."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         joined = "\n".join(texts)
@@ -188,13 +185,13 @@ class SourceFacts:
         self._words = frozenset(tokenize(joined))
 
     def unknown_numbers(self, sentence: str) -> int:
-        """Return how many numbers of a sentence no source has."""
+        """Return how many numbers of a sentence do not occur in the texts."""
         return len(numbers_of(sentence) - self._numbers)
 
     def unknown_names(self, sentence: str) -> int:
-        """Return how many names of a sentence no source has."""
+        """Return how many names of a sentence do not occur in the texts."""
         return len(names_of(sentence) - self._names - self._numbers)
 
     def unknown_words(self, sentence: str) -> int:
-        """Return how many word stems of a sentence the texts do not have."""
+        """Return how many word stems of a sentence do not occur in the texts."""
         return len(set(tokenize(sentence)) - self._words)
