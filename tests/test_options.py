@@ -344,7 +344,7 @@ def test_what_is_no_option_is_refused(folder):
         ragassay.evaluate(answers, modle="openai/a")
     with pytest.raises(TypeError, match="unexpected keyword argument 'attacks'"):
         ragassay.evaluate(answers, attacks=("rubric",))  # an option of an audit
-    with pytest.raises(InputError, match="`limit=` is 0: it must be at least 1"):
+    with pytest.raises(InputError, match="`limit=` must be at least 1, got 0"):
         ragassay.evaluate(answers, limit=0)
 
 
@@ -507,7 +507,9 @@ def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
         )
         assert result.exit_code == 1 and right in result.stderr, given
     monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", "[rubrics")
-    with pytest.raises(SettingsError, match=r"RAGASSAY_EVALUATION__ONLY: .*names with commas"):
+    with pytest.raises(
+        SettingsError, match=r"RAGASSAY_EVALUATION__ONLY: .*names separated by commas"
+    ):
         load_settings()
 
 

@@ -13,7 +13,7 @@ from verifier_files import write_claims, write_corpus, write_medaesqa
 
 from ragassay.cli import app
 
-NO_DOCUMENT = "citations without a document here: 1; name --corpus"
+NO_DOCUMENT = "documents missing for 1 citations; add them with --corpus"
 
 
 def call(*arguments: object) -> Result:
