@@ -324,7 +324,7 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
         ({"verifier": ""}, ("--verifier", ""), "`verifier=`", "error: --verifier:"),
         ({"model": ""}, ("--judge", ""), "`model=`", "error: --model / --judge:"),
         ({"when": "x"}, ("--when", "x"), "`when=`", "error: --when:"),
-        ({"when": "unscored"}, ("--when", "unscored"), "it, `escalate=`", "it, --escalate"),
+        ({"when": "unscored"}, ("--when", "unscored"), "set `escalate=`", "set --escalate"),
     ],
 )
 def test_a_bad_value_is_named_as_the_user_spelled_it(

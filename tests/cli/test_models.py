@@ -81,7 +81,7 @@ def test_damage_ends_with_3_and_names_the_file(
         (["show", "nope"], "no model 'nope'"),
         (["check", "nope"], "no model 'nope'"),
         (["merge", "signals"], "--hf DIR, --gguf FILE"),
-        (["merge", "signals", "--hf", "out"], "not an adapter on a language model"),
+        (["merge", "signals", "--hf", "out"], "because it is not an adapter"),
     ],
 )
 def test_mistakes_are_one_line(arguments: list[str], problem: str) -> None:

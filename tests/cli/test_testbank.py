@@ -84,7 +84,7 @@ def test_create_reads_documents_and_keeps_answers_that_they_state(queries: Path,
     assert [b.items[0].answers for b in read_test_banks(out).banks] == [
         *(("topic a",), ("topic b",), ()),
     ]
-    assert "1 answer left out" in err
+    assert "1 answer dropped" in err
 
 
 def test_create_without_a_judge_names_the_option(queries: Path, tmp_path: Path):
@@ -219,7 +219,7 @@ def test_lint_says_what_why_and_how_to_mend(bank: Path, tmp_path: Path):
     (row,) = (json.loads(line) for line in run("lint", bank, "--json", code=3)[0].splitlines())
     assert (row["item"], row["kind"]) == ("q1/bb00", "leading")
     run("edit", bank, "--who", "Ada", "--item", "bb", "--text", "How loud was early jazz?")
-    assert "nothing found" in run("lint", bank, "--quiet")[0]
+    assert "no flaws found" in run("lint", bank, "--quiet")[0]
     corpus = tmp_path / "documents.jsonl"
     corpus.write_text('{"id": "d", "text": "Early jazz was how loud? Who began it? cornet"}\n')
     hints = run("lint", bank, "--corpus", corpus, "--json", code=3)[0].splitlines()
@@ -249,4 +249,4 @@ def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None
     facets = [{"id": "f", "text": "Birth"}]
     pages.write_text(json.dumps({"query_id": "q", "title": "Jazz", "facets": facets}))
     shown, _ = run("queries", pages, "--out", out)
-    assert "the parts of 1 of them are left out" in shown
+    assert "dropped the facets of 1 of them" in shown
