@@ -116,9 +116,9 @@ class Keywords(TypedDict, total=False):
         CorpusLike | None,
         Flag(group="Literature", kind=str),
         Field(
-            description="Corpus to search for evidence and cited documents: a folder written by "
-            "`ragassay corpus build`, a JSONL file, or `pubmed`. In Python also documents, a "
-            "LangChain retriever, or an object that implements `Literature`."
+            description="Corpus to search for evidence and cited documents. It can be a folder "
+            "written by `ragassay corpus build`, a JSONL file, or `pubmed`. In Python also "
+            "documents, a LangChain retriever, or an object that implements `Literature`."
         ),
     ]
     embedder: str | None
@@ -170,8 +170,8 @@ class Keywords(TypedDict, total=False):
         str | Path | None,
         Flag(metavar="PATH", group="Output"),
         Field(
-            description="Run folder, which stores results and finished work. The command line "
-            "uses runs/ and the name of the answer file by default."
+            description="Run folder for results and finished work. The command line uses runs/ "
+            "and the name of the answer file by default."
         ),
     ]
     retry_failed: Annotated[

@@ -498,9 +498,11 @@ WRONG_PARTS = {
 
 
 def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
-    right = "there are nuggets, rubrics, sentences, evidence, correctness, citations, grades, racar"
+    right = (
+        "choose from nuggets, rubrics, sentences, evidence, correctness, citations, grades, racar"
+    )
     for given, wrong in WRONG_PARTS.items():
-        with pytest.raises(SettingsError, match=f"no part '{wrong}'; {right}"):
+        with pytest.raises(SettingsError, match=f"unknown part '{wrong}'; {right}"):
             settings_of({"only": [given]})
         result = CliRunner().invoke(
             app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]

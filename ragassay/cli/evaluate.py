@@ -48,12 +48,12 @@ def evaluate(
       ragassay evaluate answers.jsonl --dry-run
 
     Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
-    rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 a score of
-    --fail-under could not be measured, or its range includes the threshold.
+    rejected, or an answer or verdict failed; 4 a score is below --fail-under; 5 it is unclear
+    whether it is below.
 
     Options:
-        fail_under: Exit with 4 if the mean is lower, or with 5 if that is unclear. Can be repeated.
-        audit: After the run, perturb N of the answers and measure which scores drop.
+        fail_under: Exit with 4 if the mean is lower, or 5 if unclear. Can be repeated.
+        audit: Also perturb N answers and measure which scores drop.
         repeat: Judge each answer N times and count the verdicts that change.
     """
     from ragassay.requests import EvaluationRequest
@@ -125,8 +125,8 @@ def run(
       ragassay run my_rag:graph questions.jsonl --qrels qrels.txt --retries 2
 
     Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
-    rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
-    of --fail-under could not be measured, or its range includes the threshold.
+    rejected, or a question, answer or verdict failed; 4 a score is below --fail-under; 5 it is
+    unclear whether it is below.
 
     Options:
         app: Application as module:name, or the URL of an endpoint.

@@ -98,7 +98,7 @@ def matrix(
             default runs/QUESTIONS-matrix.
         generate: Research questions to answer first from their papers, as in `ragassay
             synthesize`.
-        generator: With --generate: model that writes syntheses. NAME@URL sets its endpoint. Can be
+        generator: With --generate: model that writes syntheses, as NAME or NAME@URL. Can be
             repeated.
         judge: With --generate: model that rates all syntheses on nine rubrics. By default, all
             generators. Can be repeated.

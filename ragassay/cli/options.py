@@ -50,9 +50,7 @@ MaxTokens = Annotated[
 RunFolderArgument = Annotated[
     Path, typer.Argument(help="Run folder written by `ragassay evaluate`.")
 ]
-AnswersArgument = Annotated[
-    Path, typer.Argument(help="File of answers, in any format that `ragassay evaluate` reads.")
-]
+AnswersArgument = Annotated[Path, typer.Argument(help="File of answers in any supported format.")]
 OnlyWhere = Annotated[
     list[str] | None,
     typer.Option(

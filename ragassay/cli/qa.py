@@ -68,8 +68,7 @@ def generate(
         target: Output file, compressed if it ends in .jsonl.gz.
         number: Number of pairs per paper.
         evaluator: Second model, which rates each pair in the five RACAR dimensions. Pairs rated
-            below --least are repaired. NAME@URL sets its endpoint. By default only rules are
-            applied.
+            below --least are repaired. It can be NAME@URL. By default only rules are applied.
         least: Minimum rating in each dimension, 1 to 3.
         baseline: Use a simpler method for comparison: five unchecked pairs per paragraph, from
             paragraphs spread over the paper, until --n is reached.

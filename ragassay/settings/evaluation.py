@@ -32,8 +32,8 @@ class EvaluationSettings(SettingsGroup):
 
     only: Annotated[tuple[str, ...], READ_SPLIT, RESULT, Flag(metavar="PART")] = Field(
         default=(),
-        description=f"Parts to evaluate, separated by commas: {', '.join(PARTS)}, or the name of "
-        "a custom evaluator. All parts by default.",
+        description=f"Parts to evaluate: {', '.join(PARTS)}, or a custom evaluator. Separate "
+        "several parts with commas. All parts by default.",
     )
     rubric_set: Annotated[RubricSet, RESULT] = Field(
         default="yescieval",
@@ -189,8 +189,8 @@ class VerificationSettings(SettingsGroup):
         "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
         "fine-tuned model), an NLI model from the Hugging Face Hub, a published verifier such as "
         "minicheck, hhem or lettucedetect (listed by `ragassay verifiers kinds`), or a file "
-        "written by `ragassay verifiers fit`. auto uses the hosted judge if there is one, else "
-        "embedded.",
+        "written by `ragassay verifiers fit`. With auto, a hosted judge also verifies; without "
+        "one, embedded is used.",
     )
     verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,

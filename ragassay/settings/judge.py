@@ -29,19 +29,19 @@ class JudgeSettings(SettingsGroup):
     model: Annotated[str, RESULT, Flag(("--model", "--judge"), metavar="NAME")] = Field(
         default=DEFAULT_MODEL,
         min_length=1,
-        description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini or hosted_vllm/NAME. "
-        "ragassay/judge runs in this process. By default no language model is called; instruments "
-        "(small local models and rules) score as much as they can.",
+        description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini. Use hosted_vllm/NAME for "
+        "your own server; ragassay/judge runs in this process. By default no language model is "
+        "called, and instruments (small local models and rules) score as much as they can.",
     )
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
         description="Additional judges, which form a panel with the first. All of them rate the "
-        "rubrics; the first does everything else. NAME@URL sets the endpoint of a judge.",
+        "rubrics; the first does everything else. Use NAME@URL to set the endpoint of a judge.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
-        description="Second judge, called when the first is unsure (a cascade). NAME@URL sets its "
-        "endpoint. The report shows how many verdicts it decided, their cost, and the estimated "
+        description="Second judge as NAME or NAME@URL, called when the first is unsure (a "
+        "cascade). The report shows how many verdicts it decided, their cost, and the estimated "
         "cost of sending it every verdict.",
     )
     when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(

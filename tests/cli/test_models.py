@@ -47,7 +47,7 @@ def test_a_model_without_a_card_is_shown_as_such(monkeypatch: pytest.MonkeyPatch
     item = replace(registry.item_of("ragassay/signals"), card=None)
     monkeypatch.setattr(registry, "registered_models", lambda: (item,))
     done = RUN.invoke(app, ["models", "show", "ragassay/signals"])
-    assert done.exit_code == 0 and "no card" in done.output
+    assert done.exit_code == 0 and "no model card" in done.output
 
 
 def test_a_check_that_finds_nothing_wrong_ends_with_0() -> None:

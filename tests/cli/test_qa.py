@@ -47,7 +47,7 @@ def test_without_a_judge_what_is_wrong_comes_first_and_nothing_is_asked_twice(fi
     assert (out / "qa.html").read_text(encoding="utf-8") == page
     assert (out / "measures.jsonl").stat().st_mtime_ns == before
     refused = CliRunner().invoke(app, ["report", str(out)])
-    assert refused.exit_code == 1 and "is a run of pairs" in refused.output
+    assert refused.exit_code == 1 and "is a run of `ragassay qa evaluate`" in refused.output
     assert not (out / "report.html").exists()
 
 

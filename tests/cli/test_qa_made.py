@@ -46,7 +46,7 @@ def test_a_model_writes_and_repairs(papers: Path, tmp_path: Path) -> None:
     with ScriptedModel(reply) as model:
         options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
         shown, _ = run(papers, "--n", 1, "--out", out, *options)
-    assert "2 pairs of 2 papers\n2 of them repaired\n4 model calls" in shown
+    assert "2 pairs from 2 papers\n2 of them repaired\n4 model calls" in shown
     first, second = read_pairs(out).pairs
     assert (first.id, second.id, first.question) == ("p1/1", "p2/1", PAIR["question"])
 

@@ -104,7 +104,7 @@ def test_a_cascade_from_python(judges):
     assert result.summary.cascade.second == "openai/gpt-4.1-mini"
     alone = ragassay.evaluate(**asked, escalate=second, when="entropy>5")
     assert (alone.judgments[0].rating, alone.judgments[0].escalation) == (2, None)
-    with pytest.raises(SettingsError, match="name it, `escalate=`"):
+    with pytest.raises(SettingsError, match="set `escalate=`"):
         ragassay.evaluate(**asked, when="entropy>5")
 
 

@@ -67,7 +67,7 @@ def test_create_writes_banks_and_counts_what_failed(queries: Path, tmp_path: Pat
         options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
         given = ("--kind", "both", "--per-query", 3, "--limit", 4, "--collection", "made up")
         shown, err = run("create", queries, "--out", out, *given, *options, code=3)
-    assert "6 items of 3 queries" in shown
+    assert "6 items for 3 queries" in shown
     assert "q2: no questions: refused" in err and "2 of 8 calls failed" in err
     banks = read_test_banks(out).banks
     assert [(b.query_id, b.kind) for b in banks[:2]] == [("q0", "questions"), ("q0", "nuggets")]
@@ -123,7 +123,7 @@ def test_import_then_show(tmp_path: Path, queries: Path):
     mine, out = tmp_path / "mine.tsv", tmp_path / "bank.jsonl.gz"
     mine.write_text("q0\tWho?\nno tab\nq1\tWhen?\n")
     shown, err = run("import", mine, "--out", out, "--queries", queries, code=3)
-    assert "2 items of 2 queries" in shown and "mine.tsv:2" in err
+    assert "2 items for 2 queries" in shown and "mine.tsv:2" in err
     shown, _ = run("show", out, "--query", "q1")
     assert "topic b" in shown and "When?" in shown and "Who?" not in shown
     rows = [json.loads(line) for line in run("show", out, "--json")[0].splitlines()]

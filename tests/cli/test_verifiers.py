@@ -90,7 +90,7 @@ def test_claims_to_measure_on_may_be_others(tmp_path: Path, inference: str):
     done = call("fit", claims, "--dev", same, *named)
     assert done.exit_code == 1 and "share a claim or a document" in done.stderr
     done = call("fit", claims, "--verifier", inference, "--out", tmp_path / "t.txt")
-    assert done.exit_code == 1 and "ends in .json" in done.stderr
+    assert done.exit_code == 1 and "must end in .json" in done.stderr
 
 
 def test_own_documents_are_separated_from_others(
