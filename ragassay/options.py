@@ -1,8 +1,7 @@
-"""Every option of an evaluation and of an audit, once.
+"""Options of evaluations and audits, shared by the Python API and the command line.
 
-The keywords of `ragassay.evaluate` and `ragassay.audit` and the command line's flags are made from
-this module. An option that sets a setting has all but its type for type checkers from there: to add
-one, name it in `Keywords`.
+To expose a setting as an option, add its name and type to `Keywords`. Its flag, help and default
+are taken from the setting.
 """
 
 from __future__ import annotations
@@ -69,19 +68,19 @@ if TYPE_CHECKING:
     NuggetsLike = str | Path | Iterable[str | Nugget | Mapping[str, str]]
     RubricLike = str | Path | Rubric | Criteria
     EvaluatorLike = str | OwnEvaluator
-else:  # Their libraries take seconds to load, and nothing needs these at run time.
+else:  # These types are not used at run time, and their libraries take seconds to import.
     Answers = AnswerLike = SourceLike = CorpusLike = Any
     NuggetsLike = RubricLike = EvaluatorLike = Any
 
 OptionStyle = Literal["keyword", "flag"]
 RETRIEVAL = "retrieval"
-"""The part of an evaluation that `ragassay.run` alone adds."""
+"""Part of an evaluation that only `ragassay.run` adds."""
 
 F = TypeVar("F", bound=Callable[..., object])
 
 
 class Keywords(TypedDict, total=False):
-    """Options of an evaluation and of an audit; one without a value counts as not given."""
+    """Options of evaluations and audits. None means unset."""
 
     model: str | Sequence[str] | None
     api_base: str | None
@@ -117,9 +116,9 @@ class Keywords(TypedDict, total=False):
         CorpusLike | None,
         Flag(group="Literature", kind=str),
         Field(
-            description="Evidence and cited documents: a folder of `ragassay corpus build`, a "
-            "JSONL file, or `pubmed`; from Python also documents, a LangChain retriever, or "
-            "anything that fulfils `Literature`."
+            description="Corpus to search for evidence and cited documents. It can be a folder "
+            "written by `ragassay corpus build`, a JSONL file, or `pubmed`. In Python also "
+            "documents, a LangChain retriever, or an object that implements `Literature`."
         ),
     ]
     embedder: str | None
@@ -128,34 +127,34 @@ class Keywords(TypedDict, total=False):
     questions: Annotated[
         str | Path | None,
         Field(
-            description="Topics, for TREC runs without questions; BioASQ's questions, for a "
-            "submission."
+            description="Topics file for TREC runs without questions, or question file for a "
+            "BioASQ submission."
         ),
     ]
     column_map: Annotated[
         Mapping[str, str] | str | Sequence[str] | None,
         Flag(("--map",), metavar="FIELD=COLUMN"),
         Field(
-            description="The columns of a file or frame, by field, if their names are unknown: "
-            "question=query,answer=output. Fields are id, question, answer, sources, "
-            "nuggets, reference, system, topic, date, rubrics. Other columns become "
-            "metadata, except id, question, answer, system and topic."
+            description="Column names by field, if they are not recognized: "
+            "question=query,answer=output. Fields are id, question, answer, sources, nuggets, "
+            "reference, system, topic, date and rubrics. All other columns become metadata, except "
+            "those named id, question, answer, system or topic."
         ),
     ]
     nuggets: Annotated[
         NuggetsLike | None,
         Flag(kind=Path),
         Field(
-            description="File of gold nuggets: {topic_id: [text]}, the nuggetizer's, or a test "
-            "bank of the Rubric workbench; for one answer, given from Python, a list of nuggets."
+            description="File of gold nuggets: {topic_id: [text]}, nuggetizer output, or a Rubric "
+            "workbench test bank. In Python also a list of nuggets, for a single answer."
         ),
     ]
     testbank: Annotated[
         str | Path | Sequence[ExamItem] | None,
         Flag(kind=Path),
         Field(
-            description="Test bank that grades the answers: a file by `ragassay testbank`, or the "
-            "Rubric workbench's; from Python also a list of items, for all answers."
+            description="Test bank for grading the answers: a file from `ragassay testbank` or the "
+            "Rubric workbench. In Python also a list of items, used for every answer."
         ),
     ]
     batch: bool | None
@@ -171,54 +170,54 @@ class Keywords(TypedDict, total=False):
         str | Path | None,
         Flag(metavar="PATH", group="Output"),
         Field(
-            description="Folder of the run, which keeps finished work. The command line makes one "
-            "in runs/ that is named as the file of answers."
+            description="Run folder for results and finished work. The command line uses runs/ "
+            "and the name of the answer file by default."
         ),
     ]
     retry_failed: Annotated[
         bool | None,
         Flag(group="Output"),
-        Field(description="Try unscored verdicts and failed answers in `out` again."),
+        Field(description="Retry the failed answers and verdicts in `out`."),
     ]
 
 
 class EvaluateKeywords(Keywords, total=False):
     """Options of an evaluation."""
 
-    limit: Annotated[int | None, Field(ge=1, description="Only the first N answers.")]
+    limit: Annotated[int | None, Field(ge=1, description="Evaluate only the first N answers.")]
 
 
 class RunKeywords(EvaluateKeywords, total=False):
-    """Options of `ragassay.evaluate` and `ragassay.run`, besides those of every evaluation."""
+    """Options of `ragassay.evaluate` and `ragassay.run`."""
 
     audit: Annotated[
         int | None,
         Field(
             ge=1,
-            description="After the run, damage this number of its answers and judge them: "
-            "`results.audit` says what this judge notices.",
+            description="Number of answers to perturb and judge after the run. "
+            "`results.audit` shows which perturbations the judge noticed.",
         ),
     ]
     repeat: Annotated[
         int | None,
         Field(
             ge=2,
-            description="Judge each answer this number of times, with the run: `results.repeats` "
-            "says how many verdicts changed.",
+            description="Total number of times to judge each answer. `results.repeats` shows how "
+            "many verdicts changed.",
         ),
     ]
     fail_under: Annotated[
         Mapping[str, float] | str | Sequence[str] | None,
         Field(
-            description="Raise `BelowError` if a mean is lower: {'correctness': 3.5} or "
-            "'correctness=3.5'; `UnmeasuredError` if there is no mean."
+            description="Minimum mean scores: {'correctness': 3.5} or 'correctness=3.5'. Raises "
+            "`BelowError` if a mean is lower and `UnmeasuredError` if there is no mean."
         ),
     ]
     raise_on_failure: Annotated[
         bool | None,
         Field(
             description="Raise `UnjudgedError` if an answer, a verdict or a row failed. The "
-            "error has the results."
+            "results are attached to the error."
         ),
     ]
 
@@ -231,49 +230,50 @@ class AuditKeywords(Keywords, total=False):
         Field(
             ge=0,
             default=20,
-            description="Number of answers to damage, spread over the questions; 0 for all.",
+            description="Number of answers to perturb, spread over the questions; 0 for all.",
         ),
     ]
     seed: Annotated[
         int | None,
-        Field(default=0, description="Seed for the choice of the answers and for the damage."),
+        Field(default=0, description="Seed for sampling and perturbing answers."),
     ]
     attacks: Annotated[
         str | Sequence[str] | None,
         Flag(metavar="NAME"),
-        Field(description="Only this attack or family (rubric, clinical, injection)."),
+        Field(description="Attack or attack family (rubric, clinical, injection) to apply."),
     ]
     given: Annotated[
         bool | None,
-        Field(description="Use the perturbed answers in a YESciEval file; make none."),
+        Field(description="Use the perturbed answers of a YESciEval file; create none."),
     ]
     paraphraser: Annotated[
         str | None,
         Flag(metavar="NAME"),
         Field(
-            description="Let this model (a LiteLLM name, or NAME@URL) write the repeated "
-            "sentences; by default a rule makes them."
+            description="Model (LiteLLM name or NAME@URL) that paraphrases repeated sentences. "
+            "By default they are generated by rules."
         ),
     ]
 
 
 HEADINGS = (*(group.title() for group in GROUPS), "Input")
-"""What options are about; the help shows them under these."""
+"""Headings of the options in the help."""
 
 SETS = {"model": ("model", "panel")}
-"""The settings that an option sets, where not that of its name alone."""
+"""Settings set by an option that sets more than the setting of the same name."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option, made from the field of its setting, or from its own in the keywords.
+    """One option, created from the field of its setting or from its entry in the keywords.
 
     Attributes:
-        kind: Its value's type on the command line.
-        metavar: The value's name in the help; by default its type or the choices.
-        default: The default, for the help only.
-        help: Its description, with the default.
-        group: The heading in the help under which it stands.
+        sets: Names of the settings it sets; empty for an option without a setting.
+        kind: Type of the value on the command line.
+        metavar: Placeholder of the value in the help; the type or the choices by default.
+        default: Default value, used only in the help.
+        help: Description, including the default.
+        group: Heading in the help.
     """
 
     name: str
@@ -289,18 +289,18 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """Its command-line flag."""
+        """Command-line flag."""
         return " / ".join(self.flags)
 
     @property
     def keyword(self) -> str:
-        """Its Python keyword."""
+        """Python keyword argument, formatted for messages."""
         return f"`{self.name}=`"
 
 
 @cache
 def options_of(keywords: type) -> dict[str, Option]:
-    """Return all options of a class of keywords, by name."""
+    """Return the options of a keywords class, by name."""
     hints = get_type_hints(keywords, include_extras=True)
     return {name: _option(name, hint) for name, hint in hints.items()}
 
@@ -330,7 +330,7 @@ def _option(name: str, hint: Any) -> Option:
 
 
 def _kind(annotation: Any) -> Any:
-    """Return the type of a value as a user gives it: for several values, a list."""
+    """Return the command-line type of an annotation; a list for a tuple or a mapping."""
     parts = [part for part in get_args(annotation) if part not in (NoneType, Ellipsis)]
     if get_origin(annotation) is Literal:
         return annotation
@@ -342,11 +342,10 @@ def _kind(annotation: Any) -> Any:
 
 
 def _help_text(text: str, default: object) -> str:
-    """Return the help with the default."""
     if isinstance(default, bool):
         return f"{text} {'On' if default else 'Off'} by default."
-    is_told = isinstance(default, str | int) and default != ""
-    return f"{text} By default {default}." if is_told else text
+    is_shown = isinstance(default, str | int) and default != ""
+    return f"{text} Default: {default}." if is_shown else text
 
 
 def settings_of(
@@ -354,15 +353,14 @@ def settings_of(
     base: Settings | None = None,
     style: OptionStyle = "keyword",
 ) -> Settings:
-    """Return settings from options, else from `base`, else from the environment.
+    """Create settings from options, then from `base` or the environment.
 
     Args:
-        options: Values by name; None or an empty list means "not given". Options that set no field
-            are ignored.
-        style: Returns an option's name for an error.
+        options: Values by name. None, empty lists, and options without a setting are ignored.
+        style: How to write option names in error messages.
 
     Raises:
-        SettingsError: A value is wrong, or two values contradict each other.
+        SettingsError: A value is invalid, or two values contradict each other.
     """
     known = {name: o for name, o in options_of(EvaluateKeywords).items() if o.sets}
     arguments: dict[str, Any] = {
@@ -381,39 +379,37 @@ def settings_of(
     names = {field: getattr(known[name], style) for name in arguments for field in known[name].sets}
     settings = load_settings(base, names, **fields)
     unknown = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
-    has_own = (
+    has_custom = (
         settings.evaluation.evaluators
         or any(own_of(options))
         or any(map(is_rubric_file, settings.evaluation.rubrics))
     )
-    if unknown and not has_own:
+    if unknown and not has_custom:
         only = getattr(known["only"], style)
-        raise SettingsError(
-            f"{only}: there is no part {unknown[0]!r}; there are {', '.join(PARTS)}"
-        )
+        raise SettingsError(f"{only}: unknown part {unknown[0]!r}; choose from {', '.join(PARTS)}")
     if "when" in arguments and not settings.judge.escalate:
         when, second = (getattr(known[name], style) for name in ("when", "escalate"))
-        raise SettingsError(f"{when} says what goes to a second judge: name it, {second}")
+        raise SettingsError(f"{when} requires a second judge; set {second}")
     return settings
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return values as the settings store them: names, including those of rubric objects."""
+    """Return values as strings, rubrics as their names; drop other objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
 
 def own_of(options: Mapping[str, Any]) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
-    """Return the evaluators and the rubrics that were given as Python objects."""
+    """Return the evaluators and the rubrics passed as Python objects."""
     evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
     return (
-        [one for one in evaluators if not isinstance(one, str)],
-        [one for one in rubrics if isinstance(one, Rubric | Criteria)],
+        [evaluator for evaluator in evaluators if not isinstance(evaluator, str)],
+        [rubric for rubric in rubrics if isinstance(rubric, Rubric | Criteria)],
     )
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """Return one value, several, or none (None) as a tuple."""
+    """Return a value, an iterable or None as a tuple; strings and paths count as one value."""
     if value is None:
         return ()
     if isinstance(value, str | Path) or not isinstance(value, Iterable):
@@ -422,11 +418,11 @@ def several(value: Any) -> tuple[Any, ...]:
 
 
 def check_options(options: Mapping[str, object], keywords: type) -> None:
-    """Refuse unknown options, as Python does, and numbers out of bounds.
+    """Check for unknown options, and for numbers that are too small and not checked by settings.
 
     Raises:
         TypeError: An option is unknown.
-        InputError: A number is too small. The settings check those that set a field.
+        InputError: A number is too small.
     """
     known = options_of(keywords)
     for name, value in options.items():
@@ -434,20 +430,20 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
             raise TypeError(f"got an unexpected keyword argument {name!r}")
         option = known[name]
         if not option.sets and isinstance(value, int) and value < (option.least or 0):
-            raise InputError(f"{option.keyword} is {value}: it must be at least {option.least}")
+            raise InputError(f"{option.keyword} must be at least {option.least}, got {value}")
 
 
 def signature_with(
     function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
-    """Return the signature of a function with options in place of its `**options`."""
+    """Return a function's signature with `**options` replaced by the options."""
     signature = inspect.signature(function, eval_str=eval_str)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])
 
 
 def shows(keywords: type) -> Callable[[F], F]:
-    """Add the options of a function with `**options` to its signature and its help."""
+    """Return a decorator that adds the options to the signature and docstring of a function."""
 
     def decorate(function: F) -> F:
         hints = get_type_hints(keywords)

@@ -324,7 +324,7 @@ def test_an_option_means_the_same_on_the_command_line_and_in_python(name, option
         ({"verifier": ""}, ("--verifier", ""), "`verifier=`", "error: --verifier:"),
         ({"model": ""}, ("--judge", ""), "`model=`", "error: --model / --judge:"),
         ({"when": "x"}, ("--when", "x"), "`when=`", "error: --when:"),
-        ({"when": "unscored"}, ("--when", "unscored"), "it, `escalate=`", "it, --escalate"),
+        ({"when": "unscored"}, ("--when", "unscored"), "set `escalate=`", "set --escalate"),
     ],
 )
 def test_a_bad_value_is_named_as_the_user_spelled_it(
@@ -344,7 +344,7 @@ def test_what_is_no_option_is_refused(folder):
         ragassay.evaluate(answers, modle="openai/a")
     with pytest.raises(TypeError, match="unexpected keyword argument 'attacks'"):
         ragassay.evaluate(answers, attacks=("rubric",))  # an option of an audit
-    with pytest.raises(InputError, match="`limit=` is 0: it must be at least 1"):
+    with pytest.raises(InputError, match="`limit=` must be at least 1, got 0"):
         ragassay.evaluate(answers, limit=0)
 
 
@@ -498,16 +498,20 @@ WRONG_PARTS = {
 
 
 def test_a_wrong_part_lists_the_right_ones(folder, monkeypatch):
-    right = "there are nuggets, rubrics, sentences, evidence, correctness, citations, grades, racar"
+    right = (
+        "choose from nuggets, rubrics, sentences, evidence, correctness, citations, grades, racar"
+    )
     for given, wrong in WRONG_PARTS.items():
-        with pytest.raises(SettingsError, match=f"no part '{wrong}'; {right}"):
+        with pytest.raises(SettingsError, match=f"unknown part '{wrong}'; {right}"):
             settings_of({"only": [given]})
         result = CliRunner().invoke(
             app, ["evaluate", str(folder / "answers.jsonl"), "--only", given, "--dry-run"]
         )
         assert result.exit_code == 1 and right in result.stderr, given
     monkeypatch.setenv("RAGASSAY_EVALUATION__ONLY", "[rubrics")
-    with pytest.raises(SettingsError, match=r"RAGASSAY_EVALUATION__ONLY: .*names with commas"):
+    with pytest.raises(
+        SettingsError, match=r"RAGASSAY_EVALUATION__ONLY: .*names separated by commas"
+    ):
         load_settings()
 
 

@@ -112,7 +112,7 @@ def test_each_setting_can_be_set_in_the_environment(name, monkeypatch):
 def test_the_old_name_of_a_variable_is_refused_with_the_new_one(name, monkeypatch):
     monkeypatch.setenv(f"RAGASSAY_{name}".upper(), "1")
     new = f"RAGASSAY_{GROUP_OF[name]}__{name}".upper()
-    with pytest.raises(SettingsError, match=f"there is no such setting; {new} may be meant"):
+    with pytest.raises(SettingsError, match=f"unknown setting; did you mean {new}"):
         load_settings()
 
 
@@ -120,7 +120,7 @@ def test_a_wrong_variable_is_named_and_a_strangers_is_left_alone(monkeypatch):
     monkeypatch.setenv("RAGASSAY_SERVICE_HOST", "10.0.0.1")
     load_settings()
     monkeypatch.setenv("RAGASSAY_LIMITS__TIMEOUT_S", "3")
-    with pytest.raises(SettingsError, match="RAGASSAY_JUDGE__TIMEOUT_S may be meant"):
+    with pytest.raises(SettingsError, match="did you mean RAGASSAY_JUDGE__TIMEOUT_S"):
         load_settings()
     monkeypatch.delenv("RAGASSAY_LIMITS__TIMEOUT_S")
     monkeypatch.setenv("RAGASSAY_JUDGE__TIMEOUT_S", "soon")
@@ -134,9 +134,9 @@ def test_a_wrong_variable_is_named_and_a_strangers_is_left_alone(monkeypatch):
             load_settings()
         monkeypatch.delenv(variable)
     monkeypatch.setenv("RAGASSAY_GRADING__GRADES", "rating")
-    with pytest.raises(SettingsError, match=r"GRADING__GRADES: it must be a list in JSON"):
+    with pytest.raises(SettingsError, match=r"GRADING__GRADES: must be a JSON list"):
         load_settings()
-    with pytest.raises(SettingsError, match=r"^a panel has each judge once"):
+    with pytest.raises(SettingsError, match=r"^judges of a panel must be unique"):
         load_settings(grades=("rating",), model="openai/a", panel=("openai/a",))
 
 

@@ -1,1 +1,1 @@
-"""The user's RAG application: call it, keep what it answers, measure its retriever."""
+"""Call a RAG application, save its answers, and measure its retriever."""

@@ -1,4 +1,4 @@
-"""The forms of a RAG application, each as one function from a question to its reply."""
+"""Call RAG applications of different kinds, and read their replies."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from ragassay.records import CitedSpan, Document, Record, SentenceInput, Usage
 from ragassay.safe_text import without_secrets
 
 App = Any
-"""An async or plain callable, a Runnable of LangChain, a compiled graph of LangGraph, a query
-engine of LlamaIndex, a URL, or `module:name` of one of the others."""
+"""A sync or async callable, a LangChain Runnable, a compiled LangGraph graph, a LlamaIndex query
+engine, a URL, or the `module:name` of such an object."""
 
 QUESTION_KEYS = ("question", "query", "user_input", "input")
 MESSAGES = "messages"
@@ -37,11 +37,11 @@ MESSAGES = "messages"
 
 @dataclass(frozen=True)
 class AppReply:
-    """The return of an application.
+    """Unparsed reply of an application.
 
     Attributes:
-        value: In whatever form.
-        usage: What LangChain counted; None where it counted nothing.
+        value: Return value of the application.
+        usage: Token usage reported by LangChain, if any.
     """
 
     value: Any
@@ -52,12 +52,12 @@ Caller = Callable[[str], Awaitable[AppReply]]
 
 
 def is_url(app: App) -> bool:
-    """Return whether an application is an endpoint."""
+    """Return whether an application is the URL of an endpoint."""
     return isinstance(app, str) and app.startswith(("http://", "https://"))
 
 
 def app_name(app: App) -> str:
-    """Return a name that stays the same from one start to the next, and holds no password."""
+    """Return a stable name of an application, without passwords."""
     if isinstance(app, str):
         return without_secrets(app)
     if hasattr(app, "__qualname__"):
@@ -67,27 +67,27 @@ def app_name(app: App) -> str:
 
 
 def found_app(app: App) -> App:
-    """Return an application, imported where `module:name` names it.
+    """Return an application, importing it if it is a `module:name` string.
 
     Raises:
-        InputError: It cannot be imported, or is nothing that can be called.
+        InputError: The application cannot be imported or called.
     """
     if is_url(app):
         return app
     if isinstance(app, str):
         module, colon, name = app.partition(":")
         if not (module and colon and name):
-            raise InputError(f"{app!r} is not an application: give module:name, or http(s)://...")
+            raise InputError(f"{app!r} is not an application; specify module:name or http(s)://...")
         folder = os.getcwd()
         if folder not in sys.path:
-            sys.path.insert(0, folder)  # as `python -m` does
+            sys.path.insert(0, folder)  # As `python -m` does.
         try:
             app = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
-            raise InputError(f"{module}:{name} cannot be imported: {error}") from error
+            raise InputError(f"cannot import {module}:{name}: {error}") from error
     if not (callable(app) or hasattr(app, "ainvoke") or hasattr(app, "aquery")):
         raise InputError(
-            f"an application of type {type(app).__name__} cannot be called: give a function, a "
+            f"an application of type {type(app).__name__} cannot be called; pass a function, a "
             "Runnable, a LangGraph graph, a query engine, a URL or 'module:name'"
         )
     return app
@@ -95,11 +95,11 @@ def found_app(app: App) -> App:
 
 @asynccontextmanager
 async def opened_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
-    """Yield the function that asks an application; see `found_app` for what it may be."""
+    """Yield an async function that sends a question to an application."""
     if is_url(app):
         import httpx
 
-        async with httpx.AsyncClient(timeout=None) as client:  # the whole call has a time limit
+        async with httpx.AsyncClient(timeout=None) as client:  # The caller sets a timeout.
             yield partial(_post, client, app)
     elif hasattr(app, "ainvoke"):
         yield partial(_invoke, app, input_of(app))
@@ -116,13 +116,13 @@ async def opened_app(app: App, n_at_once: int) -> AsyncIterator[Caller]:
 
 
 async def _post(client: Any, url: str, question: str) -> AppReply:
-    body, most = bytearray(), max_line_bytes()
+    body, limit = bytearray(), max_line_bytes()
     async with client.stream("POST", url, json={"question": question}) as response:
         response.raise_for_status()
         async for part in response.aiter_bytes():
             body += part
-            if len(body) > most:
-                raise InputError(f"the reply is longer than {most:,} bytes")
+            if len(body) > limit:
+                raise InputError(f"the reply is longer than {limit:,} bytes")
     is_json = "json" in response.headers.get("content-type", "")
     text = body.decode(response.encoding or "utf-8", "replace")
     return AppReply(json.loads(text) if is_json else text)
@@ -143,14 +143,14 @@ async def _invoke(app: Any, make: Callable[[str], Any], question: str) -> AppRep
     from langchain_core.callbacks import UsageMetadataCallbackHandler
 
     counter = UsageMetadataCallbackHandler()
-    thread = {"thread_id": uuid4().hex}  # a graph that remembers wants one: each question its own
+    thread = {"thread_id": uuid4().hex}  # Required by graphs with a checkpointer.
     config = {"callbacks": [counter], "configurable": thread}
     value = await app.ainvoke(make(question), config=config)
     return AppReply(value, _usage(counter.usage_metadata))
 
 
 def _usage(by_model: Mapping[str, Any]) -> Usage | None:
-    """Return what LangChain counted, priced where the model is in the price list."""
+    """Return the total usage reported by LangChain, with the cost if the price is known."""
     if not by_model:
         return None
     total = Usage()
@@ -165,10 +165,10 @@ def _usage(by_model: Mapping[str, Any]) -> Usage | None:
 
 
 def input_of(app: Any) -> Callable[[str], Any]:
-    """Return what makes the input of a Runnable or a graph from a question.
+    """Return a function that converts a question to the input of a Runnable or graph.
 
-    A graph's state, or a chain's input, names the question `question`, `query`, `user_input` or
-    `input`, or has `messages`; any other Runnable gets the text.
+    If the input schema has a key `question`, `query`, `user_input`, `input` or `messages`, the
+    input is a dictionary with that key. Otherwise it is the text of the question.
     """
     channels = getattr(app, "channels", None)
     names = set(channels) if isinstance(channels, Mapping) else set(_properties(app))
@@ -177,7 +177,7 @@ def input_of(app: Any) -> Callable[[str], Any]:
         return lambda question: {key: question}
     if MESSAGES in names:
         return lambda question: {MESSAGES: [{"role": "user", "content": question}]}
-    if names == {"root"}:  # a chain that starts with `assign`: a dictionary, of nobody knows what
+    if names == {"root"}:  # A chain that starts with `assign` takes a dictionary with unknown keys.
         return lambda question: {"input": question, "question": question}
     return lambda question: question
 
@@ -188,28 +188,28 @@ def _properties(app: Any) -> Mapping[str, Any]:
 
 
 ACCEPTED = (
-    "text, a dictionary with an answer (answer, response, output, ...) or messages, a message "
-    "of LangChain, a response of LlamaIndex, a reply of a provider (OpenAI, Anthropic, Cohere, "
-    "Gemini, ...), or a Record; `parse=` turns anything else into these"
+    "text, a dictionary with an answer (answer, response, output, ...) or messages, a LangChain "
+    "message, a LlamaIndex response, a provider response (OpenAI, Anthropic, Cohere, Gemini, "
+    "...), or a Record. Use `parse=` to convert other replies"
 )
 _USAGES = ("usage", "usage_metadata", "usageMetadata")
 _PROMPT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _COMPLETION_TOKENS = ("completion_tokens", "output_tokens", "candidates_token_count")
-"""Where providers count tokens, in snake or camel case."""
+"""Names of token counts in provider replies; camel case is also recognized."""
 
 
 @dataclass(frozen=True)
 class AppAnswer:
-    """An application's answer.
+    """Parsed answer of an application. Token counts and cost are None if they are not reported.
 
     Attributes:
-        answer: The text, or sentences with citations.
-        sources: What it retrieved, best first.
-        citations: What it cites by structure, by offsets into the answer.
-        problems: What could not be read of these citations.
-        n_prompt_tokens: Tokens that its model read; None where it does not say.
-        n_completion_tokens: Tokens that it wrote; None where it does not say.
-        cost_usd: What the answer cost; None where it does not say.
+        answer: Text, or sentences with citations.
+        sources: Retrieved documents, best first.
+        citations: Structured citations, by offsets into the answer.
+        problems: Error messages about unreadable citations.
+        n_prompt_tokens: Number of prompt tokens.
+        n_completion_tokens: Number of generated tokens.
+        cost_usd: Cost of the answer.
     """
 
     answer: str | tuple[SentenceInput, ...]
@@ -222,14 +222,15 @@ class AppAnswer:
 
 
 def read_reply(reply: Any) -> AppAnswer:
-    """Return the answer of a reply.
+    """Parse the reply of an application.
 
     Args:
-        reply: See `ACCEPTED`. A dictionary may also have sources (`SOURCE_NAMES`), `cost_usd`,
-            `n_prompt_tokens` and `n_completion_tokens`, or a `usage` as OpenAI's.
+        reply: Reply in a form listed in `ACCEPTED`. A dictionary may also contain sources
+            (`SOURCE_NAMES`), `cost_usd`, `n_prompt_tokens` and `n_completion_tokens`, or OpenAI's
+            `usage`.
 
     Raises:
-        InputError: It is none of these, or a source cannot be read.
+        InputError: The reply has an unsupported form, or a source cannot be read.
     """
     if isinstance(reply, Record):
         return AppAnswer(reply.answer, reply.sources, reply.citations)
@@ -246,7 +247,7 @@ def read_reply(reply: Any) -> AppAnswer:
         return AppAnswer(parts.text, _sources(parts.sources))
     if hasattr(reply, "content"):
         return AppAnswer(message_text(reply))
-    raise InputError(f"the application returned a {type(reply).__name__}: expected {ACCEPTED}")
+    raise InputError(f"the application returned {type(reply).__name__}; expected {ACCEPTED}")
 
 
 def _from_structured(reply: StructuredReply, fields: Any) -> AppAnswer:
@@ -265,19 +266,19 @@ def _from_structured(reply: StructuredReply, fields: Any) -> AppAnswer:
 def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
     name = find_name(reply, ANSWER_NAMES)
     value = reply[name] if name is not None else None
-    found: Any = reply.get("messages") or ()
-    if value is None and found:
-        value = found[-1]
+    messages: Any = reply.get("messages") or ()
+    if value is None and messages:
+        value = messages[-1]
         if isinstance(value, Mapping) and read_structured_reply(value) is None:
             value = message_text(value)
     if value is None:
         keys = ", ".join(map(str, reply)) or "nothing"
-        raise InputError(f"the application returned a dictionary of {keys}: expected {ACCEPTED}")
+        raise InputError(f"the application returned a dictionary with {keys}; expected {ACCEPTED}")
     inner = read_reply(value)
     others = {str(key): plain_value(part) for key, part in reply.items() if key != name}
     source = find_sources(others)
     source_value = None if source is None else others[source]
-    own = _sources(_artifacts(found) if source_value is None else source_value)
+    own = _sources(_artifacts(messages) if source_value is None else source_value)
     if own:
         inner = _with_sources(inner, own)
     usage = reply.get("usage") or {}
@@ -294,14 +295,13 @@ def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
     )
 
 
-def _with_sources(answered: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
-    """Return an answer with the sources beside it; those that only its citations name follow."""
-    if not answered.citations or not isinstance(answered.answer, str):
-        return replace(answered, sources=own)
-    record = Record(id="answer", question="", answer=answered.answer, sources=own)
-    cited = StructuredReply(answered.answer, answered.citations, answered.sources)
-    joined = add_reply(record, cited)
-    return replace(answered, sources=joined.sources, citations=joined.citations)
+def _with_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
+    """Add sources to an answer, followed by sources that only its citations contain."""
+    if not answer.citations or not isinstance(answer.answer, str):
+        return replace(answer, sources=own)
+    record = Record(id="answer", question="", answer=answer.answer, sources=own)
+    joined = add_reply(record, StructuredReply(answer.answer, answer.citations, answer.sources))
+    return replace(answer, sources=joined.sources, citations=joined.citations)
 
 
 def _number(value: Any, default: Any) -> Any:
@@ -309,7 +309,7 @@ def _number(value: Any, default: Any) -> Any:
 
 
 def message_text(message: Any) -> str:
-    """Return the text of a message of LangChain or OpenAI, whose content may be blocks."""
+    """Return the text of a LangChain or OpenAI message, joining content blocks."""
     is_plain = isinstance(message, Mapping)
     content = message.get("content") if is_plain else getattr(message, "content", message)
     if isinstance(content, str):
@@ -319,20 +319,20 @@ def message_text(message: Any) -> str:
 
 
 def _artifacts(messages: Sequence[Any]) -> list[Any]:
-    """Return the documents that tools of an agent retrieved."""
-    kept = (getattr(message, "artifact", None) for message in messages)
-    lists = (one for one in kept if isinstance(one, Sequence) and not isinstance(one, str))
+    """Return the documents in the artifacts of tool messages."""
+    artifacts = (getattr(message, "artifact", None) for message in messages)
+    lists = (one for one in artifacts if isinstance(one, Sequence) and not isinstance(one, str))
     return [document for one in lists for document in one]
 
 
 def _sources(source_value: Any) -> tuple[Document, ...]:
-    """Return sources as documents, ids distinct; those without an id are numbered."""
+    """Return sources as documents with unique ids."""
     if source_value is None:
         return ()
-    found = read_sources(plain_value(source_value))
-    if isinstance(found, Problem):
+    sources = read_sources(plain_value(source_value))
+    if isinstance(sources, Problem):
         raise InputError(
-            f"a source of the application cannot be read: {found.field}: {found.text}; expected "
+            f"cannot read a source of the application: {sources.field}: {sources.text}; expected "
             "texts, dictionaries with a text, or documents"
         )
-    return found
+    return sources

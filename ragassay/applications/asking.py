@@ -1,4 +1,4 @@
-"""Ask an application many questions, and keep each answer or failure as it comes."""
+"""Send many questions to an application, and save each answer or failure immediately."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ Parse = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Asking:
-    """The way in which an application is asked.
+    """Options for calling an application.
 
     Attributes:
-        parse: Turns its reply into one that `read_reply` knows.
-        retries: How often a question is asked again that got no answer.
-        timeout_s: Most seconds for one call; None for no limit.
+        parse: Function that converts replies to a form supported by `read_reply`.
+        at_once: Maximum number of concurrent questions.
+        retries: Number of retries for a question without an answer.
+        timeout_s: Timeout of a call in seconds; None for no timeout.
     """
 
     parse: Parse | None = None
@@ -40,18 +41,18 @@ class Asking:
     timeout_s: float | None = 300.0
 
     def __post_init__(self) -> None:
-        """Check the numbers."""
+        """Validate the options."""
         if self.at_once < 1:
-            raise InputError(f"`at_once=` is {self.at_once}: it must be at least 1")
+            raise InputError(f"`at_once=` must be at least 1, got {self.at_once}")
         if self.retries < 0:
-            raise InputError(f"`retries=` is {self.retries}: it must be at least 0")
+            raise InputError(f"`retries=` must be at least 0, got {self.retries}")
         if self.timeout_s is not None and self.timeout_s <= 0:
-            raise InputError(f"`timeout_s=` is {self.timeout_s:g}: it must be more than 0")
+            raise InputError(f"`timeout_s=` must be positive, got {self.timeout_s:g}")
 
 
 @dataclass
 class AskedQuestions:
-    """The answers and failures of an application, by record id."""
+    """Answers and failures of an application, by record id."""
 
     answers: dict[str, Record] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
@@ -65,17 +66,18 @@ async def ask_all(
     folder: RunFolder | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> AskedQuestions:
-    """Ask an application questions that have no answer in the folder yet.
+    """Send the questions to an application that have no answer in the folder yet.
 
     Args:
-        app: See `apps.App`.
-        name: Its name, kept with its answers.
-        questions: Records without an answer; ids differ.
-        folder: Keeps the answers in `answers.jsonl`, and the failures.
-        step: Called after each question.
+        app: Application; see `apps.App`.
+        name: Name of the application, stored with its answers.
+        questions: Records without an answer, with unique ids.
+        how: Options for calling the application.
+        folder: Run folder in which to save answers (`answers.jsonl`) and failures.
+        step: Function to call after each question.
 
     Raises:
-        RunMismatchError: The folder has another application's answers.
+        RunMismatchError: The folder contains answers of another application.
     """
     asked = _read_earlier_answers(folder, name, questions)
     waiting = [q for q in questions if q.id not in asked.answers | asked.failures]
@@ -83,12 +85,14 @@ async def ask_all(
 
     async def ask(caller: Caller, question: Record) -> None:
         async with slots:
-            found = await _ask_question(caller, name, question, how)
-        kind = asked.answers if isinstance(found, Record) else asked.failures
-        kind[question.id] = found  # type: ignore[assignment]
+            outcome = await _ask_question(caller, name, question, how)
+        if isinstance(outcome, Record):
+            asked.answers[question.id] = outcome
+        else:
+            asked.failures[question.id] = outcome
         if folder is not None:
-            is_answer = isinstance(found, Record)
-            append_line(_answers(folder) if is_answer else folder.failures_file, found)
+            is_answer = isinstance(outcome, Record)
+            append_line(_answers(folder) if is_answer else folder.failures_file, outcome)
         step()
 
     async with opened_app(app, how.at_once) as caller, asyncio.TaskGroup() as group:
@@ -111,7 +115,7 @@ def _read_earlier_answers(
     other = next((r.metadata["app"] for r in known if r.metadata.get("app") != name), None)
     if other is not None:
         raise RunMismatchError(
-            f"{folder.path} has answers of {other}, not of {name}; choose another folder"
+            f"{folder.path} contains answers of {other}, not of {name}; choose another folder"
         )
     return AskedQuestions(
         {r.id: r for r in known if wanted.get(r.id) == r.question},
@@ -122,48 +126,42 @@ def _read_earlier_answers(
 async def _ask_question(
     caller: Caller, name: str, question: Record, how: Asking
 ) -> Record | RecordFailure:
-    """Run one unit of work: whatever the application raises becomes the question's failure."""
+    """Ask one question; any exception becomes a failure of the question."""
     failure = Failure(reason="error")
     for _ in range(1 + how.retries):
         started, limit = time.perf_counter(), asyncio.timeout(how.timeout_s)
         try:
             async with limit:
                 reply = await caller(question.question)
-            taken_s = time.perf_counter() - started
-            record = _record(question, name, reply, taken_s, how.parse)
+            latency_s = time.perf_counter() - started
+            record = _record(question, name, reply, latency_s, how.parse)
         except Exception as error:
             failure = _failure(error, how.timeout_s if limit.expired() else None)
         else:
             problem = empty_answer(record)
             if problem is None:
                 return record
-            failure = Failure(reason="empty_answer", detail="the application answered nothing")
+            failure = Failure(reason="empty_answer", detail="the application returned no text")
     return RecordFailure(record_id=question.id, stage=STAGE, failure=failure)
 
 
 def _record(
-    question: Record, name: str, reply: AppReply, taken_s: float, parse: Parse | None
+    question: Record, name: str, reply: AppReply, latency_s: float, parse: Parse | None
 ) -> Record:
-    found: AppAnswer = read_reply(parse(reply.value) if parse else reply.value)
-    counted = reply.usage
-    told = {
-        "latency_s": round(taken_s, 4),
-        "cost_usd": found.cost_usd if found.cost_usd is not None or not counted else None,
-        "n_prompt_tokens": found.n_prompt_tokens,
-        "n_completion_tokens": found.n_completion_tokens,
-    }
-    if counted is not None:
-        own = {name: getattr(counted, name) for name in told if hasattr(counted, name)}
-        told |= {name: value for name, value in own.items() if told[name] is None}
-    told |= {"app": name}
-    metadata = {key: str(value) for key, value in told.items() if value is not None}
-    if found.problems:
-        metadata[UNREAD_CITATIONS] = json.dumps(found.problems)
+    answer: AppAnswer = read_reply(parse(reply.value) if parse else reply.value)
+    fields: dict[str, Any] = {"latency_s": round(latency_s, 4)}
+    for field_name in ("cost_usd", "n_prompt_tokens", "n_completion_tokens"):
+        value = getattr(answer, field_name)
+        fields[field_name] = getattr(reply.usage, field_name, None) if value is None else value
+    fields["app"] = name
+    metadata = {key: str(value) for key, value in fields.items() if value is not None}
+    if answer.problems:
+        metadata[UNREAD_CITATIONS] = json.dumps(answer.problems)
     return question.model_copy(
         update={
-            "answer": found.answer,
-            "sources": found.sources,
-            "citations": found.citations,
+            "answer": answer.answer,
+            "sources": answer.sources,
+            "citations": answer.citations,
             "system": question.system or name,
             "metadata": question.metadata | metadata,
         }
@@ -188,26 +186,26 @@ def _reason(error: Exception) -> FailureReason:
         return "rate_limit" if code == 429 else "server_error" if code >= 500 else "refused"
     if isinstance(error, TimeoutError | httpx.TimeoutException):
         return "timeout"
-    is_lost = isinstance(error, ConnectionError | httpx.TransportError)
-    return "connection" if is_lost else "error"
+    is_transport = isinstance(error, ConnectionError | httpx.TransportError)
+    return "connection" if is_transport else "error"
 
 
 def use_of(name: str, asked: AskedQuestions) -> ApplicationUse:
-    """Return what an application took to answer."""
+    """Return the latency, tokens and cost of an application's answers."""
     import numpy as np
 
-    kept = [record.metadata for record in asked.answers.values()]
-    times = [float(one["latency_s"]) for one in kept if "latency_s" in one]
-    costs = [float(one["cost_usd"]) for one in kept if "cost_usd" in one]
-    median, most = np.percentile(times, (50, 95)).round(4).tolist() if times else (None, None)
+    fields = [record.metadata for record in asked.answers.values()]
+    times = [float(one["latency_s"]) for one in fields if "latency_s" in one]
+    costs = [float(one["cost_usd"]) for one in fields if "cost_usd" in one]
+    p50, p95 = np.percentile(times, (50, 95)).round(4).tolist() if times else (None, None)
     return ApplicationUse(
         name=name,
         n_asked=len(asked.answers) + len(asked.failures),
         n_failed=len(asked.failures),
-        latency_p50_s=median,
-        latency_p95_s=most,
-        n_prompt_tokens=sum(int(one.get("n_prompt_tokens", 0)) for one in kept),
-        n_completion_tokens=sum(int(one.get("n_completion_tokens", 0)) for one in kept),
+        latency_p50_s=p50,
+        latency_p95_s=p95,
+        n_prompt_tokens=sum(int(one.get("n_prompt_tokens", 0)) for one in fields),
+        n_completion_tokens=sum(int(one.get("n_completion_tokens", 0)) for one in fields),
         n_priced=len(costs),
         cost_usd=sum(costs) if costs else None,
     )

@@ -1,4 +1,4 @@
-"""`run` and `arun`: ask an application, then evaluate what it answers."""
+"""`run` and `arun`: send questions to an application, and evaluate its answers."""
 
 from __future__ import annotations
 
@@ -46,40 +46,41 @@ def run(
     progress: Progress = False,
     **options: Unpack[RunKeywords],
 ) -> Results:
-    """Ask a RAG application questions, and evaluate its answers and what it retrieved.
+    """Send questions to a RAG application, and evaluate its answers and retrieved sources.
 
-    A question that the application does not answer is a failure: it is kept, counted and shown, and
-    the others are evaluated. `results.summary.application` has latency, tokens and cost. With
-    `out`, answers are kept in `answers.jsonl` there, and the same call again asks only what has no
-    answer yet; `retry_failed` also asks again what failed.
+    Unanswered questions are reported as failures, and the other answers are evaluated.
+    `results.summary.application` contains latency, tokens and cost. With `out`, answers are saved
+    to `answers.jsonl` in that folder, and the same call later only sends the unanswered questions.
+    `retry_failed` also repeats the failed ones.
 
     Args:
-        app: An async or plain function of the question; a Runnable of LangChain; a compiled graph
-            of LangGraph; a query engine of LlamaIndex; a URL that takes `{"question": ...}` by
-            POST; or `module:name` of one of these. It returns text, a dictionary (answer, response
+        app: Sync or async function that takes a question, LangChain Runnable, compiled LangGraph
+            graph, LlamaIndex query engine, URL that accepts `{"question": ...}` by POST, or the
+            `module:name` of such an object. It should return text, a dictionary (answer, response
             or output; sources, contexts, documents or citations; `cost_usd`), a state with
-            messages, a message, a response of LlamaIndex, or a `Record`.
-        queries: Texts, a file in any known format, or rows as for `evaluate`; references, gold
-            nuggets, ids and topics are kept, answers are not read.
-        parse: Makes one of these returns of anything else.
-        qrels: Judged documents, by topic or record id: a file of trec_eval or BEIR, or grades.
-            With them, or gold nuggets, the scores `retrieval.precision`, `retrieval.recall` and
-            `retrieval.nDCG` measure the sources; see `RetrievalEvaluator`.
-        at_once: Most questions at once. `concurrency` limits the judge's calls.
-        retries: How often a question is asked again that got no answer.
-        timeout_s: Most seconds for one call; None for no limit. A plain function goes on in its
-            thread, but is no longer waited for.
-        settings: As for `evaluate`.
-        progress: As for `evaluate`; while the application is asked, events have a phase only.
-        options: See below; give a list for an option that can be repeated on the command line.
+            messages, a message, a LlamaIndex response, or a `Record`.
+        queries: Texts, a file in any supported format, or rows as in `evaluate`. References, gold
+            nuggets, ids and topics are used; answers are ignored.
+        parse: Function that converts other return values of the application to a supported form.
+        qrels: Relevance judgments by topic or record id, as a trec_eval or BEIR file or as grades.
+            With qrels or gold nuggets, the sources are scored by `retrieval.precision`,
+            `retrieval.recall` and `retrieval.nDCG`; see `RetrievalEvaluator`.
+        at_once: Maximum number of concurrent questions. `concurrency` limits calls to the judge.
+        retries: Number of retries for a question without an answer.
+        timeout_s: Timeout of a call in seconds; None for no timeout. After a timeout, a sync
+            function keeps running in its thread.
+        settings: Settings, as in `evaluate`.
+        progress: Progress reporting, as in `evaluate`. While the application is called, events only
+            have a phase.
+        options: Options listed below. Pass a list to repeat an option.
 
     Returns:
-        As `evaluate` for many answers.
+        Results, as in `evaluate` for many answers.
 
     Raises:
-        InputError: The application or the questions cannot be used.
-        RunMismatchError: The folder has another application's or other questions' answers.
-        SettingsError, FatalModelError, UnjudgedError, BelowError, UnmeasuredError: As for
+        InputError: The application or the questions are invalid.
+        RunMismatchError: The folder contains answers of another application or to other questions.
+        SettingsError, FatalModelError, UnjudgedError, BelowError, UnmeasuredError: As in
             `evaluate`.
     """
     how: Any = {"parse": parse, "at_once": at_once, "retries": retries, "timeout_s": timeout_s}
@@ -101,7 +102,7 @@ async def arun(
     progress: Progress = False,
     **options: Unpack[RunKeywords],
 ) -> Results:
-    """Run `run` inside a running event loop; same arguments, results and errors."""
+    """Async version of `run`, with the same arguments, results and errors."""
     check_options(options, RunKeywords)
     how = Asking(parse, at_once, retries, timeout_s)
     presenter = Presenter(progress)
@@ -111,10 +112,10 @@ async def arun(
 
 @dataclass(frozen=True)
 class ApplicationRequest(Request[Results]):
-    """Questions to an application, whose answers are evaluated.
+    """Request to send questions to an application and evaluate its answers.
 
     Attributes:
-        evaluation: The evaluation; its job has the questions.
+        evaluation: Evaluation request whose job contains the questions.
     """
 
     evaluation: EvaluationRequest
@@ -133,7 +134,7 @@ class ApplicationRequest(Request[Results]):
         settings: Settings | None,
         presenter: Presenter,
     ) -> ApplicationRequest:
-        """Read the questions; see `run` for the arguments and errors."""
+        """Read the questions and create a request; see `run` for arguments and errors."""
         called, name = found_app(app), app_name(app)
         grades, rejected = _grades(qrels)
         own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
@@ -144,7 +145,7 @@ class ApplicationRequest(Request[Results]):
         return cls(replace(request, job=_identify_run(job, name)), called, name, how)
 
     async def run(self, folder: RunFolder | None, presenter: Presenter) -> Results:
-        """Ask the questions that have no answer in the folder, and evaluate all answers."""
+        """Send the unanswered questions, and evaluate all answers."""
         from ragassay.runs.evaluate import manifest_of
 
         job, tools = self.evaluation.job, self.evaluation.tools
@@ -162,7 +163,7 @@ class ApplicationRequest(Request[Results]):
 
 
 def _identify_run(job: Job, name: str) -> Job:
-    """Identify a run by its application and questions: its answers come to be as it runs."""
+    """Replace the answer fingerprint with one of the application and the questions."""
     digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
     fingerprint = FileFingerprint(
         name=name, sha256=digest, n_items=len(job.records), format="application"
@@ -179,5 +180,5 @@ def _grades(
         return qrels, []
     path = Path(qrels)
     if not path.is_file():
-        raise InputError(f"{path} is not a file of judged documents")
+        raise InputError(f"qrels file not found: {path}")
     return read_qrels(path)

@@ -1,4 +1,4 @@
-"""The command line. The module of a command is loaded when the command is called."""
+"""Command-line interface. Each command's module is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from ragassay.files import line_limit
 COMMANDS = {
     "Evaluate": {
         "evaluate": ("evaluate:evaluate", "Evaluate a file of answers."),
-        "run": ("evaluate:run", "Ask a RAG application questions, evaluate its answers."),
-        "report": ("runs:report", "Write the report of a run again, print its tables."),
-        "compare": ("compare:compare", "Rank systems, and tell which of them differ."),
+        "run": ("evaluate:run", "Send questions to a RAG application and evaluate its answers."),
+        "report": ("runs:report", "Rewrite the report of a run and print its tables."),
+        "compare": ("compare:compare", "Rank systems and test which of them differ."),
         "review": ("runs:review_target", "Review verdicts, grades or a test bank in the browser."),
-        "runs": ("runs:app", "List past runs, and open them."),
-        "demo": ("evaluate:demo", "Evaluate eight invented answers; needs no judge, no key."),
+        "runs": ("runs:app", "List and open past runs."),
+        "demo": ("evaluate:demo", "Evaluate eight sample answers; needs no judge or API key."),
     },
-    "Trust in judges": {
-        "audit": ("evaluate:audit", "Measure what a judge notices in perturbed answers."),
-        "meta-evaluate": ("compare:meta_evaluate", "Measure a judge against people's labels."),
-        "optimize": ("optimize:optimize", "Search for a better prompt of an agent."),
-        "prompts": ("optimize:app", "List prompts, show one, compare a compiled one."),
+    "Judge quality": {
+        "audit": ("evaluate:audit", "Test which errors in answers a judge notices."),
+        "meta-evaluate": ("compare:meta_evaluate", "Compare a judge with human labels."),
+        "optimize": ("optimize:optimize", "Optimize the prompt of an agent."),
+        "prompts": ("optimize:app", "List and show prompts, and diff compiled ones."),
         "finetune": ("finetune:finetune", "Fine-tune a small model as a judge or verifier."),
-        "models": ("models:app", "Find judges on this machine; list and check models."),
-        "serve": ("runs:serve", "Serve the local models to any OpenAI client."),
+        "models": ("models:app", "Find local judges; list, check and export models."),
+        "serve": ("runs:serve", "Serve local models through an OpenAI-compatible API."),
     },
     "Data": {
-        "corpus": ("corpus:app", "Build a corpus, search it, measure the search."),
-        "nuggets": ("nuggets:app", "Write gold nuggets, assign them, fit their matching."),
-        "convert": ("convert:convert", "Convert answers from any known format into another."),
+        "corpus": ("corpus:app", "Build and search a corpus, and evaluate the search."),
+        "nuggets": ("nuggets:app", "Create and assign gold nuggets, and fit nugget matching."),
+        "convert": ("convert:convert", "Convert answers between formats."),
     },
     "Studies": {
-        "synthesize": ("synthesize:synthesize", "Have models answer questions from papers."),
-        "matrix": ("matrix:matrix", "Show how several judges rate several systems."),
-        "similarity": ("studies:similarity", "Show how alike several systems' answers are."),
-        "strategies": ("studies:strategies", "Ask a judge in four ways, and mislead it."),
-        "rationales": ("studies:rationales", "Check the reasons that a judge gives."),
-        "verifiers": ("verifiers:app", "Fit verifiers, measure them, set them on answers."),
+        "synthesize": ("synthesize:synthesize", "Generate answers from papers with LLMs."),
+        "matrix": ("matrix:matrix", "Compare ratings of several judges for several systems."),
+        "similarity": ("studies:similarity", "Measure the similarity of systems' answers."),
+        "strategies": ("studies:strategies", "Compare prompting strategies of a judge."),
+        "rationales": ("studies:rationales", "Check the reasons a judge gives for its ratings."),
+        "verifiers": ("verifiers:app", "List, calibrate, measure and compare verifiers."),
     },
     "Rubric workbench": {
-        "testbank": ("testbank:app", "Write, import, edit and check test banks."),
-        "grade": ("grade:grade", "Grade passages by a test bank, or by their query alone."),
-        "grades": ("grades:app", "Oversee graded passages, evaluate systems by them."),
+        "testbank": ("testbank:app", "Create, import, edit and check test banks."),
+        "grade": ("grade:grade", "Grade passages with a test bank or by their query."),
+        "grades": ("grades:app", "Analyze graded passages and rank systems with them."),
     },
     "Question-answer pairs": {
-        "qa": ("qa:app", "Write question-answer pairs from papers, and rate them.")
+        "qa": ("qa:app", "Generate question-answer pairs from papers and evaluate them.")
     },
 }
-"""Commands under their headings, each with the place of its code and its line in the help."""
+"""Commands by help heading, each with its module and function, and its summary."""
 
 
 class Commands(LazyGroup):
@@ -64,9 +64,9 @@ app = typer.Typer(
     name="ragassay",
     cls=Commands,
     help=(
-        "Find out what the answers of a biomedical RAG system really contain: which facts they "
-        "state, which they miss, whether the literature supports them, whether each citation "
-        "supports its sentence, and how nine rubrics rate them."
+        "Evaluate the answers of biomedical RAG systems: which facts they state or miss, whether "
+        "the literature supports them, whether each citation supports its sentence, and how they "
+        "score on nine rubrics."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -80,13 +80,13 @@ def main(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
-    """Options of every command."""
+    """Set up a command: line limit, warnings and process exit."""
     from ragassay.process import end_without_collecting, patient_collector
 
     end_without_collecting()
     context.with_resource(patient_collector())
     context.with_resource(line_limit(_line_limit))
-    if not sys.warnoptions:  # What libraries say to those who call them is no news to a reader.
+    if not sys.warnoptions:  # Warnings of libraries are meant for their callers, not for users.
         for category in (FutureWarning, RuntimeWarning):
             context.with_resource(warnings.catch_warnings(action="ignore", category=category))
     if version:

@@ -1,4 +1,4 @@
-"""Conventions of all commands: exit codes, errors as one line, help in two sizes."""
+"""Shared behavior of all commands: exit codes, one-line errors, and help formatting."""
 
 from __future__ import annotations
 
@@ -29,54 +29,55 @@ OK = 0
 FAILED = 1
 USAGE = 2
 PARTIAL = 3
-"""Some of the input was rejected, or some record or verdict failed."""
+"""Part of the input was rejected, or a record or verdict failed."""
 
 BELOW = 4
 """A score is below its `--fail-under`."""
 
 UNMEASURED = 5
-"""A score with a `--fail-under` could not be measured, or undecided verdicts leave it open."""
+"""A score of `--fail-under` could not be measured, or depends on undecided verdicts."""
 
-USUAL_CODES = "Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected."
+USUAL_CODES = "Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected."
 
 MAX_SHOWN = 300
-"""Longest name of a file in an error."""
+"""Maximum length of a file name in an error message."""
 
 
 class LazyCommands(Mapping[str, Any]):
-    """Commands by name; the module of a command is imported when it is looked up."""
+    """Commands by name. A command's module is imported on first lookup."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = places
+    def __init__(self, targets: Mapping[str, str]) -> None:
+        self._targets = targets
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            module, _, attribute = self._places[name].partition(":")
-            found = getattr(importlib.import_module(f"ragassay.cli.{module}"), attribute)
+            module, _, attribute = self._targets[name].partition(":")
+            command = getattr(importlib.import_module(f"ragassay.cli.{module}"), attribute)
             parent = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-            if isinstance(found, typer.Typer):
-                for info in found.registered_commands:
+            if isinstance(command, typer.Typer):
+                for info in command.registered_commands:
                     info.cls, info.help = PlainCommand, describe_options(info.callback)
-                parent.add_typer(found)
+                parent.add_typer(command)
             else:
                 cls = ShortHelp if name in LONG else PlainCommand
-                parent.command(name, cls=cls, help=describe_options(found))(found)
+                parent.command(name, cls=cls, help=describe_options(command))(command)
             self._loaded[name] = typer.main.get_group(parent).commands[name]
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._targets)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._targets)
 
 
 def describe_options(command: Any) -> str:
-    """Give the options of a command the help that stands under "Options:" in its docstring.
+    """Move the "Options:" section of a command's docstring into the help of its options.
 
     Returns:
-        The docstring without them; of a command with an exit code that names none, with the usual.
+        The docstring without that section. If a command returns an exit code and its docstring
+        lists none, the usual codes are added.
     """
     text, _, entries = inspect.cleandoc(command.__doc__ or "").partition("\n\nOptions:\n")
     helps = dict(re.findall(r"(?m)^ {4}(\w+): (.*(?:\n {8}.*)*)", entries))
@@ -89,7 +90,7 @@ def describe_options(command: Any) -> str:
             kind, *marks = get_args(param.annotation) if is_marked else [param.annotation]
             is_argument = param.default is param.empty
             flags = [f"--{param.name.replace('_', '-')}"] if param.default is False else []
-            info = Argument() if is_argument else Option(*flags)  # without a --no-...
+            info = Argument() if is_argument else Option(*flags)  # Omits the --no-... flag.
             info = copy.copy(marks[0]) if marks else info
             info.help = " ".join(helps[param.name].split())
             param = param.replace(annotation=Annotated[kind, info])
@@ -99,41 +100,45 @@ def describe_options(command: Any) -> str:
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """The whole command line: commands under headings, errors in our words, safe for a terminal.
+    """The command group of ragassay, with headings, one-line errors and escaped output.
 
     A command returns its exit code, or None for `OK`.
     """
 
     table: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]]
-    """By heading and name: the place of a command's code, and its line in the help."""
+    """Import target and summary of each command, by heading and name."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        places = {name: place for part in self.table.values() for name, (place, _) in part.items()}
-        self.commands: Any = LazyCommands(places)
+        sections = self.table.values()
+        self.commands: Any = LazyCommands(
+            {name: target for section in sections for name, (target, _) in section.items()}
+        )
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, in the order of the help."""
+        """Return the names of all commands in help order."""
         return list(self.commands)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings."""
         width = max(map(len, self.commands))
-        for heading, part in self.table.items():
+        for heading, commands in self.table.items():
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), line) for name, (_, line) in part.items()])
+                formatter.write_dl(
+                    [(name.ljust(width), text) for name, (_, text) in commands.items()]
+                )
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run the command line."""
+        """Run the command line with escaped output streams."""
         with safe_streams():
             return super().main(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command, and exit with its code, or with an error in one line."""
+        """Run a command and exit with its code, or with a one-line error."""
         try:
             code = super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("stopped; the same command continues from here", err=True)
+            typer.echo("stopped; run the same command again to continue", err=True)
             raise typer.Exit(130) from None
         except typer.Exit:
             raise
@@ -145,10 +150,10 @@ class LazyGroup(typer.core.TyperGroup):
 
 
 def _end_with(error: Exception) -> None:
-    """Print an error of ours, or of a file, as one line on stderr, and exit.
+    """Print a ragassay or file error as one line on stderr, and exit.
 
-    The exit code is `FAILED`; `USAGE` where a library is to be installed first.
-    A usage error of Typer's gets our words; other errors are left as they are.
+    The exit code is `FAILED`, or `USAGE` if a library has to be installed. The messages of Typer's
+    usage errors are rewritten; other errors are left unchanged.
     """
     from ragassay.errors import ExtraError, RagassayError, plain_words
 
@@ -162,7 +167,7 @@ def _end_with(error: Exception) -> None:
 
 
 def results_code(results: Results) -> int:
-    """Print which thresholds were missed, and return the exit code of an evaluation."""
+    """Print the missed thresholds, and return the exit code of an evaluation."""
     for _, line in results.verdicts:
         if line:
             typer.echo(line, err=True)
@@ -181,40 +186,37 @@ def audit_code(audit: Audit, strict: bool, rejections: Sequence[Rejection]) -> i
     return PARTIAL if audit.is_partial or rejections else OK
 
 
-def partial_if(*signs: object) -> int:
-    """Return `PARTIAL` where one of these is true, or has entries; else `OK`."""
-    return PARTIAL if any(signs) else OK
+def partial_if(*problems: object) -> int:
+    """Return `PARTIAL` if any argument is true or not empty, else `OK`."""
+    return PARTIAL if any(problems) else OK
 
 
-def _fail(why: str, error: Exception, code: int = FAILED) -> NoReturn:
-    say = write_red if _is_colourful() else partial(typer.echo, err=True)
-    say(f"error: {why}")
+def _fail(message: str, error: Exception, code: int = FAILED) -> NoReturn:
+    has_color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    write = write_red if has_color else partial(typer.echo, err=True)
+    write(f"error: {message}")
     raise typer.Exit(code) from error
 
 
-def _is_colourful() -> bool:
-    return sys.stderr.isatty() and "NO_COLOR" not in os.environ
-
-
 MOST_USED = ("corpus", "model", "only", "out", "fail_under", "audit", "dry_run")
-"""Options on the one screen."""
+"""Options shown in the short help."""
 
 N_EXAMPLES, N_CHARS = 3, 170
-"""On the one screen: examples, and most characters of a sentence before it is cut."""
+"""Maximum number of examples, and of characters per option, in the short help."""
 
 LONG = ("evaluate",)
-"""Commands with so many options that `--help` shows the most used."""
+"""Commands whose `--help` shows only the most used options."""
 
 EXAMPLE = "  ragassay "
 REST = "Output"
-"""Options of a command that are in no group of settings."""
+"""Heading for options that belong to no group of settings."""
 
 
 class PlainCommand(typer.core.TyperCommand):
-    """A command whose examples stand below each other in its help."""
+    """A command whose help shows each example on a separate line."""
 
     def most_examples(self, ctx: Any) -> int | None:
-        """Return how many examples of a paragraph are shown; None for all."""
+        """Return the maximum number of examples to show per paragraph; None for all."""
         return None
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
@@ -230,27 +232,26 @@ class PlainCommand(typer.core.TyperCommand):
 
 
 class ShortHelp(PlainCommand):
-    """A command with many options, of which `--help` shows those that people use most."""
+    """A command whose `--help` shows only the most used options, and `--help-all` shows all."""
 
     @functools.cached_property
     def _help_all(self) -> Any:
-        """The option `--help-all`, which is made of `--help`."""
         option: Any = copy.copy(self.get_help_option(typer.Context(self)))
         option.name, option.opts = "help_all", ["--help-all"]
-        option.help = "Show every option, by group, and exit."
+        option.help = "Show all options by group and exit."
         option.callback = _show_all
         return option
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Return the parameters, `--help-all` last."""
+        """Return the parameters, with `--help-all` last."""
         return [*super().get_params(ctx), self._help_all]
 
     def most_examples(self, ctx: Any) -> int | None:
-        """Return how many examples of a paragraph are shown; None for all."""
+        """Return the maximum number of examples to show per paragraph; None for all."""
         return None if _shows_all(ctx) else N_EXAMPLES
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options: the most used, in one sentence each, or all by group."""
+        """Write the most used options with one sentence each, or all options by group."""
         from ragassay.options import HEADINGS, EvaluateKeywords, options_of
 
         groups: dict[str, list[tuple[str, str]]] = {"Arguments": []}
@@ -274,14 +275,14 @@ class ShortHelp(PlainCommand):
 
 
 def _examples(paragraph: str) -> list[str]:
-    """Return the examples of a paragraph, a long one in one line; none of other paragraphs."""
+    """Return the examples of a paragraph, with continuation lines joined."""
     if not paragraph.startswith(EXAMPLE):
         return []
     return [line.strip() for line in re.sub(r"\n {3,}", " ", paragraph).splitlines()]
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a help; of a long one what stands before its colon."""
+    """Return the first sentence of a help text, cut at its colon if it is long."""
     sentence = re.split(r"; |(?<!e\.g)\. ", text, maxsplit=1)[0]
     if len(sentence) > N_CHARS:
         sentence = sentence.partition(": ")[0]

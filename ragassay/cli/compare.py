@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 
 class FailIf(StrEnum):
-    """The condition on which a gate fails."""
+    """Conditions for failing a gate."""
 
     WORSE = "worse"
 
 
 MOST_PAIRS = 28
-"""Most pairs whose tests are printed too: those of eight systems."""
+"""Maximum number of pairwise tests to print, which is the number of pairs of eight systems."""
 
 
 def compare(
@@ -50,18 +50,18 @@ def compare(
     fail_if: FailIf | None = None,
     margin: Annotated[float | None, Option(min=0, max=1)] = None,
 ) -> int:
-    """Rank systems, and report which of them differ significantly.
+    """Rank systems and test which of them differ significantly.
 
-    RUN is a run of several systems, or one of several runs. An answer without a system name
-    belongs to the system of its folder.
+    Pass several runs, or one run with several systems. Answers without a system name get the name
+    of their folder.
 
-    A mean is over questions, with a bootstrap interval over questions. Each pair of systems is
-    compared on the questions that both have, with a paired permutation test and Holm's correction
-    over all pairs; systems without a significant difference are shown as tied.
+    Means and bootstrap intervals are over questions. Each pair of systems is compared on the
+    questions they share, with a paired permutation test and Holm's correction over all pairs.
+    Systems without a significant difference are shown as tied.
 
-    Runs by different judges or settings are compared too, with a warning. A file of answers with
-    people's labels (MedAESQA, the nuggetizer's assignments) ranks its systems by these labels, as
-    the published tables do.
+    Runs with different judges or settings can be compared, with a warning. For a file of answers
+    with human labels (MedAESQA, nuggetizer assignments), systems are ranked by the labels, as in
+    the published tables.
 
     For example:
 
@@ -72,31 +72,29 @@ def compare(
       ragassay compare runs/both --system alpha-rag --system beta-rag --html changes.html
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some answers or labels of a file could not be
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some answers or labels of a file could not be
     read, or, with --fail-if, a score could not be measured; 4 worse, with --fail-if.
 
     Options:
-        runs: Run folders, as written by `ragassay evaluate`; or files of answers with labels of
-            people.
-        score: Compare this score (nuggets.recall), a group of scores (rubric), or all;
-            repeat for more. By default the main scores that the runs have.
-        out: Write leaderboard.csv, tests.csv, leaderboard.tex and a plot (SVG) for each score into
-            this folder.
-        html: Write a page of the changes, score by score and answer by answer, the worst change
-            first.
-        system: Compare only these systems; repeat for more. The first is the baseline.
-        baseline: The run or system that the page and the gate compare with; by default the first.
+        runs: Run folders written by `ragassay evaluate`, or files of answers with human labels.
+        score: Score (nuggets.recall) or group of scores (rubric) to compare, or all. By default
+            the main scores of the runs. Can be repeated.
+        out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
+            folder.
+        html: Write an HTML page of all changes by score and answer, worst first.
+        system: System to compare; the first is the baseline. Can be repeated.
+        baseline: Baseline run or system for --html and --fail-if; the first by default.
         fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
-            significantly worse than the baseline's (paired permutation test over questions, Holm
-            over all scores compared). A score that the other side has for less than half of the
-            baseline's questions could not be measured: exit code 3, if nothing is worse.
-        margin: With --fail-if: fail also if a score is worse by more than this share of its
-            scale, significant or not. Use it for few answers, where nothing is significant.
+            significantly worse than the baseline (paired permutation test over questions, with
+            Holm's correction over all scores). If nothing is worse, exit with 3 if a score covers
+            less than half of the baseline's questions.
+        margin: With --fail-if: also fail if a score drops by more than this share of its scale,
+            significant or not. Useful if there are too few answers for significance.
     """
     if margin is not None and fail_if is None:
-        raise typer.BadParameter("--margin needs --fail-if worse")
+        raise typer.BadParameter("--margin requires --fail-if worse")
     if html and html.is_dir():
-        raise typer.BadParameter(f"--html {html} is a folder, a file is needed")
+        raise typer.BadParameter(f"--html {html} is a folder; specify a file")
     from ragassay.runs.compare import compare as compare_runs
     from ragassay.runs.compare import write_comparison
     from ragassay.runs.folder import check_writable
@@ -128,13 +126,15 @@ def _outcomes(changes: Sequence[Change]) -> int:
 
 
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
-    """Print a line for each score that failed; return the exit code, 0 where none did."""
+    """Print a line for each failed score; return the exit code, or 0 if none failed."""
     from ragassay.metrics.stats.changes import can_be_significant
     from ragassay.runs.gates import gate
 
     _outcomes(changes)
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
-        typer.echo("note: too few questions for significance; --margin 0.1 fails by size alone")
+        typer.echo(
+            "note: too few questions for significance; --margin 0.1 fails on any drop above 10 %"
+        )
     verdicts = gate(changes, margin)
     for verdict in verdicts:
         typer.echo(verdict.text)
@@ -166,25 +166,25 @@ def meta_evaluate(
     clusters: Clusters = None,
     out: Path | None = None,
 ) -> int:
-    """Compare the judge of a run with labels by people.
+    """Compare the judge of a run with human labels.
 
-    The file contains people's labels of the same answers: which sentences are needed, which
-    citations support their sentence, which gold nuggets are stated, how a rubric rates, whether an
-    answer is accurate. It is ragassay's own JSONL of labels, the reviews of `ragassay review`,
-    MedAESQA, or assignments of the nuggetizer; the format is recognised by the content. A line of
-    ragassay's own is, for instance,
+    The labels are for the same answers: which sentences are required, which citations support
+    their sentence, which gold nuggets are stated, rubric ratings, or whether an answer is accurate.
+    Formats are ragassay's own JSONL, reviews from `ragassay review`, MedAESQA and nuggetizer
+    assignments; the format is detected from the content. A line of ragassay's JSONL looks like
 
       {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
 
-    and a label names its answer by record_id, or by topic and system.
+    and identifies its answer by record_id, or by topic and system.
 
-    It prints accuracy, precision, recall and F1 (macro and weighted), Cohen's kappa, Krippendorff's
-    alpha and calibration for each task; how well each score separates accurate answers from
-    inaccurate ones (AUROC); and, for several systems, how alike the rankings by people and by the
-    judge are (Spearman, Kendall). Intervals resample questions. With several annotators, the
-    majority counts, and their agreement with each other is shown next to the judge's. If the judge
-    left items undecided, accuracy is that of the decided items, with their share and the accuracy
-    if undecided counts as wrong. Labels without a verdict are counted and named.
+    For each task, the command prints accuracy, precision, recall and F1 (macro and weighted),
+    Cohen's kappa, Krippendorff's alpha and calibration. It also prints how well each score
+    separates accurate from inaccurate answers (AUROC), and for several systems the rank correlation
+    between human labels and judge (Spearman, Kendall). Intervals are bootstrapped over questions.
+    With several annotators, the majority label is used, and inter-annotator agreement is shown
+    next to the judge's. Undecided items are excluded from accuracy; their share, and the accuracy
+    with undecided counted as wrong, are also shown. Labels without a verdict are counted and
+    listed.
 
     For example:
 
@@ -192,13 +192,12 @@ def meta_evaluate(
       ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
       ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some label could not be read or found no verdict.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some label could not be read or has no verdict.
 
     Options:
-        human: File of labels that people gave to the answers; or the run folder, where they
-            reviewed it.
-        out: Write the tables (CSV, LaTeX), confusion matrices, reliability plots and rankings (SVG)
-            into this folder.
+        human: File of human labels, or a reviewed run folder.
+        out: Write tables (CSV, LaTeX), confusion matrices, reliability plots and rankings (SVG) to
+            this folder.
     """
     from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
     from ragassay.studies.meta_evaluation import write_meta_evaluation
@@ -217,7 +216,7 @@ def _print_measured(found: MetaEvaluation) -> None:
     from ragassay.studies.meta_evaluation import ranking_sheet, task_sheets, unaligned_lines
 
     n_fitting = found.n_labels - len(found.alignment.unaligned)
-    headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} labels of people"
+    headline = f"{found.judge} against {n_fitting:,} of {found.n_labels:,} human labels"
     print_lines(one_line(headline), style="bold")
     print_sheets(*task_sheets(found.tasks).values())
     if found.rankings:
@@ -227,5 +226,5 @@ def _print_measured(found: MetaEvaluation) -> None:
     for line in unaligned_lines(found.alignment):
         typer.echo(one_line(line), err=True)
     if found.n_other:
-        typer.echo(f"{found.n_other} reviews are of verdicts that have no task here", err=True)
+        typer.echo(f"{found.n_other} reviews of other kinds of verdicts were ignored", err=True)
     print_rejections(found.rejections)

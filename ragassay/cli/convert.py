@@ -32,16 +32,16 @@ def convert(
     keep_empty: bool = False,
     **options: Any,
 ) -> int:
-    """Convert answers from any known format into another one.
+    """Convert answers between formats.
 
-    IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), ragas, DeepEval, RAGChecker, TREC RAG
-    2024 or 2025, TREC BioGen 2024 or 2025 (task A or B), MedAESQA, BioASQ, the nuggetizer's input
-    or assignments, the Rubric workbench's paragraphs, or YESciEval; the format is recognised by the
-    content. Formats of sentences get a plain answer split into sentences.
+    IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), or a file of ragas, DeepEval,
+    RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or 2025 (task A or B), MedAESQA, BioASQ,
+    nuggetizer (input or assignments), Rubric workbench (paragraphs) or YESciEval. The format is
+    detected from the content. For output formats with sentences, plain answers are split.
 
-    Fields that the new format lacks are left out and reported. If fields have other names than
-    ours, the command reports how it read them. An empty answer is rejected, as `ragassay evaluate`
-    does, unless the output is questions (nuggetizer-create) or --keep-empty is given.
+    Fields without an equivalent in the output format are dropped and reported. If column names
+    differ from ragassay's, the command reports how it read them. Empty answers are rejected, as in
+    `ragassay evaluate`, except for question formats (nuggetizer-create) or with --keep-empty.
 
     For example:
 
@@ -52,21 +52,20 @@ def convert(
       ragassay convert answers.jsonl cases.csv --to deepeval
       ragassay convert answers.parquet answers.jsonl --map question=query,answer=output
 
-    Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some input was rejected, the
-    rest is written.
+    Exit codes: 0 success; 1 error, nothing written; 2 usage error; 3 some input was rejected, the
+    rest was written.
 
     Options:
-        answers: Answers in any known format.
-        out: File to write; packed if it ends in .gz. ragas and DeepEval: a table if in .csv.
-        to: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a, biogen-2025-b,
-            nuggetizer-create, ragas, or deepeval.
-        questions: Topics, for runs without questions; the questions of YESciEval, or of
-            BioASQ for a submission to it.
-        nuggets: Gold nuggets for the answers: {topic_id: [text]}, the nuggetizer's, or a test bank
-            of the Rubric workbench.
-        system: Name of the system, for answers without one.
-        team: Team of the systems, if their names are not TEAM/RUN already.
-        keep_empty: Keep answers without a text. By default they are rejected.
+        answers: File of answers to convert.
+        out: Output file, compressed if it ends in .gz. For ragas and DeepEval, .csv writes a table.
+        to: Output format: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a,
+            biogen-2025-b, nuggetizer-create, ragas or deepeval.
+        questions: Topics file for runs without questions, or question file of YESciEval or BioASQ.
+        nuggets: File of gold nuggets to add: {topic_id: [text]}, nuggetizer output, or a Rubric
+            workbench test bank.
+        system: System name for answers without one.
+        team: Team name to prepend to system names that are not in the form TEAM/RUN.
+        keep_empty: Keep empty answers, which are rejected by default.
     """
     from ragassay.formats import read_records, write_answers
     from ragassay.formats.named_fields import input_notes
@@ -76,7 +75,7 @@ def convert(
     from ragassay.reports.text import count_text
 
     if to not in WRITABLE_FORMATS:
-        raise InputError(f"--to {to}: choose one of {', '.join(WRITABLE_FORMATS)}")
+        raise InputError(f"--to {to}: unknown format; choose from {', '.join(WRITABLE_FORMATS)}")
     columns = column_map(options.get("column_map"))
     found = read_records(
         answers,
@@ -93,9 +92,8 @@ def convert(
         records = [_in_sentences(record) for record in records]
     result = write_answers(records, out, to)
     if result.left_out:
-        lost = [f"{name} of {count_text(n, 'answer')}" for name, n in result.left_out.items()]
-        told = f"left out or changed, for {to} has no room for it: {', '.join(lost)}"
-        typer.echo(told, err=True)
+        lost = [f"{name} in {count_text(n, 'answer')}" for name, n in result.left_out.items()]
+        typer.echo(f"dropped or changed, not supported by {to}: {', '.join(lost)}", err=True)
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
     return partial_if(found.rejections)
 
@@ -111,7 +109,7 @@ def _name_systems(records: Iterable[Record], system: str | None, team: str | Non
 
 
 def _in_sentences(record: Record) -> Record:
-    """Return the record with its answer cut into sentences that list their citations."""
+    """Return the record with its answer split into sentences with citations."""
     from ragassay.text.segmenter import segment
 
     if not isinstance(record.answer, str):

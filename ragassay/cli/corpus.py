@@ -1,4 +1,4 @@
-"""`ragassay corpus`: build, inspect, search and measure a corpus."""
+"""`ragassay corpus`: build, inspect, search and evaluate a corpus."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def print_corpus(folder: Path) -> None:
-    """Print a corpus's contents and its source files."""
+    """Print the size and the source files of a corpus."""
     from ragassay.reports.sheets import Sheet, numbers, words
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.corpus import DiskCorpus
@@ -45,66 +45,59 @@ def print_corpus(folder: Path) -> None:
 
 
 def print_vectors(corpus: DiskCorpus, url: str) -> None:
-    """Print the models of a corpus's vectors, and whether the vectors are up to date.
+    """Print the embedding models of a corpus and whether their vectors are up to date.
 
     Args:
-        url: Address of the Chroma server that stores them; empty if the corpus does.
+        url: URL of the Chroma server with the vectors; empty if the corpus stores them.
     """
-    import typer
-
     from ragassay.retrievers.dense.index import vector_states
 
     words = {
         "complete": "up to date",
-        "stale": "older than the corpus: embed again",
-        "unfinished": "not finished: embed again",
+        "stale": "older than the corpus; embed again",
+        "unfinished": "incomplete; embed again",
     }
     states = vector_states(corpus.folder, url)
     for state in states:
         status = words[state.status(corpus)]
         typer.echo(f"vectors by {state.embedder}: {state.n_vectors:,}, {status}")
     if not states:
-        typer.echo(f"no vectors; `ragassay corpus embed {corpus.folder}` makes them")
+        typer.echo(f"no vectors; create them with `ragassay corpus embed {corpus.folder}`")
 
 
 def print_hits(hits: Sequence[Hit], as_json: bool) -> None:
-    """Print the hits of a search, best first."""
-    import typer
-
+    """Print search results, best first."""
     for rank, hit in enumerate(hits, 1):
         document = hit.document
         if as_json:
-            found = document.model_dump(mode="json", exclude_defaults=True)
-            typer.echo(json.dumps({"rank": rank, "score": round(hit.score, 4), **found}))
+            fields = document.model_dump(mode="json", exclude_defaults=True)
+            typer.echo(json.dumps({"rank": rank, "score": round(hit.score, 4), **fields}))
             continue
-        known = ""
-        if isinstance(document, Article):
-            marks = (*document.notices, document.journal, document.published)
-            known = "; ".join(mark for mark in marks if mark)
         typer.echo(f"{rank:>3}. {hit.score:8.4f}  {document.id}  {document.title}")
-        if known:
-            typer.echo(f"{'':15}{known}")
+        if isinstance(document, Article):
+            details = (*document.notices, document.journal, document.published)
+            if text := "; ".join(filter(None, details)):
+                typer.echo(f"{'':15}{text}")
     if not hits and not as_json:
-        typer.echo("nothing found")
+        typer.echo("no results")
 
 
 app = typer.Typer(
     name="corpus",
-    help="Build a corpus from PubMed files or other articles, search it, measure the search.",
+    help="Build a corpus from PubMed files or other articles, search it, and evaluate the search.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
 Where = Annotated[
-    str, Argument(help="A built corpus, a file of documents, or `pubmed` for PubMed itself.")
+    str, Argument(help="Corpus folder, file of documents, or `pubmed` for PubMed itself.")
 ]
 Rerank = Annotated[
     str,
     Option(
         metavar="NAME",
-        help="Look at the best 50 hits again: `embedded`, or a cross-encoder that "
-        "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2. Takes a second "
-        "or more for each query.",
+        help="Rerank the best 50 results with `embedded` or a sentence-transformers cross-encoder, "
+        "e.g. cross-encoder/ms-marco-MiniLM-L6-v2. This takes a second or more per query.",
     ),
 ]
 
@@ -113,20 +106,20 @@ Rerank = Annotated[
 def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = False) -> int:
     """Build a corpus, or add files to it.
 
-    PubMed's baseline and update files go in by their numbers: revisions replace, deletions remove.
-    Files that are already in the corpus are skipped. So the same command, with the new update
-    files in the folder, brings it up to date. A stopped build is resumed.
+    PubMed baseline and update files are applied in order of their numbers, including revisions and
+    deletions. Files that are already in the corpus are skipped, so run the same command again
+    to add new update files or to resume a stopped build.
 
     For example:
 
       ragassay corpus build ftp/baseline ftp/updatefiles --out pubmed-corpus
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
 
-    Exit codes: 0 done; 1 error; 3 some records could not be read (see rejected.jsonl).
+    Exit codes: 0 success; 1 error; 3 some records could not be read (see rejected.jsonl).
 
     Options:
-        sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders of XML.
-        out: Folder of the corpus.
+        sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders with XML files.
+        out: Corpus folder.
     """
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.build import REJECTED, build_corpus
@@ -139,7 +132,7 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
     print_corpus(out)
     if n_rejected := sum(file.n_rejected for file in ledger.files):
         records = count_text(n_rejected, "record")
-        typer.echo(f"{records} could not be read: see {out / REJECTED}", err=True)
+        typer.echo(f"{records} could not be read; see {out / REJECTED}", err=True)
         return PARTIAL
     return OK
 
@@ -147,15 +140,14 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 @app.command()
 @takes(Keywords, "embedder")
 def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
-    """Compute the vectors of a corpus, for a search by meaning, or update them.
+    """Compute or update the vectors of a corpus for semantic search.
 
-    One vector stands for each article (title and abstract; most models read the first 256 to 512
-    word pieces). After `corpus build` has added files, the same command embeds what is new or
-    changed and removes what is gone. A stopped command is resumed. Vectors by several models can
-    be stored together.
+    Each article gets one vector of its title and abstract (most models read the first 256 to 512
+    tokens). Run the command again after `corpus build` to embed new and changed articles and to
+    remove deleted ones, or to resume. A corpus can have vectors of several models.
 
-    They are stored in the corpus (about 3 KB an article), or on your Chroma server if
-    RAGASSAY_LITERATURE__CHROMA_URL names one (http://HOST:8000; Chroma 1.5 or later).
+    Vectors are stored in the corpus (about 3 KB per article), or on a Chroma server (1.5 or later)
+    if RAGASSAY_LITERATURE__CHROMA_URL is set to its URL, e.g. http://HOST:8000.
 
     For example:
 
@@ -163,9 +155,9 @@ def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: A
       ragassay corpus search my-corpus "drugs that keep the heart from failing" --by hybrid
 
     Options:
-        corpus: A built corpus.
-        tokens: Also store the vectors of word pieces (about 230 KB an article). Reranking is then
-            much faster.
+        corpus: Corpus folder.
+        tokens: Also store token vectors (about 230 KB per article), which makes reranking much
+            faster.
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.dense.embed import embed_corpus, embed_tokens
@@ -185,10 +177,10 @@ def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: A
 
 @app.command()
 def info(corpus: Path, as_json: Json = False) -> None:
-    """Show a corpus's contents, its source files, and whether it has vectors.
+    """Show the size, source files and vectors of a corpus.
 
     Options:
-        corpus: A built corpus.
+        corpus: Corpus folder.
     """
     from ragassay.retrievers.disk.corpus import DiskCorpus, read_ledger
 
@@ -201,9 +193,9 @@ def info(corpus: Path, as_json: Json = False) -> None:
 
 @app.command()
 def get(corpus: Where, identifiers: list[str]) -> int:
-    """Print articles as JSON, one a line.
+    """Print articles as JSON, one per line.
 
-    Exit codes: 0 done; 1 error, or one is missing; 2 wrong usage.
+    Exit codes: 0 success; 1 error, or an article is missing; 2 usage error.
 
     Options:
         identifiers: PMIDs or DOIs.
@@ -236,7 +228,7 @@ def search(
     as_json: Json = False,
     **options: Any,
 ) -> None:
-    """Search a corpus, best first.
+    """Search a corpus and print the best articles.
 
     For example:
 
@@ -244,12 +236,12 @@ def search(
       ragassay corpus search my-corpus "does aspirin prevent polyps?" --by hybrid --rerank embedded
 
     Options:
-        query: A question or a claim, in plain words.
-        k: How many articles.
-        since: Published on or after: 2020, 2020-03-09.
-        until: Published on or before.
-        kind: Publication type, e.g. 'Randomized Controlled Trial'.
-        no_retracted: Leave out retracted articles.
+        query: Question or claim to search for.
+        k: Number of articles to print.
+        since: Earliest publication date, e.g. 2020 or 2020-03-09.
+        until: Latest publication date.
+        kind: Publication type, e.g. 'Randomized Controlled Trial'. Can be repeated.
+        no_retracted: Skip retracted articles.
     """
     from ragassay.retrievers.literature import Filters
 
@@ -270,37 +262,36 @@ def evaluate(
     as_json: Json = False,
     **options: Any,
 ) -> int:
-    """Measure the search: nDCG@10, R@100, MRR and MAP with 95 % intervals over the queries.
+    """Evaluate the search with nDCG@10, R@100, MRR and MAP and their 95 % intervals.
 
-    For example, to see whether vectors help on your queries:
+    For example, to test whether vectors improve the search:
 
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by bm25
       ragassay corpus evaluate my-corpus --queries q.tsv --qrels qrels.txt --by hybrid
 
     Options:
-        queries: Queries: JSONL with id and text (or claim, question), or TSV.
-        qrels: Judgments: trec_eval or BEIR's TSV.
-        k: Depth of the ranking.
+        queries: Queries as JSONL with id and text (or claim, question), or as TSV.
+        qrels: Relevance judgments in trec_eval format or BEIR's TSV.
+        k: Number of results to retrieve per query.
     """
     from ragassay.formats.retrieval import read_qrels, read_queries
     from ragassay.metrics.papers.retrieval import retrieval_scores
 
     literature = _open_literature(corpus, rerank, options)
-    wanted, odd_judgments = read_qrels(qrels)
-    texts, odd_queries = read_queries(queries)
-    rejections = [*odd_judgments, *odd_queries]
+    judgments, rejected_judgments = read_qrels(qrels)
+    texts, rejected_queries = read_queries(queries)
+    rejections = [*rejected_judgments, *rejected_queries]
     print_rejections(rejections)
-    asked = {q: text for q, text in texts.items() if q in wanted}
+    judged = {q: text for q, text in texts.items() if q in judgments}
     ranking = {
         q: {hit.document.id: hit.score for hit in literature.search(text, k)}
-        for q, text in track(asked.items(), "searching")
+        for q, text in track(judged.items(), "searching")
     }
-    print_scores(retrieval_scores(wanted, ranking, skips_empty=skip_empty), as_json)
+    print_scores(retrieval_scores(judgments, ranking, skips_empty=skip_empty), as_json)
     return partial_if(rejections)
 
 
-def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> Literature:
-    """Open the place to search, with reranking if requested."""
+def _open_literature(corpus: str, rerank: str, options: Mapping[str, object]) -> Literature:
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.opening import open_literature
     from ragassay.retrievers.reranked_literature import rerank_literature
@@ -308,7 +299,7 @@ def _open_literature(where: str, rerank: str, options: Mapping[str, object]) -> 
     base = load_settings(reranker=rerank or "none")
     settings = settings_of(options, base, style="flag")
     model = Embedder(settings.literature.embedder)
-    opened = open_literature(where, settings, model)
+    opened = open_literature(corpus, settings, model)
     if opened.note:
         typer.echo(opened.note, err=True)
     return rerank_literature(opened.literature, settings, model)

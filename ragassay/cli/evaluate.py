@@ -30,9 +30,9 @@ def evaluate(
 ) -> int:
     """Evaluate a file of answers.
 
-    ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or of ragas, DeepEval, RAGChecker, TREC,
-    MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR. Unreadable lines are
-    set aside in rejected.jsonl. The same command again resumes a stopped run.
+    ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or a file of ragas, DeepEval, RAGChecker,
+    TREC, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR. Unreadable
+    lines are written to rejected.jsonl. Run the same command again to resume a stopped run.
 
     For example:
 
@@ -47,27 +47,27 @@ def evaluate(
       ragassay evaluate answers.csv --map question=query,answer=output,sources=passages
       ragassay evaluate answers.jsonl --dry-run
 
-    Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
-    rejected, or some answer or verdict failed; 4 a score is below --fail-under; 5 one
-    could not be measured, or its range includes that value.
+    Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
+    rejected, or an answer or verdict failed; 4 a score is below --fail-under; 5 it is unclear
+    whether it is below.
 
     Options:
-        fail_under: Exit with 4 if the mean is lower, with 5 if it is undecided; repeatable.
-        audit: Then damage N of the answers, and measure which scores notice it.
-        repeat: Judge each answer N times, and count how many verdicts change.
+        fail_under: Exit with 4 if the mean is lower, or 5 if unclear. Can be repeated.
+        audit: Also perturb N answers and measure which scores drop.
+        repeat: Judge each answer N times and count the verdicts that change.
     """
     from ragassay.requests import EvaluationRequest
 
     terminal = Terminal(quiet, as_json, options.get("out"))
-    beside: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
-    request = EvaluationRequest.of(answers, {**options, **beside}, None, terminal)
+    extra: RunKeywords = {"fail_under": fail_under, "audit": audit, "repeat": repeat}
+    request = EvaluationRequest.of(answers, {**options, **extra}, None, terminal)
     results = terminal.run(request, options, dry_run)
     return results_code(results)
 
 
 NEXT = """
 Open {report} in a browser.
-The sample is invented. This file says what is wrong with each answer:
+The sample answers are made up. This file lists the errors in each of them:
 {about}
 
 Next:
@@ -79,12 +79,12 @@ Next:
 def demo(
     out: Path = Path("ragassay-demo"), limit: Annotated[int | None, Option(min=1)] = None
 ) -> int:
-    """Evaluate the sample: eight invented answers, some of them wrong on purpose.
+    """Evaluate eight sample answers, some of them with deliberate errors.
 
-    No judge, no key and no network are needed.
+    It needs no judge, API key or network.
 
     Options:
-        out: Folder of the run.
+        out: Run folder.
         limit: Maximum number of answers.
     """
     with as_file(files("ragassay") / "sample") as sample:
@@ -111,12 +111,12 @@ def run(
     quiet: Quiet = False,
     **options: Unpack[RunKeywords],
 ) -> int:
-    """Ask a RAG application questions, and evaluate its answers and what it retrieved.
+    """Send questions to a RAG application, and evaluate its answers and retrieved documents.
 
-    APP is a function, a Runnable of LangChain or a graph of LangGraph that can be imported from
-    here, or an endpoint that takes {"question": ...} by POST. References, gold nuggets and topics
-    of QUESTIONS are kept. Answers are kept in answers.jsonl in the folder; the same command again
-    asks only the questions that have no answer yet.
+    APP is a function, LangChain Runnable or LangGraph graph that can be imported from the current
+    folder, or the URL of an endpoint that accepts {"question": ...} by POST. References, gold
+    nuggets and topics in QUESTIONS are used in the evaluation. Answers are saved to answers.jsonl
+    in the run folder. Run the same command again to send only the unanswered questions.
 
     For example:
 
@@ -124,17 +124,17 @@ def run(
       ragassay run https://rag.example.org/ask questions.jsonl --model openai/gpt-4.1-mini
       ragassay run my_rag:graph questions.jsonl --qrels qrels.txt --retries 2
 
-    Exit codes: 0 done; 1 error, or nothing could be judged; 2 wrong usage; 3 some input was
-    rejected, or some question, answer or verdict failed; 4 a score is below --fail-under; 5 a score
-    of --fail-under could not be measured, or its range includes that value.
+    Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
+    rejected, or a question, answer or verdict failed; 4 a score is below --fail-under; 5 it is
+    unclear whether it is below.
 
     Options:
-        app: The application: module:name, or the URL of an endpoint.
-        queries: Questions, in any format that contains questions.
-        qrels: Judged documents, by topic or record id, of trec_eval or BEIR.
-        at_once: Maximum number of questions at the same time.
-        retries: How often to repeat a question that got no answer.
-        timeout_s: Maximum seconds for one question.
+        app: Application as module:name, or the URL of an endpoint.
+        queries: Questions, in any supported format.
+        qrels: Relevance judgments by topic or record id, in trec_eval or BEIR format.
+        at_once: Maximum number of concurrent questions.
+        retries: Number of retries for a question without an answer.
+        timeout_s: Timeout of a question, in seconds.
     """
     from ragassay.applications.asking import Asking
     from ragassay.applications.run import ApplicationRequest
@@ -162,15 +162,15 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[AuditKeywords],
 ) -> int:
-    """Measure what a judge notices in answers that are perturbed on purpose.
+    """Test which errors in answers a judge notices, by perturbing answers.
 
-    Answers are perturbed in many ways, and each should lower certain scores: off-topic
-    and informal sentences, lost or shuffled ones, repetition; a changed number, a reversed
-    negation; text that addresses the judge. Then unperturbed and perturbed answers are judged, and
-    for each score the judge is trusted, weak or blind.
+    Each attack perturbs an answer in a way that should lower certain scores: off-topic or informal
+    sentences, missing, shuffled or repeated sentences, changed numbers, reversed negations, or
+    instructions to the judge. Original and perturbed answers are judged, and the judge is rated
+    trusted, weak or blind for each score.
 
-    The folder holds audit.html, audit.md, audit.json and figures.csv. The same command again
-    resumes a stopped audit, and with a larger --limit judges only what is new.
+    The folder contains audit.html, audit.md, audit.json and figures.csv. Run the same command
+    again to resume a stopped audit, or with a larger --limit to add answers.
 
     For example:
 
@@ -180,8 +180,8 @@ def audit(
       ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
       ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some answer or
-    verdict failed; 4 the judge is blind somewhere, with --strict.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some answer or
+    verdict failed; 4 with --strict, the judge is blind for some score.
     """
     from ragassay.requests import request_audit
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragassay.optimizers.finetuning.tunings import Finetuned
 
 CLASSIFYING = ("svm", "logistic", "head")
-"""Methods of `finetune` that give labels, and write nothing."""
+"""Methods that train a classifier instead of a text generator."""
 
 
 def finetune(
@@ -47,20 +47,26 @@ def finetune(
     work: Path | None = None,
     quiet: Quiet = False,
 ) -> int:
-    """Fine-tune a small model, as a low-rank adapter of a few MiB.
+    """Fine-tune a small model as a judge, verifier, classifier or question generator.
 
-    A judge learns from YESciEval files: answers with ratings by other judges, and perturbed
-    versions of them, with texts from many sources. Questions are held out by a hash of their
-    ids (four of ten); `ragassay audit` on their answers measures what the judge notices. A
-    verifier learns from claims with evidence and label, correctness from sentences with passage
-    and label (correct, incorrect), a labeller from answers whose sentences people labelled.
-    Correctness, and completeness with --method head, are cross-validated by question: the card
-    has the figures of each fold, and the minimum confidence of a label. A generator of
-    question-answer pairs (qa) learns from pairs with their papers, in the prompt of `ragassay
-    qa generate`; papers longer than --row-tokens in groups of sections.
+    judge: Trained on YESciEval files, which contain answers, perturbed versions of them, and
+    ratings by other judges. Four in ten questions are held out by a hash of their ids. Run
+    `ragassay audit` on their answers to test the judge.
 
-    The same command again resumes from the last checkpoint. Needs `pip install 'ragassay[train]'`;
-    on a GPU with bitsandbytes the base of sft and cpo is loaded in four bits.
+    verifier: Trained on claims with evidence and a label.
+
+    correctness: Trained on sentences with a passage and a label (correct, incorrect).
+
+    completeness: Trained on answers with human labels for each sentence. correctness, and
+    completeness with --method head, are cross-validated by question. The model card contains the
+    results of each fold and the minimum confidence of a label.
+
+    qa: Trained on question-answer pairs and their papers, with the prompt of `ragassay qa
+    generate`. Papers longer than --row-tokens are split into groups of sections.
+
+    Fine-tuned language models are low-rank adapters of a few MiB. Run the same command again to
+    resume from the last checkpoint. Requires `pip install 'ragassay[train]'`. On a GPU with
+    bitsandbytes, sft and cpo load the base model in 4 bits.
 
     For example:
 
@@ -80,42 +86,42 @@ def finetune(
       ragassay models check adapters/judge
 
     Options:
-        task: The task of the model.
-        data: The training data: a file, or a run folder that people reviewed; repeat for more.
-        out: Folder of the adapter.
-        method: head learns labels and writes nothing (verifier, correctness, completeness); svm and
-            logistic are a support vector machine and logistic regression over words (correctness);
-            sft learns from wanted replies; cpo learns from pairs of a wanted and an
-            unwanted one, after sft (--start). By default head for a verifier, svm for correctness,
-            sft for the others.
-        base: The base model: smollm2-135m, a Hugging Face id, a folder; for head also
-            all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default smollm2-135m;
+        task: What the model is trained for.
+        data: Training file or reviewed run folder. Can be repeated.
+        out: Folder of the trained model.
+        method: head trains a classification head (verifier, correctness, completeness). svm and
+            logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning
+            on target replies. cpo is preference optimization on pairs of a preferred and a rejected
+            reply, after sft (see --start). Defaults: head for verifier, svm for correctness, sft
+            for other tasks.
+        base: Base model: smollm2-135m, a Hugging Face id, or a folder; for head also
+            all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default smollm2-135m, or
             all-MiniLM-L6-v2 for a head of correctness or completeness.
-        folds: For correctness and completeness: folds of the cross-validation.
-        dev: For head: claims that are not used for training. The model is measured on them, and its
-            probabilities are calibrated on them.
-        start: Folder of an adapter to start from, as cpo does; for head also a shipped verifier,
-            such as ragassay/smollm2-verifier.
-        labels: Labels of the answers, if they are in another file.
-        papers: For qa: the papers of the pairs, if their file does not contain them.
-        systems: For a judge: number of systems per question to learn from.
-        targets: For a judge: the replies to learn. made: ratings and reasons that follow from what
-            was done to an answer; replies: the replies of the judges in the data, as in
-            YESciEval: with cpo, on a perturbed answer, a low rating (1 for extreme damage, up to 3
-            for subtle) is wanted, and a higher one not.
-        source_chars: For a judge: maximum characters of the sources to read with each answer, the
-            sentences closest to it; 0 for none. They need longer rows (--row-tokens).
-        limit: Only the first N examples; 0 for all.
-        epochs: Number of epochs; by default 3 for head, else 1.
-        steps: End after this number of steps; 0 for all.
-        learning_rate: By default that of the shipped adapters; 5e-5 for cpo.
-        rank: Rank of the low-rank factors; by default 16, or 32 on MiniLM.
+        folds: For correctness and completeness: number of cross-validation folds.
+        dev: For a verifier with head: held-out claims for measuring the model and calibrating its
+            probabilities.
+        start: Adapter folder to start from, e.g. for cpo. For head also a shipped verifier, such as
+            ragassay/smollm2-verifier.
+        labels: Label file, if DATA does not contain the labels.
+        papers: For qa: papers of the pairs, if DATA does not contain them.
+        systems: For judge: number of systems per question to train on.
+        targets: For judge: replies to train on. made uses ratings and reasons generated from the
+            known perturbation. replies uses the replies of the judges in the data, as in YESciEval;
+            with cpo, a low rating of a perturbed answer (1 for extreme perturbations, up to 3 for
+            subtle ones) is preferred to a higher one.
+        source_chars: For judge: maximum number of source characters per answer, chosen from the
+            sentences closest to it; 0 for none. Sources require a larger --row-tokens.
+        limit: Train only on the first N examples; 0 for all.
+        epochs: Number of epochs. By default 3 for head, else 1.
+        steps: Maximum number of training steps; 0 for no limit.
+        learning_rate: Learning rate. By default that of the shipped adapters, or 5e-5 for cpo.
+        rank: Rank of the adapter. By default 16, or 32 on MiniLM.
         layers: For sft and cpo: share of the layers to train, from the top.
-        row_tokens: For sft and cpo: maximum tokens of an example. Examples on one answer share a
-            row.
-        cap: For cpo: maximum pairs of a rubric and severity; 0 for all.
-        seed: Seed of all random choices.
-        work: Folder of checkpoints; by default OUT/checkpoints.
+        row_tokens: For sft and cpo: maximum number of tokens per training row. Examples for the
+            same answer share a row.
+        cap: For cpo: maximum number of pairs per rubric and severity; 0 for no limit.
+        seed: Random seed for training.
+        work: Folder for checkpoints. By default OUT/checkpoints.
     """
 
     def say(text: str) -> None:
@@ -133,10 +139,12 @@ def finetune(
 
         if chosen not in CLASSIFYING:
             raise SettingsError(
-                f"--method {chosen} assigns no labels: choose svm, logistic or head"
+                f"--method {chosen} does not train a classifier; choose svm, logistic or head"
             )
         if dev is not None or start is not None:
-            raise SettingsError(f"--dev and --start do not apply to {task}: it is cross-validated")
+            raise SettingsError(
+                f"--dev and --start cannot be used with {task}, which is cross-validated"
+            )
         option = OPTIONS[task]
         pairs = PairJob(task=task, method=chosen, labels=labels, folds=folds, **fit)
         found = fit_pairs(pairs, say)
@@ -145,7 +153,8 @@ def finetune(
 
         if task != "verifier":
             raise SettingsError(
-                f"--method head only assigns labels, but a {task} has to write text"
+                f"--method head trains a classifier, but {task} needs a text generator; choose sft "
+                "or cpo"
             )
         found = train_head(HeadJob(start=start, dev=dev, **fit), say)
     else:
@@ -153,9 +162,9 @@ def finetune(
         from ragassay.optimizers.finetuning.training import LEARNING_RATES, TrainingRecipe
 
         if dev is not None:
-            raise SettingsError("--dev needs --method head")
-        if chosen in CLASSIFYING or task == "correctness":
-            raise SettingsError(f"--method {chosen} works for correctness only, not for {task}")
+            raise SettingsError("--dev requires --method head")
+        if chosen in CLASSIFYING:
+            raise SettingsError(f"--method {chosen} only supports correctness, not {task}")
         own_rate = LEARNING_RATES[chosen]
         recipe = TrainingRecipe(
             method=chosen,
@@ -183,7 +192,6 @@ def finetune(
 
 
 def _drop_unset(**options: Any) -> dict[str, Any]:
-    """Return the options that were given; a job has defaults for the others."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -194,7 +202,7 @@ def _default_method(task: str) -> Literal["svm", "head", "sft"]:
 
 
 OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}
-"""The option of `ragassay evaluate` that takes a classifier."""
+"""Option of `ragassay evaluate` for using the trained classifier, by task."""
 
 
 def _report(
@@ -208,14 +216,13 @@ def _report(
             "accuracy": found.measured.accuracy,
             "macro-F1": found.measured.averages["macro"].f1,
         }
-        told = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
-        held = f"{dev}, which it did not learn from" if dev else "held-out folds"
-        say(f"{held}: {', '.join(told)}")
+        parts = [f"{n} {score_text(s)} ({format_interval(s)})" for n, s in scores.items()]
+        say(f"{f'held-out {dev}' if dev else 'held-out folds'}: {', '.join(parts)}")
     say(
         f"{out}: {found.n_bytes / 2**20:.1f} MiB, {count_text(found.n_examples, 'example')}, "
-        f"SHA-256 {found.weights_sha256[:12]}; use it as {option}ragassay/{out}"
+        f"SHA-256 {found.weights_sha256[:12]}. Use it as {option}ragassay/{out}"
     )
     if found.n_rejected:
-        say(f"{count_text(found.n_rejected, 'line')} of the data could not be read")
+        say(f"{count_text(found.n_rejected, 'line')} of the training data could not be read")
         return PARTIAL
     return OK

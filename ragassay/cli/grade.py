@@ -1,4 +1,4 @@
-"""`ragassay grade`, and the options of the commands on graded files."""
+"""`ragassay grade`, and shared options for commands on graded files."""
 
 from __future__ import annotations
 
@@ -25,39 +25,41 @@ if TYPE_CHECKING:
     from ragassay.workbench.grades import GradeFilter, GradeKind
 
 
-Words = Annotated[int, Option(min=1, help="Longer texts are cut at ends of sentences.")]
-Depth = Annotated[int, Option(min=0, help="Documents of a ranking that are taken; 0 for all.")]
+Words = Annotated[
+    int, Option(min=1, help="Maximum words per passage; longer texts are cut after a sentence.")
+]
+Depth = Annotated[int, Option(min=0, help="Number of documents per ranking to grade; 0 for all.")]
 ItemKind = Literal["question", "nugget", "direct"]
 
 OptionalGrades = Annotated[Path | None, Argument(metavar="GRADES", help="Graded passages.")]
 GradesArgument = Annotated[
-    Path, Argument(metavar="GRADES", help="Graded passages, as `ragassay grade` writes them.")
+    Path, Argument(metavar="GRADES", help="Graded passages written by `ragassay grade`.")
 ]
-Model = Annotated[str, Option(help="Only grades of this model.")]
-PromptClass = Annotated[str, Option(help="Use only grades that were made with this prompt class.")]
+Model = Annotated[str, Option(help="Use only grades by this model.")]
+PromptClass = Annotated[str, Option(help="Use only grades made with this prompt class.")]
 Items = Annotated[
-    ItemKind | None, Option(help="Only grades by questions, by nuggets, or direct ones.")
+    ItemKind | None, Option(help="Use only grades by question or by nugget, or direct grades.")
 ]
 Banks = Annotated[
     list[Path] | None,
-    Option("--testbank", help="Test bank: the items' texts and facets. Repeat for more."),
+    Option("--testbank", help="Test bank with item texts and facets. Can be repeated."),
 ]
 MinRating = Annotated[
     int | None,
     Option(
-        min=0, max=5, help="Least rating that covers an item; by default what is marked correct."
+        min=0, max=5, help="Minimum rating to cover an item. By default, grades marked correct."
     ),
 ]
-Csv = Annotated[Path | None, Option(help="Write all columns and rows as CSV.")]
-Limit = Annotated[int, Option(min=0, help="Most rows of a table shown; 0 for all.")]
+Csv = Annotated[Path | None, Option(help="Write all rows and columns to this CSV file.")]
+Limit = Annotated[int, Option(min=0, help="Maximum number of table rows to print; 0 for all.")]
 
 
 TentativeRatings = Annotated[
     bool,
     Option(
         "--tentative",
-        help="Count an undecided grade with its tentative rating: to compare systems over many "
-        "passages, not to judge one.",
+        help="Use the tentative rating of undecided grades. Suited for comparing systems over many "
+        "passages, not for a single one.",
     ),
 ]
 
@@ -68,7 +70,7 @@ def grade_filter(
     items: GradeKind | None = None,
     self_rated: bool | None = None,
 ) -> GradeFilter:
-    """Return the filter that the options ask for."""
+    """Return a filter for the selected options."""
     from ragassay.workbench.grades import GradeFilter
 
     return GradeFilter(model, prompt_class, items, self_rated)
@@ -81,12 +83,12 @@ def graded_file(
     tentative_ratings: bool = False,
     takes_first: bool = True,
 ) -> GradedFile:
-    """Read a graded file, report what could not be read, and whose grades count.
+    """Read a graded file, and print rejected lines and a note about several graders.
 
     Args:
-        chosen: Where given, it has to accept some grader.
-        tentative_ratings: Whether undecided grades count with their tentative ratings.
-        takes_first: Whether only the first of several graders counts, which is worth a note.
+        chosen: Filter that must match at least one grader, if set.
+        tentative_ratings: Whether to use the tentative ratings of undecided grades.
+        takes_first: Whether only the grades of the first grader count.
     """
     from ragassay.runs.banks import read_graded
     from ragassay.workbench.evaluation import graders_of
@@ -100,14 +102,14 @@ def graded_file(
         graders = graders_of(file, chosen)
         if takes_first and len(graders) > 1:
             print_notes(
-                f"note: {len(graders)} graders; of a passage's grades the first counts, "
-                f"{graders[0]}: choose with --prompt-class, --model, --items"
+                f"note: found {len(graders)} graders and used the first ({graders[0]}); choose "
+                "another with --prompt-class, --model or --items"
             )
     return file
 
 
 def system_files(runs: list[Path] | None, qrels: Path | None, official: Path | None) -> SystemFiles:
-    """Read what systems are ranked by, and report what could not be read."""
+    """Read run files, qrels and official ranks, and print rejected lines."""
     from ragassay.workbench.evaluation import read_system_files
 
     files = read_system_files(runs or (), qrels, official)
@@ -120,8 +122,8 @@ class Tables:
     """Tables of a graded file.
 
     Attributes:
-        shown: Other tables for the terminal.
-        rejections: What could not be read of other files.
+        shown: Tables to print instead of `sheets`.
+        rejections: Rejected lines of other files.
     """
 
     sheets: Sequence[Sheet]
@@ -135,14 +137,15 @@ def shows_grades(
     takes_first: bool = True,
     is_required: bool = True,
 ) -> Callable[[Callable[..., Tables]], Callable[..., int]]:
-    """Give a command the options of all that show tables of a graded file.
+    """Return a decorator that adds the shared options of commands on a graded file.
 
-    The command takes the file and the filter of its grades; its tables are printed, or written.
+    The command gets the file and a filter for its grades, and returns tables to print or write.
 
     Args:
         most_rows: Default of --limit.
-        takes_first: Whether only the first of several graders counts.
-        is_required: Whether there has to be a graded file; else the command may get None.
+        more: Additional options of the command.
+        takes_first: Whether only the grades of the first grader count.
+        is_required: Whether a graded file is required. If not, the command may get None.
     """
 
     def decorate(command: Callable[..., Tables]) -> Callable[..., int]:
@@ -203,15 +206,15 @@ def grade(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Grade passages by the questions and nuggets of a test bank, or by their query alone.
+    """Grade passages with the items of a test bank, or by their query.
 
-    The grades are added to those that the passages have, and written to graded.jsonl.gz in the
-    run's folder, in the form of the Rubric workbench. `ragassay grades` turns them into oversight,
-    qrels and leaderboards; `ragassay review` shows them to people.
+    New grades are added to existing ones and written to graded.jsonl.gz in the run folder, in the
+    Rubric workbench format. Analyze them with `ragassay grades` (tables, qrels, leaderboards) and
+    review them with `ragassay review`.
 
-    Without --model, the embedded instruments grade, and leave unsure cases undecided. The same
-    command again resumes a stopped run. After a change of the test bank, it grades only what the
-    change affects.
+    Without --model, embedded models grade the passages and leave unclear cases undecided. Run the
+    same command again to resume a stopped run. After a change of the test bank, only the affected
+    grades are computed.
 
     For example:
 
@@ -222,12 +225,12 @@ def grade(
       ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a grade failed.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 something could not be read, or a grade failed.
 
     Options:
-        responses: Passages: graded files of the Rubric workbench, rankings of trec_eval (with
-            --corpus), or answers in any format that `ragassay evaluate` reads.
-        like_original: Count a missing grade as 1 and correct, as the original does; by
+        responses: Graded files of the Rubric workbench, trec_eval rankings (with --corpus), or
+            files of answers.
+        like_original: Count a missing grade as 1 and correct, like the original workbench. By
             default it is unscored.
     """
     from ragassay.cli.output import print_graded

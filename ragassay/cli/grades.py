@@ -1,4 +1,4 @@
-"""`ragassay grades`: merge, filter and oversee graded passages, and evaluate systems by them."""
+"""`ragassay grades`: merge, filter and analyze graded passages, and rank systems with them."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="grades",
-    help="Graded passages: merge and filter them, oversee grading and test bank, evaluate systems.",
+    help="Merge, filter and analyze graded passages, check the test bank, and rank systems.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, Option("--out", help="The file to write; compressed if in .gz.")]
+Out = Annotated[Path, Option("--out", help="Output file, compressed for .gz.")]
 
 
 @app.command()
@@ -48,18 +48,18 @@ def merge(
     out: Out,
     later_wins: bool = False,
 ) -> int:
-    """Merge the grades that several graders gave to the same passages into one file.
+    """Merge graded files of several graders into one file.
 
     Passages are matched by query and id. It is an error if their texts or judgments differ, or if
-    the same model and class of prompts graded a passage in two files, but not equally.
+    two files have different grades by the same model and prompt class.
 
     For example:
 
       ragassay grades merge flan.jsonl.gz gpt.jsonl.gz --out both.jsonl.gz
 
     Options:
-        files: Graded files of the same passages.
-        later_wins: Take the later file's grades if a grader is in two files.
+        files: Graded files with the same passages.
+        later_wins: If two files have grades by the same grader, use the later file.
     """
     from ragassay.workbench.graded_files import merge_grades
 
@@ -79,10 +79,10 @@ def passages(
     depth: Depth = 20,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Write passages in the Workbench's own form, for its programs to grade.
+    """Write passages in the format of the Rubric workbench, for grading with its programs.
 
-    Passages keep their systems, judgments and grades. The
-    Workbench reads gzip only: end OUT in .jsonl.gz.
+    The file includes systems, judgments and grades. The workbench only reads gzip files, so OUT
+    should end in .jsonl.gz.
 
     For example:
 
@@ -90,7 +90,7 @@ def passages(
       ragassay grades passages a.run b.run --corpus passages.jsonl --out responses.jsonl.gz
 
     Options:
-        responses: Answers, rankings or graded files, as for `grade`.
+        responses: Answers, rankings or graded files, as in `ragassay grade`.
     """
     from ragassay.workbench.grading import prepared_passages
 
@@ -121,14 +121,14 @@ def filter_(
     items: Items = None,
     self_rated: Annotated[bool | None, Option("--self-rated/--not-self-rated")] = None,
 ) -> int:
-    """Keep some grades of each passage: those of a model, a class of prompts, a kind of item.
+    """Keep only grades of a model, prompt class or kind of item.
 
     For example:
 
       ragassay grades filter all.jsonl.gz --items nugget --out nuggets.jsonl.gz
 
     Options:
-        self_rated: Keep only grades with ratings, or only grades without.
+        self_rated: Keep only grades with ratings, or only grades without ratings.
     """
     from ragassay.formats import write_graded_paragraphs
     from ragassay.workbench.evaluation import graders_of
@@ -156,9 +156,10 @@ def qrels(
     prompt_class: PromptClass = "",
     items: Items = None,
 ) -> int:
-    """Write labels of passages as a qrels file, which trec_eval reads.
+    """Write passage labels as a qrels file for trec_eval.
 
-    An item without a grade is left out. Passages whose label could be higher with it are counted.
+    Items without a grade are ignored. Labels that could be higher with the missing grades are
+    counted.
 
     For example:
 
@@ -167,9 +168,10 @@ def qrels(
       ragassay grades qrels graded.jsonl.gz --label items --min-rating 4 --out diversity.qrels
 
     Options:
-        label: Label a passage by its highest rating, by the number of items that it covers, or
-            write the items that it covers (diversity qrels, as ndeval reads them).
-        by_facet: Label by facet: the bank's, else the item's id up to its last /.
+        label: Passage label: the highest rating, the number of covered items, or the covered items
+            themselves (diversity qrels for ndeval).
+        by_facet: Write labels by facet. The facet is that of the test bank, or the item id up to
+            its last slash.
     """
     from ragassay.reports.text import count_text
     from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels
@@ -178,7 +180,7 @@ def qrels(
     file = graded_file(grades, bank, chosen, tentative_ratings)
     if label == "items":
         n = write_item_qrels(file, chosen, out, min_rating)
-        typer.echo(f"{out}: {count_text(n, 'item')} of passages")
+        typer.echo(f"{out}: {count_text(n, 'item')} covered by passages")
     else:
         found = rubric_qrels(file, chosen, label, min_rating, by_facet=by_facet)
         n = write_rubric_qrels(found, out)

@@ -1,4 +1,4 @@
-"""Print the servers of language models on this machine, with the judges to name."""
+"""Find local language model servers, and print their models."""
 
 from __future__ import annotations
 
@@ -17,49 +17,53 @@ if TYPE_CHECKING:
     from ragassay.models.local_servers import LocalServer
 
 NOTHING = (
-    "No server of language models answers at {urls}.",
-    "With Ollama: `ollama serve`, then `ollama pull MODEL`. An address of your own: "
+    "No language model server found at {urls}.",
+    "To start Ollama, run `ollama serve` and `ollama pull MODEL`. For another address, run "
     "`ragassay models find --url http://HOST:PORT`.",
 )
 
 OLLAMA_HINT = (
-    "Ollama cuts a prompt that is longer than its context, without a word: start it with "
+    "Ollama silently truncates prompts that exceed its context length. Start it with "
     "OLLAMA_CONTEXT_LENGTH=16384."
 )
 
 
 def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], list[LocalServer]]:
-    """Return the addresses to look at, and the servers found there.
+    """Return the checked URLs, and the servers found there.
 
     Args:
-        ports: Ports of this machine to look at, in place of the usual ones.
-        urls: Addresses to look at, in place of the usual ones.
+        ports: Local ports to check. If both arguments are empty, the default URLs are checked.
+        urls: URLs to check.
 
     Raises:
-        InputError: One is no address.
+        InputError: A URL is invalid.
     """
     from ragassay.models.local_servers import as_url, default_urls, find_servers
 
-    named = [f"http://127.0.0.1:{port}" for port in ports] + [as_url(url) for url in urls]
-    looked = tuple(dict.fromkeys(named)) or default_urls(os.environ)
-    return looked, list(find_servers(looked))
+    requested = [f"http://127.0.0.1:{port}" for port in ports] + [as_url(url) for url in urls]
+    checked = tuple(dict.fromkeys(requested)) or default_urls(os.environ)
+    return checked, list(find_servers(checked))
 
 
 def print_as_json(servers: Sequence[LocalServer]) -> None:
-    """Print one object a server."""
+    """Print one JSON object per server."""
     for server in servers:
-        judges = [_fields(server, model) for model in server.models]
-        entry = {"server": server.kind, "version": server.version, "url": server.url}
-        told = {"judges": judges, "n_left_out": server.n_left_out, "problem": server.problem}
-        typer.echo(json.dumps(entry | told))
+        entry = {
+            "server": server.kind,
+            "version": server.version,
+            "url": server.url,
+            "judges": [_fields(server, model) for model in server.models],
+            "n_left_out": server.n_left_out,
+            "problem": server.problem,
+        }
+        typer.echo(json.dumps(entry))
 
 
-def print_servers(looked: Sequence[str], servers: Sequence[LocalServer]) -> None:
-    """Print a table of judges for each server, and a command to paste."""
+def print_servers(checked: Sequence[str], servers: Sequence[LocalServer]) -> None:
+    """Print a table of judges and an example command for each server."""
     if not servers:
-        for line in NOTHING:
-            text = line.format(urls=", ".join(looked))
-            print_lines(text, soft_wrap=True)
+        lines = [line.format(urls=", ".join(checked)) for line in NOTHING]
+        print_lines(*lines, soft_wrap=True)
     for server in servers:
         print_lines(*_heading(server), soft_wrap=True)
         if server.models:
@@ -72,13 +76,13 @@ def print_servers(looked: Sequence[str], servers: Sequence[LocalServer]) -> None
 
 
 def command_for(server: LocalServer, model: ServerModel) -> str:
-    """Return the command of a run with one of a server's models as the judge."""
+    """Return an evaluation command that uses a server's model as the judge."""
     name, base = shlex.quote(server.judge_name(model)), shlex.quote(server.api_base)
     return f"ragassay evaluate answers.jsonl --model {name} --api-base {base}"
 
 
 def _first_choice(models: Sequence[ServerModel]) -> ServerModel:
-    """Return the model to propose: on this machine, and in memory, if there is one."""
+    """Return the model to suggest, preferring local and loaded ones."""
     return min(models, key=lambda model: (bool(model.remote_host), not model.is_loaded))
 
 
@@ -90,13 +94,14 @@ def _heading(server: LocalServer) -> list[str]:
     if server.problem:
         lines.append(f"  {server.problem}")
     elif not server.models:
-        lines.append("  It has no model that can judge.")
+        lines.append("  It has no model that can be used as a judge.")
     else:
-        lines.append(f"  --api-base {server.api_base}, and for --model:")
+        lines.append(f"  Use --api-base {server.api_base} with one of these models:")
     if server.n_left_out:
-        is_one = server.n_left_out == 1
-        left_out = f"{server.n_left_out} other model{'' if is_one else 's'}"
-        lines.append(f"  ({left_out} cannot judge: embeddings, rerankers or speech)")
+        plural = "" if server.n_left_out == 1 else "s"
+        lines.append(
+            f"  ({server.n_left_out} other model{plural} for embeddings, reranking or speech)"
+        )
     return lines
 
 
@@ -110,7 +115,7 @@ def _print_judges(server: LocalServer) -> None:
         context = f"{model.n_context:,}" if model.n_context else ""
         note = "loaded" if model.is_loaded else ""
         if model.remote_host:
-            note = f"runs at {model.remote_host}: what is judged is sent there"
+            note = f"runs on {model.remote_host}; answers are sent there"
         parameters = " ".join(filter(None, (model.parameters, model.quantization)))
         rows.append((server.judge_name(model), parameters, size, context, note))
     columns = (*words("--model", "parameters"), *numbers("size", "tokens"), *words(" "))

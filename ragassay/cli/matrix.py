@@ -58,13 +58,13 @@ def matrix(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show how several judges rate several systems, and whether a judge prefers its own answers.
+    """Compare ratings of several judges for several systems, and measure self-preference.
 
-    A cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
-    over questions; ratings that a judge could not give, or that only others gave, are
-    counted as unscored. If a judge is also a system, its self-preference is measured: its mean
-    for its own answers minus its mean for the others', minus the same difference by the other
-    judges. Names are matched without case and without LiteLLM's provider.
+    Each cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
+    over questions. Missing and failed ratings are counted as unscored. If a judge is also a system,
+    its self-preference is its mean rating of its own answers minus its mean rating of other
+    answers, minus the same difference for the other judges. Judges and systems are matched by
+    name, ignoring case and the LiteLLM provider.
 
     For example:
 
@@ -73,35 +73,35 @@ def matrix(
       ragassay matrix runs/gpt runs/qwen --same openai/gpt-4.1-mini=our-rag --out matrix
       ragassay matrix --ratings bioasq-train-answers.jsonl.gz --where variant=benign
 
-    With --generate, the answers are written first: every generator writes one synthesis for each
-    question, a paragraph with citations from the abstracts of its papers, and every judge rates all
-    of them. answers.jsonl in the folder has the syntheses. The same command again continues where
-    it stopped: nothing is written or rated twice. Answers that were written before are judged with
-    `ragassay evaluate`, once by each judge; then give the run folders to this command.
+    With --generate, every generator first writes one synthesis per question (a paragraph that
+    cites the abstracts of its papers), and every judge rates all of them. The syntheses are saved
+    to answers.jsonl in the output folder. Run the same command again to continue; finished work is
+    reused. To compare existing answers, run `ragassay evaluate` with each judge and pass the run
+    folders.
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
           --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
       ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --judge openai/gpt-4.1-mini --dry-run
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or a run is incomplete.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or a run is
+    incomplete.
 
     Options:
-        runs: Run folders, each by another judge or by a panel.
-        ratings: File of ratings on rubrics that name their judges, e.g. YESciEval's.
-        rubric: Show this rubric too, or all; repeat for more.
-        same: This judge wrote the answers of this system; repeat for more. Equal names are found
-            without it.
-        answers: The file of the answers, for --where; by default that of --ratings.
-        target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, heatmaps (SVG)
-            and a page with all of them (index.html) into this folder. With --generate also
-            everything that models wrote; by default runs/QUESTIONS-matrix.
-        generate: Let models answer these research questions first, from their papers, as `ragassay
-            synthesize` does.
-        generator: With --generate: a model that writes a synthesis for each question; NAME@URL has
-            an endpoint of its own. Repeat for more.
-        judge: With --generate: a model that rates every synthesis on the nine rubrics; repeat for
-            more. By default the generators judge each other and themselves.
+        runs: Run folders, one per judge, or of panels.
+        ratings: File of rubric ratings with judge names, e.g. a YESciEval file.
+        rubric: Rubric to show separately, or all. Can be repeated.
+        same: Judge that wrote the answers of a system, if their names differ. Can be repeated.
+        answers: File of answers for --where. By default the file of --ratings.
+        target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, SVG heatmaps and
+            an overview page (index.html) to this folder. With --generate also all model output; by
+            default runs/QUESTIONS-matrix.
+        generate: Research questions to answer first from their papers, as in `ragassay
+            synthesize`.
+        generator: With --generate: model that writes syntheses, as NAME or NAME@URL. Can be
+            repeated.
+        judge: With --generate: model that rates all syntheses on nine rubrics. By default, all
+            generators. Can be repeated.
     """
     from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 
@@ -109,12 +109,14 @@ def matrix(
         need("matplotlib")
     made: GeneratedAnswers | None = None
     if generate is None and (generator or judge or dry_run or options.get("corpus")):
-        raise InputError("--generator, --judge, --corpus and --dry-run need --generate QUESTIONS")
+        raise InputError(
+            "--generator, --judge, --corpus and --dry-run require --generate QUESTIONS"
+        )
     if generate is not None:
         target = target or Path("runs") / f"{generate.name.split('.')[0]}-matrix"
         models = generator or [], judge or generator or []
-        asked = _Asked(generate, *models, papers, words, max_tokens, target)
-        made = _generate_matrix(asked, options, dry_run, as_json, quiet)
+        job = _GenerationJob(generate, *models, papers, words, max_tokens, target)
+        made = _generate_matrix(job, options, dry_run, as_json, quiet)
         if made is None:
             return OK
         runs, answers = [*(runs or ()), *made.runs], answers or made.written.file
@@ -134,7 +136,7 @@ def matrix(
     return partial_if(found.rejections, found.warnings, is_partial)
 
 
-class _Asked(NamedTuple):
+class _GenerationJob(NamedTuple):
     questions: Path
     generators: Sequence[str]
     judges: Sequence[str]
@@ -145,13 +147,13 @@ class _Asked(NamedTuple):
 
 
 def _generate_matrix(
-    asked: _Asked, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
+    job: _GenerationJob, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
-    """Write and rate the syntheses; None where it was only asked what that would take."""
-    if len(asked.generators) < 2:
-        raise InputError("a matrix needs two or more generators: give --generator NAME twice")
+    """Write and rate the syntheses; in a dry run, print the plan and return None."""
+    if len(job.generators) < 2:
+        raise InputError("a matrix needs at least two generators; repeat --generator NAME")
     if not dry_run:
-        _check(asked, options)
+        _check(job, options)
     from ragassay.runs.resume import states_of
     from ragassay.studies.syntheses import (
         ANSWERS,
@@ -163,33 +165,32 @@ def _generate_matrix(
     )
     from ragassay.studies.synthesis_writer import Writing
 
-    named: EvaluateKeywords = {**options, "model": asked.generators}
-    settings = writing_settings(named, style="flag")
-    writers = writers_of(settings, asked.words)
-    judges = [_settings(name, options, only=["rubrics"]) for name in asked.judges]
-    states = None if dry_run else states_of(asked.out / ANSWERS)
+    settings = writing_settings({**options, "model": job.generators}, style="flag")
+    writers = writers_of(settings, job.words)
+    judges = [_settings(name, options, only=["rubrics"]) for name in job.judges]
+    states = None if dry_run else states_of(job.out / ANSWERS)
     bar = Presenter(not quiet).bar
     questions = run_sync(
-        prepared_questions(asked.questions, options, settings, asked.papers, states=states, bar=bar)
+        prepared_questions(job.questions, options, settings, job.papers, states=states, bar=bar)
     )
     note_questions(questions)
     if dry_run:
-        plan = plan_calls(questions, writers, judges, asked.words)
-        print_plan(plan, _calls_text(plan, asked), f"the folder {asked.out} has", as_json)
+        plan = plan_calls(questions, writers, judges, job.words)
+        print_plan(plan, _calls_text(plan, job), f"in {job.out}", as_json)
         return None
-    how = Writing(asked.words, asked.max_tokens, bool(options.get("retry_failed")))
-    made = generate_and_judge(questions, writers, judges, asked.out, how, bar)
+    how = Writing(job.words, job.max_tokens, bool(options.get("retry_failed")))
+    made = generate_and_judge(questions, writers, judges, job.out, how, bar)
     n_asked, n_written = len(made.written.syntheses), len(made.written.records)
     typer.echo(f"{made.written.file}: {n_written} of {n_asked} syntheses", err=True)
     return made
 
 
-def _check(asked: _Asked, options: EvaluateKeywords) -> None:
+def _check(job: _GenerationJob, options: EvaluateKeywords) -> None:
     from ragassay.runs.preflight import check_ready
 
-    for name in dict.fromkeys((*asked.generators, *asked.judges)):
-        read = {"queries": asked.questions, "corpus": options.get("corpus")}
-        check_ready(_settings(name, options), {"out": asked.out, **read})
+    for name in dict.fromkeys((*job.generators, *job.judges)):
+        read = {"queries": job.questions, "corpus": options.get("corpus")}
+        check_ready(_settings(name, options), {"out": job.out, **read})
 
 
 def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
@@ -198,19 +199,16 @@ def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:
     return settings_of({"model": [name]} | chosen | more, style="flag")
 
 
-def _calls_text(plan: GenerationPlan, asked: _Asked) -> str:
+def _calls_text(plan: GenerationPlan, job: _GenerationJob) -> str:
     from ragassay.reports.text import count_text
 
-    counts = (
-        count_text(len(asked.generators), "generator"),
-        count_text(len(asked.judges), "judge"),
-    )
+    generators = count_text(len(job.generators), "generator")
+    judges = count_text(len(job.judges), "judge")
     calls = count_text(plan.n_syntheses, "call")
-    return f"{', '.join(counts)}: {calls} that write and at most {plan.n_ratings} that rate"
+    return f"{generators}, {judges}: {calls} for writing and at most {plan.n_ratings} for rating"
 
 
 def _print(found: JudgeMatrix, as_json: bool) -> None:
-
     print_notes(*(f"warning: {warning}" for warning in found.warnings))
     print_rejections(found.rejections)
     if as_json:
@@ -223,7 +221,7 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     if found.self_preferences:
         print_sheets(self_preference_sheet(found.self_preferences))
     else:
-        typer.echo("no judge is one of the systems: --same JUDGE=SYSTEM names one that is")
+        typer.echo("no judge is also a system; use --same JUDGE=SYSTEM if their names differ")
 
 
 def _fields(found: JudgeMatrix) -> dict[str, object]:
@@ -241,7 +239,7 @@ def _fields(found: JudgeMatrix) -> dict[str, object]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON: of a score the value, the interval and the counts."""
+    """Return a value for JSON, with scores reduced to value, interval and counts."""
     if isinstance(value, Score):
         return value.model_dump(include={"value", "low", "high", "n", "n_unscored"})
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value

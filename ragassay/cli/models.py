@@ -1,4 +1,4 @@
-"""`ragassay models`: find and list models, show their cards, check their files."""
+"""`ragassay models`: find and list models, show their cards, and check their files."""
 
 from __future__ import annotations
 
@@ -23,24 +23,22 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="models",
-    help="List the available models: judges of servers on this machine, and shipped models.",
+    help="List available models: judges on local servers, and models shipped with ragassay.",
     rich_markup_mode=None,
 )
 
-Name = Annotated[
-    str, Argument(help="A model's name, such as ragassay/judge, or an adapter's folder.")
-]
+Name = Annotated[str, Argument(help="Model name, such as ragassay/judge, or adapter folder.")]
 
 
 @app.callback(invoke_without_command=True)
 def models(context: typer.Context) -> None:
-    """List the available models: judges of servers on this machine, and shipped models.
+    """List available models: judges on local servers, and models shipped with ragassay.
 
-    Without a command, it lists both, as `find` and `list` do.
+    Without a command, the output of `find` and `list` is printed.
     """
     if context.invoked_subcommand is None:
         find_judges(None, None, as_json=False)
-        typer.echo("\nShipped models; `ragassay models --help` has more commands:")
+        typer.echo("\nShipped models (see `ragassay models --help` for more commands):")
         list_models(as_json=False)
 
 
@@ -50,31 +48,31 @@ def find_judges(
     url: Annotated[list[str] | None, Option(metavar="URL")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find judges on this machine: the models of Ollama, LM Studio, vLLM and llama.cpp.
+    """Find judges on this machine, served by Ollama, LM Studio, vLLM or llama.cpp.
 
-    It asks ports 11434, 1234, 8000 and 8080, and the addresses in OLLAMA_HOST and the like. No
-    model is loaded.
+    It checks ports 11434, 1234, 8000 and 8080, and addresses in environment variables such as
+    OLLAMA_HOST. No model is loaded.
 
     For example:
 
       ragassay models find --port 8001
 
     Options:
-        port: Ask this port of this machine, not the usual ones.
-        url: Ask this address, not the usual ones.
+        port: Local port to check instead of the default ports. Can be repeated.
+        url: URL to check instead of the defaults. Can be repeated.
     """
     from ragassay.cli.local_servers import find, print_as_json, print_servers
 
-    looked, servers = find(port or (), url or ())
+    checked, servers = find(port or (), url or ())
     if as_json:
         print_as_json(servers)
     else:
-        print_servers(looked, servers)
+        print_servers(checked, servers)
 
 
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
-    """List every embedded, shipped or fetchable model: its purpose, its size, its origin."""
+    """List embedded, shipped and downloadable models with their role, size and source."""
     items = (
         *registry.registered_models(),
         *registry.fact_checkers(load_settings().literature.cache_dir),
@@ -88,7 +86,7 @@ def list_models(as_json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show a model's card: how it was made, its measurements with 95 % intervals, its limits.
+    """Show the model card: training, results with 95 % intervals, and limitations.
 
     For example:
 
@@ -103,20 +101,20 @@ def show(name: Name, as_json: Json = False) -> None:
 
 @app.command()
 def get(name: str) -> None:
-    """Fetch a published fact checker from Hugging Face's hub, once.
+    """Download a published fact checker from the Hugging Face Hub.
 
-    It is stored in the hub's cache; its commit, licence and digest are recorded. HF_ENDPOINT names
-    another hub, HF_HOME another cache.
+    It is stored in the Hugging Face cache, and its commit, license and digest are recorded. Set
+    HF_ENDPOINT to use another hub, or HF_HOME to use another cache.
 
     For example:
 
       ragassay models get minicheck
       ragassay evaluate answers.jsonl --verifier minicheck
 
-    Exit codes: 0 it is here; 1 no such model, or the hub cannot be reached.
+    Exit codes: 0 success; 1 unknown model, or the hub cannot be reached.
 
     Options:
-        name: A published fact checker, such as minicheck, hhem, lettucedetect.
+        name: Name of a published fact checker: minicheck, hhem or lettucedetect.
     """
     from ragassay.models.availability import fetch
 
@@ -126,19 +124,19 @@ def get(name: str) -> None:
     size = _size(item.n_bytes)
     typer.echo(f"{note.repository} at {note.revision} ({note.licence}, {size}): {note.folder}")
     typer.echo(f"SHA-256 {note.digest}")
-    typer.echo(f"use it by --verifier {item.name}")
+    typer.echo(f"use it with --verifier {item.name}")
 
 
 @app.command()
 def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
-    """Compute the SHA-256 of every file of the models again, and compare.
+    """Verify the SHA-256 digests of model files.
 
-    OK marks a file with the right digest, READ a readable one whose digest is unknown.
+    OK means that the digest is correct, READ that the file is readable but its digest is unknown.
 
-    Exit codes: 0 all files are intact; 1 no such model; 3 a file is damaged or missing.
+    Exit codes: 0 all files are intact; 1 unknown model; 3 a file is damaged or missing.
 
     Options:
-        names: Names of models, or adapters' folders; by default all models.
+        names: Model names or adapter folders. By default all models.
     """
     cache_dir = load_settings().literature.cache_dir
     fetched = [item for item in registry.fact_checkers(cache_dir) if not item.is_fetchable]
@@ -160,7 +158,7 @@ def merge(
     gguf: Annotated[Path | None, Option(metavar="FILE")] = None,
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16",
 ) -> None:
-    """Write an adapter and its base as one model, for other servers.
+    """Merge an adapter into its base model, for other servers.
 
     For example:
 
@@ -168,18 +166,18 @@ def merge(
       vllm serve merged-judge --served-model-name ragassay/judge
 
     Options:
-        hf: Write a Hugging Face folder, as vLLM loads it.
-        gguf: Write a GGUF file, as llama.cpp loads it.
-        dtype: Type of the folder's weights.
+        hf: Write a Hugging Face model folder, e.g. for vLLM.
+        gguf: Write a GGUF file, e.g. for llama.cpp.
+        dtype: Data type of the weights in the Hugging Face folder.
     """
     from ragassay.models.tuned import merge as merge_adapter
     from ragassay.models.tuned import write_gguf, write_hf
 
     if hf is None and gguf is None:
-        raise InputError("say what to write: --hf DIR, --gguf FILE, or both")
+        raise InputError("no output specified; pass --hf DIR, --gguf FILE, or both")
     item = registry.item_of(name)
     if item.folder is None:
-        raise InputError(f"{item.name} is not an adapter on a language model: nothing to merge")
+        raise InputError(f"{item.name} cannot be merged because it is not an adapter")
     merged = merge_adapter(item.folder, load_settings().literature.cache_dir)
     if gguf is not None:
         write_gguf(merged, gguf)
@@ -208,7 +206,7 @@ def _print_models(items: Sequence[RegisteredModel]) -> None:
         size = _size(item.n_bytes) if item.is_installed else absent
         rows.append((item.name, item.role, size, item.source))
     name = Column("", "model", is_unbroken=True)
-    columns = (name, *words("what it does"), *numbers("size"), *words("from"))
+    columns = (name, *words("role"), *numbers("size"), *words("source"))
     print_sheets(Sheet("", columns, tuple(rows)))
 
 
@@ -217,14 +215,13 @@ def _size(n_bytes: int) -> str:
 
 
 def _print_card(item: RegisteredModel) -> None:
-
     print_lines(item.name, style="bold")
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
     if card is None:
-        lines.append("It has no card.")
+        lines.append("It has no model card.")
     else:
-        lines += ["", card.description, "", "Limits"]
+        lines += ["", card.description, "", "Limitations"]
         lines += [f"- {limit}" for limit in card.limits]
         lines += [""] if card.figures else []
     print_lines(*lines)
@@ -244,19 +241,17 @@ def _print_figures(figures: Sequence[CardFigure]) -> None:
 
     print_sheets(figures_sheet(figures, has_commands=False))
     for command in dict.fromkeys(figure.command for figure in figures):
-        print_lines(f"again by: {command}", soft_wrap=True)
+        print_lines(f"reproduce with: {command}", soft_wrap=True)
 
 
 def _print_bounds(bounds: Sequence[Bound]) -> None:
-    """Print what a model's verdicts need, and how many of them have it."""
     from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet
 
-    print_lines(*("", BOUNDS_NOTE))
+    print_lines("", BOUNDS_NOTE)
     print_sheets(bounds_sheet(bounds))
 
 
 def _print_note(folder: Path) -> None:
-    """Print how an adapter was made."""
     from ragassay.models.tuned import read_note
     from ragassay.reports.text import count_text
 
@@ -267,12 +262,12 @@ def _print_note(folder: Path) -> None:
         f"(SHA-256 {note.data_sha256}), seed {note.seed}"
     )
     targets = {
-        "made": "its ratings and reasons were made, by what was done to the answers",
-        "replies": "its ratings and reasons are replies of the data's own judges",
+        "made": "trained on ratings and reasons generated from the known perturbations",
+        "replies": "trained on ratings and reasons by the judges in the data",
     }
     if note.targets:
-        reads = f"up to {note.source_chars:,} characters of" if note.source_chars else "no"
-        typer.echo(f"{targets[note.targets]}; it reads {reads} sources")
+        limit = f"up to {note.source_chars:,} characters of" if note.source_chars else "no"
+        typer.echo(f"{targets[note.targets]}; its prompts contain {limit} sources")
 
 
 def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:

@@ -1,4 +1,4 @@
-"""`ragassay nuggets`: write gold nuggets, assign them, and fit when two of them are one fact."""
+"""`ragassay nuggets`: create and assign gold nuggets, and fit a nugget matcher."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="nuggets",
-    help="Gold nuggets: write them from documents or answers, and fit how they are matched.",
+    help="Create gold nuggets from documents or answers, assign them, and fit their matching.",
     no_args_is_help=True,
 )
 
-Target = Annotated[Path, Option("--out", help="The file to write.")]
+Target = Annotated[Path, Option("--out", help="Output file.")]
 
 
 @app.command()
@@ -53,15 +53,14 @@ def create(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Write the gold nuggets of every question of a file.
+    """Create gold nuggets for every question in a file.
 
-    The documents of a question are read in groups. Facts that no sentence supports are
-    left out, as are repeats. Each fact is rated as vital or okay. Then your editor opens, question
-    by question, and what you save is written in the nuggetizer's form, which `ragassay evaluate
-    --nuggets` reads. With --review the lists open together in the page of `ragassay review`: the
-    run waits, and continues when you press Finish there.
+    The documents of a question are processed in groups. Unsupported and duplicate facts are
+    removed, and the others are rated vital or okay. Then each list opens in your editor, and the
+    saved list is written in the nuggetizer format for `ragassay evaluate --nuggets`. With --review,
+    all lists open in the browser instead, and the command waits until you press Finish.
 
-    The same command again resumes a stopped run; its state is in OUT.state.sqlite.
+    Run the same command again to resume a stopped run. Its state is stored in OUT.state.sqlite.
 
     For example:
 
@@ -69,18 +68,17 @@ def create(
       ragassay nuggets create answers.jsonl --from reference --out nuggets.jsonl --accept-all
       ragassay nuggets create answers.jsonl --out nuggets.jsonl --review
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, some question has no nuggets, or a
+    Exit codes: 0 success; 1 error; 3 some input was rejected, some question has no nuggets, or a
     call failed.
 
     Options:
-        source: The texts from which the nuggets are written.
-        most: Maximum number of nuggets of a question.
-        window: Documents that are read at a time.
-        min_judgment: Leave out candidates of the nuggetizer's input that were judged below this
-            grade.
-        accept_all: Do not open an editor; accept all nuggets.
-        review: Edit all lists in the browser, not in an editor.
-        no_open: With --review: print the address, open no browser.
+        source: Texts from which to create nuggets.
+        most: Maximum number of nuggets per question.
+        window: Number of documents per group.
+        min_judgment: For nuggetizer input: minimum relevance grade of a candidate document.
+        accept_all: Accept all nuggets without opening an editor.
+        review: Edit the lists in the browser instead of an editor.
+        no_open: With --review: print the URL only.
     """
     from ragassay.cli.testbank import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
@@ -95,8 +93,8 @@ def create(
     records = [drop_judged_below(record, min_judgment) for record in job.records]
     n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
     if n_dropped:
-        told = f"{count_text(n_dropped, 'candidate')} judged below {min_judgment} left out"
-        typer.echo(f"{told} (--min-judgment)", err=True)
+        candidates = count_text(n_dropped, "candidate")
+        typer.echo(f"{candidates} below --min-judgment {min_judgment} skipped", err=True)
     from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 
     jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
@@ -130,15 +128,15 @@ def assign(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Assign every gold nugget to each answer: supported in full, in part, or not.
+    """Label every gold nugget as supported, partially supported or not supported by each answer.
 
-    Writes the nuggetizer's form: the assignments, and the four scores with their means on a line
-    "all". A failed assignment is "failed", and left out of the scores.
+    The output is in the nuggetizer format: assignments, and a file with four scores per answer
+    and their means in a line "all". Failed assignments are labeled "failed" and not scored.
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, or an assignment failed.
+    Exit codes: 0 success; 1 error; 3 some input was rejected, or an assignment failed.
 
     Options:
-        metrics: The scores; by default OUT.metrics.jsonl.
+        metrics: Output file for the scores. By default OUT.metrics.jsonl.
     """
     from ragassay.reports.text import count_text
     from ragassay.requests import open_tools, read_input
@@ -155,7 +153,7 @@ def assign(
         f"{target}: {count_text(len(found.answers), 'answer')}, "
         f"{count_text(found.n_unscored, 'nugget')} unscored"
     )
-    typer.echo(f"{scores}: their scores")
+    typer.echo(f"{scores}: scores")
     n_without = len(job.records) - len(found.answers)
     if n_without:
         typer.echo(f"answers without gold nuggets: {n_without}", err=True)
@@ -173,20 +171,21 @@ def fit(
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:
-    """Fit the rule for when two nuggets are the same fact, as BioACE does.
+    """Fit a model that decides whether two nuggets state the same fact, as in BioACE.
 
-    A Bayesian Gaussian mixture separates similar pairs from others; Optuna searches the probability
-    that is best for F1, similarity and number of alignments, on held-out folds. Of equally good
-    thresholds, it takes the middle. These need no labels and do not measure the truth: if FILE
-    names known matches, the agreement with them decides and is printed.
+    A Bayesian Gaussian mixture separates similar pairs from others. Optuna searches for the
+    probability threshold with the best F1, similarity and number of alignments on held-out folds;
+    among equally good thresholds, the middle one is used. These objectives need no labels and do
+    not measure correctness. If FILE contains known matches, agreement with them is optimized and
+    printed instead.
 
-    Use the result with RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
+    To use the result, set RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
 
     Options:
-        file: JSON lines {"gold": [text], "nuggets": [text]}, with "matches": [[0, 2]] if the
-            pairs with the same fact are known; or a run folder.
+        file: JSON lines {"gold": [text], "nuggets": [text]}, optionally with known matches
+            "matches": [[0, 2]], or a run folder.
         trials: Number of thresholds to try.
-        seed: Seed of the mixture and of the search.
+        seed: Random seed for the mixture and the search.
     """
     from ragassay.models.embeddings import Embedder
     from ragassay.runs.nugget_matching import fit_file, read_match_file
@@ -211,23 +210,23 @@ def fit(
 
 
 def _page(target: Path, opens: bool) -> Reviewer:
-    """Return what shows the lists in a page, and waits."""
+    """Return a function that opens all lists in the browser and waits for the review."""
     from ragassay.review.of_lists import open_lists, rows_of
     from ragassay.review.server import serve_until_done
     from ragassay.runs.journal import journal_of
 
-    async def review(asked: Sequence[EditRequest]) -> list[Rows]:
-        source = open_lists(asked, journal_of(target))
+    async def review(requests: Sequence[EditRequest]) -> list[Rows]:
+        source = open_lists(requests, journal_of(target))
         session = await serve_until_done(
             source, opens=opens, on_ready=lambda access, session: typer.echo(access.url)
         )
-        return [rows_of(one, session) for one in asked]
+        return [rows_of(request, session) for request in requests]
 
     return review
 
 
 def _report_written(written: Sequence[Written]) -> bool:
-    """Print one line per question; return whether all succeeded."""
+    """Print one line per question, and return whether all succeeded."""
     from ragassay.reports.text import count_text
 
     complete = True
@@ -240,17 +239,17 @@ def _report_written(written: Sequence[Written]) -> bool:
         n_extractive = sum(nugget.method == "extractive" for nugget in one.found.nuggets)
         parts = [f"{count_text(len(one.found.nuggets), 'nugget')}, vital {n_vital}"]
         if n_extractive:
-            parts.append(f"{n_extractive} are sentences of the sources")
+            parts.append(f"{n_extractive} extracted from the sources")
         reasons = Counter(left.reason for left in one.found.left_out)
-        words = {
-            "not_carried": "not carried by a source",
-            "duplicate": "told before",
-            "too_many": "too many",
+        labels = {
+            "not_carried": "not supported by a source",
+            "duplicate": "duplicates",
+            "too_many": "above the limit",
         }
-        parts += [f"{reasons[key]} left out: {text}" for key, text in words.items() if reasons[key]]
+        parts += [f"{reasons[key]} removed: {text}" for key, text in labels.items() if reasons[key]]
         if one.found.failures:
             failed = sorted({failure.reason for failure in one.found.failures})
-            parts.append(f"failed calls {len(one.found.failures)}: {', '.join(failed)}")
+            parts.append(f"{len(one.found.failures)} failed calls: {', '.join(failed)}")
             complete = False
         typer.echo(f"{one.job.topic}: {'; '.join(parts)}")
     return complete
@@ -261,25 +260,18 @@ def _print_matcher(matcher: NuggetMatcher, out: Path) -> None:
 
     found, known = matcher.objectives, matcher.agreement
     typer.echo(
-        f"{out}: the same fact from a probability of {matcher.probability_threshold:.3f} on, "
-        f"which is a similarity of {matcher.similarity_threshold:.3f} by {matcher.embedder}"
+        f"{out}: probability threshold {matcher.probability_threshold:.3f}, "
+        f"similarity threshold {matcher.similarity_threshold:.3f} with {matcher.embedder}"
     )
     typer.echo(
-        f"{count_text(matcher.n_pairs, 'pair')} of {count_text(matcher.n_questions, 'answer')}: "
-        f"average F1 {found.f1:.3f}, "
-        f"similarity {found.similarity:.3f}, {found.n_alignments:.2f} alignments an answer"
+        f"{count_text(matcher.n_pairs, 'pair')} in {count_text(matcher.n_questions, 'answer')}: "
+        f"mean F1 {found.f1:.3f}, similarity {found.similarity:.3f}, "
+        f"{found.n_alignments:.2f} alignments per answer"
     )
     if known is None:
-        typer.echo("No known matches: how many of the alignments are right is not known.")
+        typer.echo("There are no known matches, so the accuracy of the alignments is unknown.")
         return
-    shares = [
-        f"{name} {value:.3f}"
-        for name, value in (
-            ("accuracy", known.accuracy),
-            ("precision", known.precision),
-            ("recall", known.recall),
-        )
-        if value is not None
-    ]
-    held = f", in {matcher.n_folds} held-out folds" if matcher.n_folds else ""
-    typer.echo(f"Against {known.n_known} known matches of the same data{held}: {', '.join(shares)}")
+    values = [(name, getattr(known, name)) for name in ("accuracy", "precision", "recall")]
+    shares = ", ".join(f"{name} {value:.3f}" for name, value in values if value is not None)
+    folds = f", in {matcher.n_folds} held-out folds" if matcher.n_folds else ""
+    typer.echo(f"Against {known.n_known} known matches of the same data{folds}: {shares}")

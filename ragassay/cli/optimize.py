@@ -1,4 +1,4 @@
-"""`ragassay optimize`, and `ragassay prompts`, which shows prompts and compares compiled ones."""
+"""`ragassay optimize` and `ragassay prompts`."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="prompts",
-    help="Prompts: list them, show one as a model sees it, compare a compiled one.",
+    help="List prompts, show one as a model sees it, or diff a compiled one.",
     no_args_is_help=True,
 )
 
 N_CHARS = 60
-"""Characters of an instruction in a list."""
+"""Number of characters of an instruction to print in the list."""
 
 
 @app.command("list")
 def list_prompts() -> None:
-    """List the agents, each with the first words of its prompt, its hash and its fields.
+    """List all agents with the hash, fields and first words of their prompts.
 
-    Those with a star can be compiled by `ragassay optimize`.
+    Agents with a star can be optimized with `ragassay optimize`.
     """
     from ragassay.optimizers.compiling.showing import prompt_lines
     from ragassay.reports.sheets import Sheet, words
@@ -46,19 +46,19 @@ def list_prompts() -> None:
         star = " *" if line.can_compile else ""
         shown = line.instruction[:N_CHARS].rstrip() + "..."
         rows.append((line.name + star, line.sha256[:12], fields, shown))
-    columns = words("agent", "SHA-256", "fields", "says")
+    columns = words("agent", "SHA-256", "fields", "instruction")
     print_sheets(Sheet("", columns, tuple(rows)))
 
 
 @app.command()
 def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = None) -> None:
-    """Show the whole prompt of an agent as a model sees it.
+    """Show the full prompt of an agent as a model sees it.
 
-    Angle brackets mark the parts that differ from call to call.
+    Angle brackets mark the parts that change with each call.
 
     Options:
-        agent: The agent, as `ragassay prompts list` names it.
-        prompts: Show it with this compiled prompt.
+        agent: Agent name from `ragassay prompts list`.
+        prompts: Compiled prompt to use.
     """
     from ragassay.optimizers.compiling.showing import agent_of, full_prompt
     from ragassay.prompts.compiled import read_compiled
@@ -71,10 +71,10 @@ def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = N
 
 @app.command()
 def diff(path: Path) -> None:
-    """Compare a compiled prompt with the shipped one: a unified diff, then its examples.
+    """Show a unified diff between a compiled prompt and the shipped one, and its examples.
 
     Options:
-        path: A file that `ragassay optimize` wrote.
+        path: File written by `ragassay optimize`.
     """
     from ragassay.optimizers.compiling.showing import prompt_diff
     from ragassay.prompts.compiled import read_compiled
@@ -108,62 +108,61 @@ def optimize(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Search for a better prompt of an agent, and measure it on held-out data.
+    """Optimize the prompt of an agent, and measure it on held-out data.
 
-    The prompt is written as JSON, and `ragassay evaluate --prompts FILE` uses it. One that is not
-    better than the shipped prompt on --dev is refused.
+    The compiled prompt is written as JSON for `ragassay evaluate --prompts FILE`. A prompt that is
+    not better than the shipped one on --dev is discarded.
 
-    The strategies of --optimizer:
+    Strategies of --optimizer:
 
-    bootstrap: chooses examples. Try it first: no model has to write.
+    bootstrap: Selects few-shot examples. Try this first; it needs no model for writing prompts.
 
-    gepa: learns from errors and rewrites the instruction. Use it if the labels follow a rule that
-    the instruction does not state. Give it a strong --reflection-model.
+    gepa: Rewrites the instruction based on errors. Use it if the labels follow a rule that the
+    instruction does not state, with a strong --reflection-model.
 
-    copro: proposes instructions without seeing replies. Use it if the instruction is worded
-    badly for the model; a few items are enough.
+    copro: Proposes instructions without seeing replies. Use it if the wording of the instruction
+    does not suit the model; a few items are enough.
 
-    miprov2: combines new instructions with examples. Try it last, with 100 items or more: it
-    searches most, and its prompts are the longest.
+    miprov2: Combines new instructions with examples. Try this last, with at least 100 items. It
+    makes the most calls and produces the longest prompts.
 
-    --dry-run shows the number of calls and the price. docs/optimizing.md compares the strategies.
+    Use --dry-run to estimate calls and cost. docs/optimizing.md compares the strategies and
+    describes the format of --data for each agent.
 
-    The form of --data depends on the agent; docs/optimizing.md shows a line of each.
-
-    The same command again resumes a stopped job and repeats no call.
+    Run the same command again to resume a stopped job; no call is repeated.
 
     For example:
 
       ragassay optimize verifier --data claims.jsonl --dev dev.jsonl --model openai/gpt-4.1-mini
       ragassay optimize rubric_judge --data rated.jsonl --rubric cohesion --optimizer gepa
 
-    Exit codes: 0 a better prompt was written; 1 error, or the money or the calls are spent; 2 wrong
-    usage; 3 no better prompt was found, or some of the data could not be read.
+    Exit codes: 0 a better prompt was written; 1 error, or the limit on cost or calls was reached; 2
+    usage error; 3 no better prompt was found, or some of the data could not be read.
 
     Options:
-        agent: rubric_judge, verifier, sentence_labeller, nugget_assigner, nugget_writer or
-            query_writer.
-        data: The training data: a file, or a run folder that people reviewed.
-        dev: The data to measure on; by default half of the questions of --data.
-        optimizer: The strategy.
-        model: LiteLLM name of the model that the prompt is for.
-        reflection_model: The model that writes candidates; by default --model. NAME@URL names
-            its endpoint.
-        api_base: Endpoint of the model.
-        budget: Approximate maximum of the agent's calls.
-        max_usd: Stop before the job costs more.
-        max_calls: Stop before the job makes more model calls.
-        seed: Seed of the split and of the examples.
-        limit: Maximum examples to learn from, and to measure on; 0 for all.
-        rubric: rubric_judge: for this rubric alone; repeat for more. By default all.
-        damage: rubric_judge: number of answers to damage as further examples.
-        gold: Labels of the answers, if they are in a file of their own.
-        labels: verifier: number of labels.
-        corpus: query_writer: the corpus to search, as for `ragassay evaluate`.
-        out: The file to write; by default prompt.json in --work.
-        work: Folder of the replies; by default runs/optimize-AGENT-OPTIMIZER.
-        keep_anyway: Write the prompt also if it is no better.
-        concurrency: Maximum number of model calls at the same time.
+        agent: Agent to optimize: rubric_judge, verifier, sentence_labeller, nugget_assigner,
+            nugget_writer or query_writer.
+        data: Training file, or run folder reviewed by people.
+        dev: File for measuring the prompt. By default half of the questions in --data.
+        optimizer: Optimization strategy.
+        model: LiteLLM name of the model that will use the prompt.
+        reflection_model: Model that writes candidate prompts, optionally as NAME@URL. By default
+            --model.
+        api_base: URL of the model's endpoint.
+        budget: Approximate limit on calls of the agent.
+        max_usd: Stop before the job exceeds this cost, in US dollars.
+        max_calls: Maximum number of model calls of the job.
+        seed: Random seed for the split and the examples.
+        limit: Maximum number of examples for training, and for measuring; 0 for all.
+        rubric: For rubric_judge: rubric to optimize for. By default all. Can be repeated.
+        damage: For rubric_judge: number of answers to perturb as additional examples.
+        gold: Label file, if --data does not contain the labels.
+        labels: For verifier: number of verdict labels.
+        corpus: For query_writer: corpus to search.
+        out: Output file. By default prompt.json in --work.
+        work: Folder for model replies. By default runs/optimize-AGENT-OPTIMIZER.
+        keep_anyway: Write the prompt even if it is not better.
+        concurrency: Maximum number of concurrent model calls.
     """
     from ragassay.optimizers.compiling.planning import check_agent, check_optimizer
 
@@ -229,7 +228,7 @@ def _show(found: CompileResult, written: Path | None) -> None:
     from ragassay.reports.sheets import Sheet, numbers, words
 
     prompt = found.prompt
-    columns = (*words("on the measured part"), *numbers("shipped", "compiled", "gain", "items"))
+    columns = (*words("on held-out data"), *numbers("shipped", "compiled", "gain", "items"))
     rows = tuple(
         (
             *(one.metric, _text(one.before), _text(one.after), _text(one.gain)),
@@ -238,41 +237,35 @@ def _show(found: CompileResult, written: Path | None) -> None:
         for one in prompt.comparisons
     )
     print_sheets(Sheet("", columns, rows))
-    print_lines(*(*_verdict(found, written), *_left_out(found)), soft_wrap=True)
+    print_lines(*_verdict_lines(found, written), soft_wrap=True)
 
 
-def _verdict(found: CompileResult, written: Path | None) -> list[str]:
+def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
     from ragassay.optimizers.compiling.student import may_be_chance
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text
 
     prompt = found.prompt
-    shown = []
     if found.is_same:
-        shown.append("The optimizer found nothing better than the shipped prompt.")
+        verdict = "The optimizer found nothing better than the shipped prompt."
     elif not prompt.is_better:
-        shown.append("Refused: the compiled prompt is no better than the shipped one.")
+        verdict = "Discarded: the compiled prompt is not better than the shipped one."
     elif may_be_chance(prompt.comparisons[0]):
-        shown.append("Better, but the interval of the gain reaches 0: it may be chance.")
+        verdict = "Better, but the interval of the gain includes 0, so this may be chance."
     else:
-        shown.append("Better, and the interval of the gain lies above 0.")
-    shown.append(f"Wrote {written}" if written else "Nothing was written.")
-    shown.append(
-        f"The job took {usage_text(prompt.usage)}; "
-        f"this start made {count_text(found.n_asked, 'call')}."
-    )
-    return shown
-
-
-def _left_out(found: CompileResult) -> list[str]:
-    if not found.n_shared:
-        return []
-    n = found.n_shared
-    return [f"{n} examples of --data were left out: --dev has their questions."]
+        verdict = "Better, and the interval of the gain is above 0."
+    lines = [
+        verdict,
+        f"Wrote {written}" if written else "Nothing was written.",
+        f"Usage of the job: {usage_text(prompt.usage)}. "
+        f"This command made {count_text(found.n_asked, 'call')}.",
+    ]
+    if found.n_shared:
+        lines.append(f"Skipped {found.n_shared} examples whose questions are also in --dev.")
+    return lines
 
 
 def _text(score: Score | PromptComparison) -> str:
-
     if not isinstance(score, Score) or score.value is None:
         return "unscored"
     sign = "+" if score.scale[0] < 0 and score.value > 0 else ""

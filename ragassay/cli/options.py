@@ -1,4 +1,4 @@
-"""Options of the command line: those of `ragassay.options`, and those for a terminal only."""
+"""Command-line options: those of `ragassay.options`, and those without a Python keyword."""
 
 from __future__ import annotations
 
@@ -14,71 +14,68 @@ from ragassay.options import Option, options_of, settings_of, signature_with
 from ragassay.process import importing
 from ragassay.settings import RESULT_FIELDS
 
-Json = Annotated[bool, typer.Option("--json", help="Print what was found as JSON on stdout.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON on stdout.")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say how many calls and tokens it would take.")
+    bool, typer.Option("--dry-run", help="Estimate the number of calls and tokens, and exit.")
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="Exit with 4 if the judge is blind anywhere.")
+    bool, typer.Option("--strict", help="Exit with 4 if the judge is blind for any score.")
 ]
 Clusters = Annotated[
-    Path | None, typer.Option(help="MedAESQA's clusters of sentences, for recall as published.")
+    Path | None,
+    typer.Option(help="MedAESQA sentence clusters, to compute recall as published."),
 ]
 SkipEmpty = Annotated[
     bool,
     typer.Option(
         "--skip-empty",
-        help="Leave out queries without a relevant document; trec_eval counts them as 0.",
+        help="Skip queries without a relevant document; trec_eval counts them as 0.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no tables.")]
-Words = Annotated[int, typer.Option(min=20, help="About how many words a synthesis has.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Hide the progress bar and tables.")]
+Words = Annotated[int, typer.Option(min=20, help="Approximate length of a synthesis, in words.")]
 Papers = Annotated[
     int,
     typer.Option(
         "--papers",
         min=1,
         max=100,
-        help="With --corpus: number of papers to find for a question that has none.",
+        help="With --corpus: number of papers to retrieve for a question without papers.",
     ),
 ]
 MaxTokens = Annotated[
     int,
-    typer.Option(
-        min=0, help="Tokens of a model after which it begins no synthesis in this start; 0: any."
-    ),
+    typer.Option(min=0, help="Stop a model after this many tokens in this call; 0 for no limit."),
 ]
 RunFolderArgument = Annotated[
-    Path, typer.Argument(help="Run folder, as written by `ragassay evaluate`.")
+    Path, typer.Argument(help="Run folder written by `ragassay evaluate`.")
 ]
-AnswersArgument = Annotated[
-    Path, typer.Argument(help="Answers, in any format that `ragassay evaluate` reads.")
-]
+AnswersArgument = Annotated[Path, typer.Argument(help="File of answers in any supported format.")]
 OnlyWhere = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FIELD=VALUE",
-        help="Only answers with this system, topic, or other field of the file; repeat for more.",
+        help="Use only answers with this system, topic or other field. Can be repeated.",
     ),
 ]
 
 Code = TypeVar("Code", int, None)
-"""What a command returns: its exit code, or None for success."""
+"""Return type of a command: its exit code, or None for success."""
 
 
 def takes(
     keywords: type, *names: str, ending: str | None = None
 ) -> Callable[[Callable[..., Code]], Callable[..., Code]]:
-    """Give a command that takes `**options` a flag for each option.
+    """Return a decorator that adds flags to a command with `**options`.
 
-    A command that asks a model is refused here where it cannot work, before it imports, reads or
-    loads anything.
+    If the command calls a model, its options and files are checked first, before anything heavy
+    is imported or loaded.
 
     Args:
-        keywords: The class that declares the options.
-        names: The command's options; none for all.
-        ending: End of the name of its default folder in runs/, which begins as that of its first
-            argument; None where it has none there.
+        keywords: Class that declares the options.
+        names: Options of the command; all of them if empty.
+        ending: Suffix of the default run folder, runs/STEM + ending, where STEM is the stem of the
+            first argument. None if the command has no default folder.
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
@@ -121,7 +118,6 @@ def _check(arguments: Mapping[str, Any], *, is_whole: bool) -> None:
 
 
 def _default_folder(argument: Path | Sequence[Path], ending: str) -> Path:
-    """Return where a command keeps its run if the user names no folder."""
     first = argument if isinstance(argument, Path) else argument[0]
     return Path("runs") / f"{first.name.split('.')[0]}{ending}"
 
@@ -133,7 +129,7 @@ def _parameter(option: Option) -> inspect.Parameter:
         metavar=option.metavar,
         min=option.least,
         max=option.most,
-        help=f"{option.help} Repeat for more." if is_many else option.help,
+        help=f"{option.help} Can be repeated." if is_many else option.help,
     )
     return inspect.Parameter(
         option.name,

@@ -1,4 +1,4 @@
-"""Print runs, audits, graded passages and plans; loaded when there is something to print."""
+"""Print runs, audits, graded passages and plans."""
 
 from __future__ import annotations
 
@@ -44,14 +44,17 @@ if TYPE_CHECKING:
 
 
 def print_stage(found: object, folder: Path, as_json: bool) -> None:
-    """Print what a stage of an evaluation has found; as JSON the summary alone."""
+    """Print the result of an evaluation stage; as JSON, print only the run summary."""
     if as_json:
         if isinstance(found, RunResult):
             typer.echo(found.summary.model_dump_json(indent=2))
     elif isinstance(found, RunResult):
         print_run(found.manifest, found.summary, found.evaluations, folder)
     elif isinstance(found, Repeats):
-        _print_repeats(found)
+        if found.figures:
+            print_sheets(repeats_sheet(found))
+        else:
+            print_lines(repeats_text(found))
     elif isinstance(found, Audit):
         print_sheets(certificate_sheet(found))
 
@@ -63,14 +66,14 @@ def print_run(
     folder: Path,
     audit: Audit | None = None,
 ) -> None:
-    """Print what is wrong, then scores, then where to look; the report has the rest."""
-    where = f"Report: {folder / 'report.html'}"
+    """Print the main findings, the scores and the path of the report."""
+    report_line = f"Report: {folder / 'report.html'}"
     outlines = outlines_of(evaluations)
     print_lines(lead_text(summary, outlines), style="bold")
     if summary.judged_nothing:
         _print_shortfall(summary, folder)
         print_lines(*filter(None, [_cost_text(summary)]))
-        print_lines(where, soft_wrap=True)
+        print_lines(report_line, soft_wrap=True)
         return
     above = (*worst_lines(evaluations), *filter(None, (lesser_text(summary), lost_text(summary))))
     below, advice = tuple(_ending(manifest, summary, outlines)), _advice(manifest, summary)
@@ -85,11 +88,10 @@ def print_run(
     if audit is not None:
         print_sheets(certificate_sheet(audit))
     print_lines(*below)
-    print_lines(*filter(None, [advice]), where, soft_wrap=True)
+    print_lines(*filter(None, [advice]), report_line, soft_wrap=True)
 
 
 def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) -> Iterator[str]:
-    """Yield who judged and at what cost, and where to look."""
     lines = (
         *(*judges_lines(summary), confidence_text(summary.confidence_from)),
         *(*_prompt_lines(manifest), _cost_text(summary), secondary_line(summary, outlines)),
@@ -99,7 +101,7 @@ def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) 
 
 
 def _print_shortfall(summary: Summary, folder: Path) -> None:
-    """Print what could not be evaluated, what the application did, and the run's notes."""
+    """Print failures, application statistics and notes of the run."""
     if summary.n_failed:
         print_lines(
             f"{shortfall(summary)} Reasons: {RunFolder(folder).failures_file}", soft_wrap=True
@@ -110,35 +112,25 @@ def _print_shortfall(summary: Summary, folder: Path) -> None:
 
 
 def _cost_text(summary: Summary) -> str:
-    """Return the bill in a line; empty where no model was called."""
     return f"Cost: {usage_text(summary.usage)}" if summary.usage.n_calls else ""
 
 
 def _prompt_lines(manifest: Manifest) -> Iterator[str]:
-    """Yield a line for each compiled prompt."""
     for fingerprint in manifest.prompts:
-        about = ", ".join((fingerprint.agent, *fingerprint.rubrics))
-        yield f"Compiled prompt: {about} ({fingerprint.optimizer})"
+        names = ", ".join((fingerprint.agent, *fingerprint.rubrics))
+        yield f"Compiled prompt: {names} ({fingerprint.optimizer})"
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:
-    """Name a better verifier where the embedded one compared without a judge; else nothing."""
+    """Suggest a better verifier if the embedded one was used without a judge; else return ""."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return better_verifier_text(load_settings().literature.cache_dir)
     return ""
 
 
-def _print_repeats(repeats: Repeats) -> None:
-    """Print how often the judge contradicts itself."""
-    if repeats.figures:
-        print_sheets(repeats_sheet(repeats))
-    else:
-        print_lines(repeats_text(repeats))
-
-
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
-    """Print who graded, what each system covers, and where to go on."""
+    """Print coverage by system, the grader, and the next command."""
     from ragassay.workbench.evaluation_tables import cover_sheet
     from ragassay.workbench.grading import GRADED_FILE, covers
 
@@ -149,19 +141,19 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            f"The {UNDECIDED} grades need a judge: --escalate MODEL asks one for these only."
+            f"The {UNDECIDED} grades need a judge. --escalate MODEL calls one for these only."
         )
     card = graded.run.manifest.grader_card
     if card is not None:
         print_lines(f"Grader: {card.description}")
     path = folder / GRADED_FILE
-    beside = f" --testbank {testbank}" if testbank else ""
-    review = f"To look at it: ragassay review {path}{beside}"
+    bank_option = f" --testbank {testbank}" if testbank else ""
+    review = f"To review the grades: ragassay review {path}{bank_option}"
     print_lines(f"Written to {path}", review, soft_wrap=True)
 
 
 def print_audit(audit: Audit, folder: Path) -> None:
-    """Print certificate, mean ratings, every attack, and the page's path."""
+    """Print the certificate, mean ratings, attacks and the path of the report."""
     print_lines(view_certificate(audit).headline, style="bold")
     print_sheets(certificate_sheet(audit))
     if audit.ratings:
@@ -171,22 +163,22 @@ def print_audit(audit: Audit, folder: Path) -> None:
 
 
 def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "") -> None:
-    """Print a run's plan, including the most that a cascade's second judge would take."""
+    """Print the estimated calls and cost of a run, including the second judge's upper bound."""
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(plan)))
         return
     typer.echo(
-        f"{count_text(plan.n_records, 'answer')}, {count_text(plan.n_calls, 'call')} of "
+        f"{count_text(plan.n_records, 'answer')}, {count_text(plan.n_calls, 'call')} to "
         f"{', '.join(judges)}"
     )
     typer.echo(
-        f"about {plan.n_prompt_tokens:,} prompt tokens; {plan.n_shared_tokens:,} of them "
-        "are contexts that calls on one answer share"
+        f"about {plan.n_prompt_tokens:,} prompt tokens, including {plan.n_shared_tokens:,} tokens "
+        "of context shared by the calls for an answer"
     )
     if line := estimate_text(plan.cost):
         typer.echo(line)
     if plan.n_escalated:
         typer.echo(
-            f"of {second}, were nothing sure, {plan.n_escalated} calls more, about "
-            f"{plan.n_escalated_tokens:,} prompt tokens: at most {usd_text(plan.escalated_usd)}"
+            f"second judge {second}: up to {plan.n_escalated} more calls, about "
+            f"{plan.n_escalated_tokens:,} prompt tokens, at most {usd_text(plan.escalated_usd)}"
         )

@@ -1,4 +1,4 @@
-"""The commands of `ragassay grades` that evaluate systems and graders, and oversee grading."""
+"""Commands of `ragassay grades` that analyze grades and rank systems and graders."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ if TYPE_CHECKING:
     from ragassay.workbench.grades import GradeFilter
     from ragassay.workbench.oversight import CheckedItem, Relevance
 
-OneQuery = Annotated[str | None, Option("--query", help="Only this query.")]
-MinRelevant = Annotated[int, Option(help="Least judgment that is relevant; 2 for TREC DL.")]
+OneQuery = Annotated[str | None, Option("--query", help="Show only this query.")]
+MinRelevant = Annotated[
+    int, Option(help="Minimum judgment to count as relevant; use 2 for TREC DL.")
+]
 RelevantFrom = Annotated[
     int | None,
-    Option(metavar="MIN", help="Take direct grades rated MIN or more as relevant, not judgments."),
+    Option(
+        metavar="MIN", help="Count direct grades of MIN or more as relevant, instead of judgments."
+    ),
 ]
 DirectClass = Annotated[
-    str, Option(help="The direct grades' class of prompts, for --relevant-from.")
+    str, Option(help="With --relevant-from: prompt class of the direct grades.")
 ]
 Official = Annotated[
     Path | None,
     Option(
-        help='Official leaderboard: JSON {"system": rank}, or two columns, system and score. '
-        "Prints Spearman's rho and Kendall's tau."
+        help='Official leaderboard as JSON {"system": rank}, or as two columns, system and score. '
+        "The rank correlation (Spearman, Kendall) is printed."
     ),
 ]
 Runs = Annotated[
@@ -37,15 +41,15 @@ Runs = Annotated[
     Option(
         "--runs",
         metavar="RUN",
-        help="Run file of a system, named by its tag, or a folder of *.run files; repeat for more. "
-        "Without it the rankings in GRADES count.",
+        help="Run file of a system, identified by its tag, or a folder of *.run files. By default "
+        "the rankings in GRADES are used. Can be repeated.",
     ),
 ]
 AnswerClass = Annotated[
     str,
     Option(
-        help="Class of the prompts whose answers are shown; by default the first class of the "
-        "same items that is not self-rated, else the reply itself."
+        help="Prompt class whose answers are shown. By default, the first class without ratings "
+        "for the same items, else the raw reply."
     ),
 ]
 
@@ -60,11 +64,12 @@ def cover(
     runs: Runs = None,
     official: Official = None,
 ) -> Tables:
-    """Show what share of the test bank each system covers with its first passages.
+    """Show the share of test bank items covered by the top passages of each system.
 
-    It also shows the share of the items that any graded passage covers. Both are means over
-    queries, with standard errors; _overall_ is the share that all passages cover. --csv also has
-    the original's numbers (exam, n_exam), which count undefined shares as 0.
+    The table also shows the share relative to the items that any graded passage covers. Both are
+    means over queries, with standard errors. _overall_ is the share covered by all passages
+    together. --csv also contains the scores of the original workbench (exam, n_exam), which count
+    undefined shares as 0.
 
     For example:
 
@@ -72,9 +77,9 @@ def cover(
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
     Options:
-        at: The last rank that counts, e.g. 20; repeat for more.
-        min_rating: Minimum rating that covers an item; repeat for more. By default the grades
-            marked correct, and each rating from 1 to 5.
+        at: Number of top passages, 20 by default. Can be repeated.
+        min_rating: Minimum rating to count an item as covered. By default, grades marked correct,
+            and each rating from 1 to 5. Can be repeated.
     """
     from ragassay.workbench.evaluation import cover_tables
     from ragassay.workbench.evaluation_tables import cover_sheet
@@ -97,12 +102,11 @@ def leaderboard(
     official: Official = None,
     skip_empty: SkipEmpty = False,
 ) -> Tables:
-    """Rank systems by the labels of the passages that they found.
+    """Rank systems by the labels of their retrieved passages.
 
-    --min-rating is trec_eval's -l: passages labelled lower are not relevant; nDCG, which takes
-    gains, ignores it. alpha_nDCG uses the items that a passage covers as subtopics.
-    Unlabelled passages among the first 20 are counted. They count as not relevant, and may be
-    worth grading.
+    --min-rating is -l of trec_eval: passages with a lower label are not relevant. nDCG uses gains
+    and ignores it. alpha_nDCG uses covered items as subtopics. Unlabeled passages are treated as
+    not relevant; the table counts those among the top 20, which you may want to grade.
 
     For example:
 
@@ -111,11 +115,11 @@ def leaderboard(
       ragassay grades leaderboard --qrels rubric.qrels --runs bm25.run --runs dense.run
 
     Options:
-        qrels: Labels of passages, in place of GRADES.
-        measure: A measure of ir_measures, as nDCG@10, RR, P@20, alpha_nDCG@20; repeat for more.
-        label: Label by highest rating, or by the number of items covered.
-        min_rating: Minimum rating that is relevant, e.g. 1; for --label covered, the minimum that
-            covers an item.
+        qrels: File of passage labels to use instead of GRADES.
+        measure: Measure of ir_measures, e.g. nDCG@10, RR, P@20, alpha_nDCG@20. Can be repeated.
+        label: Passage label: the highest rating, or the number of covered items.
+        min_rating: Minimum rating of a relevant passage, or with --label covered, of a covered
+            item.
     """
     from ragassay.workbench.evaluation import leaderboards
     from ragassay.workbench.evaluation_tables import board_sheet, correlation_sheet
@@ -146,20 +150,20 @@ def annotators(
     like_original: bool = False,
     latex: Path | None = None,
 ) -> Tables:
-    """Show how grades agree with people's judgments: by grade, and with kappa at each minimum.
+    """Show the agreement of grades with human judgments, by grade and as Cohen's kappa.
 
-    A passage's label is the rating of its best item; with --min-answers 2, of its second
-    best, and so on.
+    The label of a passage is the rating of its best item, with --min-answers 2 of its second best,
+    and so on.
 
     For example:
 
       ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
 
     Options:
-        min_answers: Items that a passage must cover: 1, 2, 5; repeat for more.
-        like_original: Count a passage without a grade as 0 and, without ratings, require one item
-            more.
-        latex: Write the tables as LaTeX.
+        min_answers: Number of items that a passage must cover: 1, 2, 5. Can be repeated.
+        like_original: Count a passage without a grade as 0, and require one more item if there are
+            no ratings, like the original workbench.
+        latex: Write the tables to this LaTeX file.
     """
     from ragassay.runs.folder import write_whole
     from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
@@ -185,16 +189,16 @@ def verify(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show, item by item, the extracted answers beside the grades, the most certain first.
+    """Show extracted answers next to the grades for each item, most certain first.
 
-    A high rating of a text that does not answer the item means: change the prompt or the model.
+    If texts that do not answer an item are rated high, change the prompt or the model.
 
     For example:
 
       ragassay grades verify graded.jsonl.gz --testbank questions.jsonl.gz --query 940547 --limit 10
 
     Options:
-        item: Only items whose id or text contains this.
+        item: Show only items whose id or text contains this string.
     """
     from ragassay.workbench.tables import verify_sheets
 
@@ -213,10 +217,10 @@ def grid(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show a query's grades: one row per passage, the best first, one column per item.
+    """Show the grades of a query, with passages as rows (best first) and items as columns.
 
-    A cell is a rating, or whether the item is covered; "?" has no grade. --csv has the extracted
-    answers and the passages too.
+    A cell shows a rating, or whether the item is covered; "?" means no grade. --csv also contains
+    the extracted answers and the passages.
 
     For example:
 
@@ -244,7 +248,7 @@ def missing(
     direct_class: DirectClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show relevant passages that no item covers: what is missing from the test bank.
+    """Show relevant passages that cover no item, which indicate gaps in the test bank.
 
     For example:
 
@@ -271,7 +275,7 @@ def spurious(
     finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show items that non-relevant passages cover, that any passage covers, and that none covers.
+    """Show items covered by non-relevant passages, by any passage, or by none.
 
     For example:
 
@@ -279,7 +283,7 @@ def spurious(
       ragassay grades spurious graded.jsonl.gz --finding none --csv unused.csv
 
     Options:
-        finding: Only items of this kind: covered by non-relevant passages, by any passage, or by
+        finding: Show only items covered by non-relevant passages (spurious), by any passage, or by
             none.
     """
     from ragassay.workbench.oversight import item_uses
@@ -292,10 +296,10 @@ def spurious(
 
 @shows_grades(100, takes_first=False)
 def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = None) -> Tables:
-    """Show how well graders agree on the same items: Cohen's kappa, Krippendorff's alpha.
+    """Show the agreement between graders as Cohen's kappa and Krippendorff's alpha.
 
-    A grader is a model with a class of prompts. Models are also compared over all kinds of items,
-    by the classes that both have.
+    A grader is a model with a prompt class. Models are also compared over all kinds of items, for
+    the prompt classes they share.
 
     For example:
 
@@ -322,7 +326,6 @@ def _check_items(
 
 
 def _relevance_of(min_relevant: int, relevant_from: int | None, direct_class: str) -> Relevance:
-    """Return what makes a passage relevant by the options."""
     from ragassay.workbench.oversight import Relevance
 
     if relevant_from is None:

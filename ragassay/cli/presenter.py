@@ -1,4 +1,4 @@
-"""Show a run on the terminal: its bars, its notes, and what its stages find."""
+"""Show the progress, notes and results of a run on the terminal."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ T = TypeVar("T")
 
 
 class Terminal(Presenter):
-    """Shows a run on the terminal.
+    """Presenter that shows a run on the terminal.
 
     Args:
-        is_quiet: Whether bars and tables are left out.
-        as_json: Whether what was found is printed as JSON, which `is_quiet` leaves in.
-        folder: The run's folder, for the path of its report.
+        is_quiet: Whether to hide progress bars and tables.
+        as_json: Whether to print results as JSON, even if `is_quiet`.
+        folder: Run folder, used to print the path of the report.
     """
 
     style = "flag"
@@ -42,7 +42,7 @@ class Terminal(Presenter):
 
     @contextmanager
     def phase(self, what: str) -> Iterator[None]:
-        """Name what is under way before there is a bar, on stderr."""
+        """Show a spinner with a message on stderr."""
         if not self.progress:
             yield
             return
@@ -50,21 +50,21 @@ class Terminal(Presenter):
             yield
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Print lines that could not be read, and how the corpus is searched."""
+        """Print rejected input lines, and a note about the corpus search."""
         self.rejections += rejections
         print_rejections(rejections)
         if note:
             print_notes(note)
 
     def show(self, found: object) -> None:
-        """Print what a stage of an evaluation has found; as JSON the summary alone."""
+        """Print the result of an evaluation stage."""
         from ragassay.cli.output import print_stage
 
         if self.as_json or self.progress:
             print_stage(found, self.folder, self.as_json)
 
     def show_audit(self, audit: Audit) -> None:
-        """Print an audit that is no stage of an evaluation."""
+        """Print the result of a standalone audit."""
         from ragassay.cli.output import print_audit
 
         if self.as_json:
@@ -73,7 +73,7 @@ class Terminal(Presenter):
             print_audit(audit, self.folder)
 
     def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
-        """Run a request and return what it found; for a dry run print its plan, and exit."""
+        """Run a request and return its result; in a dry run, print the plan and exit."""
         from ragassay.cli.output import print_plan
         from ragassay.requests import folder_of
 

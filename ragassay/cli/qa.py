@@ -1,4 +1,4 @@
-"""`ragassay qa`: question-answer pairs from papers, and whether they are any good."""
+"""`ragassay qa`: generate question-answer pairs from papers, and evaluate them."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def generate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Write question-answer pairs from papers that a reader understands without the paper.
+    """Generate self-contained question-answer pairs from papers.
 
-    A model writes the pairs of a paper in one call. Rules find pairs that need the paper ("Figure
-    5"), have a number that is not in it, contain their answer, are not specific or repeat another
-    one. A second model may rate the others. Pairs with a flaw are written and checked again, until
-    none has a flaw, or --rounds or --max-tokens ends it. Pairs that still have a flaw are left out
-    and counted.
+    A model writes all pairs of a paper in one call. Rules reject pairs that refer to the paper
+    ("Figure 5"), contain a number that is not in it, reveal the answer in the question, are not
+    specific, or duplicate another pair. Optionally, a second model rates the others. Rejected pairs
+    are repaired or replaced until all pass, or until --rounds or --max-tokens is reached. Pairs
+    that still fail are dropped and counted.
 
-    The same command again resumes a stopped run and tries papers without pairs again; its state is
-    in OUT.state.sqlite.
+    Run the same command again to resume a stopped run and to retry papers without pairs. Its state
+    is stored in OUT.state.sqlite.
 
     For example:
 
@@ -59,27 +59,26 @@ def generate(
       ragassay qa generate papers/ --long sections --out pairs.jsonl --model ragassay/adapters/qa
       ragassay qa generate papers/ --baseline self-questioning --out base.jsonl --model ...
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, some paper has no pairs, or a call
+    Exit codes: 0 success; 1 error; 3 some input was rejected, some paper has no pairs, or a call
     failed.
 
     Options:
-        papers: Papers: a file or a folder of JATS XML, PDF, plain text, JSON lines, SciQAG's JSON;
-            the form is recognised by the content.
-        target: The file to write; end it in .jsonl.gz to pack it.
-        number: Pairs of a paper.
-        evaluator: A second model that rates each pair in the five dimensions of RACAR; a pair that
-            is rated below --least is repaired, with the reason. NAME@URL has an endpoint of its
-            own. By default rules alone check.
-        least: Lowest rating, 1 to 3, in any dimension.
-        baseline: Write by a simpler method, to compare with: five pairs a paragraph, nothing
-            checked, paragraphs spread over the paper until there are --n.
-        rounds: Maximum number of rounds that repair and replace pairs.
-        max_tokens: After this number of tokens on a paper, no call begins; 0 for no limit.
-        long: The part of a paper in a prompt: all of it, which hosted models bill from their cache
-            in every further call; or groups of sections, to which the pairs are dealt by length.
-        section_chars: Maximum characters of a group of sections.
-        keywords: What all pairs should be about. Repeat for more. By default the paper's own
-            keywords, or those that TopicRank finds in it.
+        papers: File or folder of papers as JATS XML, PDF, plain text, JSON lines or SciQAG JSON.
+            The format is detected from the content.
+        target: Output file, compressed if it ends in .jsonl.gz.
+        number: Number of pairs per paper.
+        evaluator: Second model, which rates each pair in the five RACAR dimensions. Pairs rated
+            below --least are repaired. It can be NAME@URL. By default only rules are applied.
+        least: Minimum rating in each dimension, 1 to 3.
+        baseline: Use a simpler method for comparison: five unchecked pairs per paragraph, from
+            paragraphs spread over the paper, until --n is reached.
+        rounds: Maximum number of rounds to repair and replace pairs.
+        max_tokens: Number of tokens per paper after which no new call starts; 0 for no limit.
+        long: Text in a prompt: the whole paper (hosted models usually cache it between calls), or
+            groups of sections, with pairs distributed by length.
+        section_chars: Maximum number of characters in a group of sections.
+        keywords: Topic of the pairs. By default the keywords of the paper, or those found by
+            TopicRank. Can be repeated.
     """
     from ragassay.graphs.qa_state import QAJob
     from ragassay.writing import write_pairs
@@ -101,18 +100,18 @@ def generate(
 
 
 def _report(found: Generated, target: Path) -> bool:
-    """Print what was written; return whether every paper has pairs and no call failed."""
+    """Print a summary, and return whether every paper succeeded."""
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text
 
     n_papers = sum(bool(one.pairs) for one in found.papers)
     typer.echo(
-        f"{target}: {count_text(len(found.pairs), 'pair')} of {count_text(n_papers, 'paper')}"
+        f"{target}: {count_text(len(found.pairs), 'pair')} from {count_text(n_papers, 'paper')}"
     )
     if found.n_mended:
         typer.echo(f"{found.n_mended} of them repaired")
     for kind, n in found.dropped.most_common():
-        typer.echo(f"{n} left out: {FLAWS[kind]}")
+        typer.echo(f"{n} dropped: {FLAWS[kind]}")
     for end, n in found.ends.items():
         if end in ENDS:
             typer.echo(f"{n} {'paper' if n == 1 else 'papers'} {ENDS[end]}", err=True)
@@ -125,28 +124,28 @@ def _report(found: Generated, target: Path) -> bool:
 
 
 FLAWS = {
-    "context": "points into the paper",
-    "wording": "the question's wording",
-    "number": "a number that the paper does not have",
-    "too_short": "an answer of a few words",
-    "no_specifics": "an answer with nothing specific",
-    "answer_told": "the question contains the answer",
-    "duplicate": "asks what another one does",
+    "context": "refers to the paper",
+    "wording": "badly worded question",
+    "number": "contains a number that is not in the paper",
+    "too_short": "answer is too short",
+    "no_specifics": "answer is not specific",
+    "answer_told": "question contains the answer",
+    "duplicate": "duplicates another question",
     "rated_low": "rated below --least",
-    "given_up": "the model had no better one",
+    "given_up": "not improved by the model",
 }
-"""Names of the flaws."""
+"""Descriptions of flaws by kind."""
 
 ENDS = {
     "out_of_rounds": "still had flawed or missing pairs after --rounds",
-    "out_of_tokens": "had used --max-tokens before all was well",
+    "out_of_tokens": "reached --max-tokens with flawed or missing pairs",
 }
-"""Ends before all was well."""
+"""Descriptions of the reasons why a paper has flawed or missing pairs."""
 
 
 app = typer.Typer(
     name="qa",
-    help="Write question-answer pairs from papers, and find out whether they are any good.",
+    help="Generate question-answer pairs from papers, and evaluate them.",
     no_args_is_help=True,
 )
 
@@ -157,16 +156,15 @@ app.command()(export)
 PairsArgument = Annotated[
     Path,
     Argument(
-        help="Question-answer pairs: what `ragassay qa generate` wrote, JSON or JSON lines with "
-        "question and answer, CSV with the columns question, answer and paper, or SciQAG's JSON, "
-        "which contains its papers."
+        help="Question-answer pairs: a file from `ragassay qa generate`, JSON or JSON lines with "
+        "question and answer, CSV with the columns question, answer and paper, or SciQAG JSON."
     ),
 ]
 Papers = Annotated[
     Path | None,
     Option(
-        help="The papers: a file or folder of JATS XML (PubMed Central), PDF, text or JSON; not "
-        "needed if PAIRS contains them."
+        help="File or folder of papers as JATS XML (PubMed Central), PDF, text or JSON. Not "
+        "required if PAIRS contains them."
     ),
 ]
 
@@ -188,16 +186,17 @@ def evaluate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure question-answer pairs against their papers, whoever wrote them.
+    """Evaluate question-answer pairs against their papers.
 
-    Without a judge: which numbers of the answers the paper has, which words need the paper ("this
-    study", "Figure 5"), how much of the paper the answers cover, how similar the questions are; and
-    those of RACAR's ratings that need no judge. With --model: relevance, agnosticism,
-    completeness, accuracy and reasonableness of each pair, 1 to 3, with reasons and places of the
-    paper, and how far each two questions ask for the same.
+    Without a judge, the command checks whether numbers in the answers occur in the paper, finds
+    references to the paper ("this study", "Figure 5"), measures coverage of the paper and
+    similarity of the questions, and computes the RACAR ratings that need no judge. With --model,
+    each pair is rated from 1 to 3 for relevance, agnosticism, completeness, accuracy and
+    reasonableness, with reasons and locations in the paper, and pairs of questions are rated for
+    overlap.
 
-    The folder holds qa.html with the worst pairs first, qa.md, pairs.csv and papers.csv. The same
-    command again resumes a stopped run.
+    The run folder contains qa.html (worst pairs first), qa.md, pairs.csv and papers.csv. Run the
+    same command again to resume a stopped run.
 
     For example:
 
@@ -205,7 +204,7 @@ def evaluate(
       ragassay qa evaluate pairs.csv --papers paper.xml --model openai/gpt-4.1-mini
       ragassay qa evaluate pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini --only racar
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or a rating failed.
     """
     from ragassay.requests import request_pairs
 
@@ -238,25 +237,25 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure what a judge of pairs notices in pairs that are perturbed on purpose.
+    """Test which errors in question-answer pairs a judge notices, by perturbing pairs.
 
-    A wrong number (accuracy), "in this paper" (agnosticism), half an answer (completeness), a
-    question about nothing in the paper (relevance), an answer that contradicts itself
-    (reasonableness). Unperturbed and perturbed pairs are rated, each alone with its paper, and for
-    each dimension the judge is trusted, weak or blind.
+    The perturbations are a wrong number (accuracy), "in this paper" (agnosticism), half an answer
+    (completeness), an unrelated question (relevance) and a self-contradictory answer
+    (reasonableness). Original and perturbed pairs are rated one at a time, and the judge is rated
+    trusted, weak or blind in each dimension.
 
     For example:
 
       ragassay qa audit pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini
       ragassay qa audit pairs.jsonl --papers papers/ --attack wrong_number --limit 50
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 something could not be read, or a rating failed;
-    4 the judge is blind somewhere, with --strict.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or a rating failed;
+    4 with --strict, the judge is blind in some dimension.
 
     Options:
-        number: Number of pairs to damage; 0 for all.
-        attacks: Only this damage; by default all.
-        seed: Seed of the choice and of the damage.
+        number: Number of pairs to perturb; 0 for all.
+        attacks: Perturbation to apply. By default all. Can be repeated.
+        seed: Seed for sampling and perturbing pairs.
     """
     from ragassay.requests import request_pairs_audit
     from ragassay.runs.audit_job import AuditOptions
@@ -276,22 +275,23 @@ def keep(
     out: Annotated[Path, Option()],
     least: Annotated[list[str] | None, Option(metavar="[DIMENSION=]SCORE")] = None,
 ) -> int:
-    """Keep the pairs that a judge rated well in every dimension.
+    """Select pairs with good ratings in every dimension.
 
-    A pair without one of the ratings is not kept. The kept pairs can
-    train a generator (`ragassay qa export --as sft`, `ragassay finetune`), or test a RAG system.
+    Pairs with a missing rating are dropped. Use the selected pairs to train a generator (`ragassay
+    qa export --as sft`, `ragassay finetune`) or to test a RAG system.
 
     For example:
 
       ragassay qa filter runs/pairs-qa --out good.jsonl
       ragassay qa filter runs/pairs-qa --least 2 --least accuracy=3 --out good.jsonl
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some pair lacks a rating.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some pair has a missing rating.
 
     Options:
-        run: A folder of `ragassay qa evaluate` with RACAR's ratings.
-        out: The file of pairs to write.
-        least: Minimum score, 1 to 3: of one dimension (accuracy=2.5), or of all.
+        run: Folder of a `ragassay qa evaluate` run with RACAR ratings.
+        out: Output file for the selected pairs.
+        least: Minimum score from 1 to 3, for one dimension (accuracy=2.5) or for all. By default 2.
+            Can be repeated.
     """
     from ragassay.formats.papers.pairs import write_pairs
     from ragassay.qa.scores import filter_pairs, least_scores
@@ -299,16 +299,15 @@ def keep(
     from ragassay.runs.folder import RunFolder
 
     folder, scores = RunFolder(run), least_scores(least or ["2"])
-    folder.manifest()  # Raises where there is no run.
+    folder.manifest()  # Raises an error if there is no run.
     found = filter_pairs(folder.evaluations(), scores)
     write_pairs(found.pairs, out)
-    kept = count_text(len(found.pairs), "pair")
-    typer.echo(f"{out}: {kept} kept, {len(found.dropped)} rated too low")
+    selected = count_text(len(found.pairs), "pair")
+    typer.echo(f"{out}: {selected} selected, {len(found.dropped)} rated too low")
     for name, dimensions in found.dropped.items():
         typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:
-        lacking = count_text(len(found.unrated), "pair")
-        typer.echo(f"{lacking} not kept for want of a rating", err=True)
+        typer.echo(f"{count_text(len(found.unrated), 'pair')} dropped without a rating", err=True)
     return partial_if(found.unrated)
 
 
@@ -316,10 +315,8 @@ def _show(judged: JudgedPairs, folder: Path) -> None:
     from ragassay.qa.report import qa_lines
 
     console = open_console()
-    for found in qa_lines(judged.report):
-        console.print(found)
+    for line in qa_lines(judged.report):
+        console.print(line)
     if judged.input_pairs.unused:
-        names = ", ".join(judged.input_pairs.unused[:5])
-        print_lines(f"Papers without a pair: {names}")
-    where = f"Report: {folder / 'qa.html'}"
-    print_lines(where, soft_wrap=True)
+        print_lines(f"Papers without pairs: {', '.join(judged.input_pairs.unused[:5])}")
+    print_lines(f"Report: {folder / 'qa.html'}", soft_wrap=True)

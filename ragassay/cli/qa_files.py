@@ -1,4 +1,4 @@
-"""`ragassay qa read` and `ragassay qa export`: papers in, pairs out."""
+"""`ragassay qa read` and `ragassay qa export`."""
 
 from __future__ import annotations
 
@@ -21,29 +21,27 @@ if TYPE_CHECKING:
 
 
 def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
-    """Read papers, and show their parts.
+    """Read papers and show their structure.
 
-    PAPERS is JATS XML of PubMed Central (also a set of articles, as efetch sends it), PDF, plain
-    text, SciQAG's JSON, or what --out wrote; a file's form is recognised by its content, and any
-    file may be gzip. Abstract and body are the running text; tables, captions, references and back
-    matter are kept apart.
+    PAPERS is JATS XML from PubMed Central (also article sets, as returned by efetch), PDF, plain
+    text, SciQAG JSON, or a file written with --out. The format is detected from the content, and
+    files can be gzip-compressed. Abstract and body form the running text; tables, captions,
+    references and back matter are stored separately.
 
-    A PDF gives less than the same paper as JATS: its tables become lines of text, and some
-    headings become part of a paragraph. Scanned pages have no text, and are rejected.
-
-    Keywords are TopicRank's, 20 a paper; the authors' own stay.
+    PDF is less accurate than JATS: tables become lines of text, and some headings become part of
+    a paragraph. Scanned pages contain no text and are rejected.
 
     For example:
 
       ragassay qa read PMC1234567.xml
       ragassay qa read downloads/ --keywords --out papers.jsonl
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some file or line was rejected.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some file or line was rejected.
 
     Options:
-        papers: A paper, or a folder of papers.
-        out: Write the papers here, as JSON lines; packed with .gz.
-        keywords: Find keywords for papers that have none.
+        papers: Paper, or folder of papers.
+        out: Write the papers to this JSON lines file, compressed if it ends in .gz.
+        keywords: Extract 20 keywords with TopicRank for papers without keywords.
     """
     from ragassay.formats.papers import read_papers, write_papers
     from ragassay.qa.report import paper_sheet
@@ -52,10 +50,10 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     print_rejections(found.rejections)
     if not found.papers:
         raise InputError(f"{papers}: no paper could be read")
-    every = [_with_keywords(one) if keywords else one for one in found.papers]
-    print_sheets(paper_sheet(every))
+    read_in = [_with_keywords(one) if keywords else one for one in found.papers]
+    print_sheets(paper_sheet(read_in))
     if out is not None:
-        write_papers(every, out)
+        write_papers(read_in, out)
         typer.echo(f"wrote {out}", err=True)
     return partial_if(found.rejections)
 
@@ -67,32 +65,32 @@ def export(
     papers: Path | None = None,
     instruction: Path | None = None,
 ) -> int:
-    """Write question-answer pairs in the formats of other tools.
+    """Export question-answer pairs to other formats.
 
     ragas: a test set (user_input, reference, reference_contexts). deepeval: goldens (input,
     expected_output, context). bioasq: questions with ideal answer, documents and snippets.
-    testbank: a bank of exam questions a paper, for `ragassay grade`. jsonl: questions with
-    reference and sources for `ragassay evaluate`: give your RAG system each question, add its
-    reply as "answer", its own passages as "sources" if it has some. sft: a training example a
-    paper (instruction, input, output), as SciQAG trains its generator.
+    testbank: a test bank of exam questions per paper, for `ragassay grade`. jsonl: questions with
+    reference and sources, for `ragassay run`, or for `ragassay evaluate` after you add an "answer"
+    (and "sources") from your RAG system. sft: one training example per paper (instruction, input,
+    output), as in SciQAG.
 
-    The licence of each paper is written beside its pairs.
+    The license of each paper is included.
 
     For example:
 
       ragassay qa export pairs.jsonl --papers papers.jsonl --as testbank --out bank.jsonl.gz
       ragassay qa export sciqag.jsonl --as ragas --out testset.jsonl
 
-    Exit codes: 0 done; 1 error, nothing written; 2 wrong usage; 3 some pair or paper was rejected,
-    the rest is written.
+    Exit codes: 0 success; 1 error, nothing written; 2 usage error; 3 some pair or paper was
+    rejected, the rest was written.
 
     Options:
-        pairs: Question-answer pairs: JSON lines, CSV with question and answer, or SciQAG's JSON,
-            which contains its papers.
-        out: The file to write; packed if it ends in .gz.
-        form: ragas, deepeval, bioasq, testbank, jsonl, or sft; see below.
-        papers: The papers of the pairs, as `ragassay qa read` takes them.
-        instruction: For sft: a text file with the model's instruction; by default the writer's.
+        pairs: Question-answer pairs as JSON lines, CSV with question and answer, or SciQAG JSON.
+        out: Output file, compressed if its name ends in .gz.
+        form: Output format: ragas, deepeval, bioasq, testbank, jsonl or sft.
+        papers: Papers of the pairs, in any format of `ragassay qa read`.
+        instruction: For sft: text file with the instruction. By default the prompt of `ragassay qa
+            generate`.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers
     from ragassay.reports.text import count_text
@@ -104,7 +102,7 @@ def export(
     example = _example(instruction) if form == "sft" else None
     n = export_pairs(found.pairs, found.papers, out, form, example=example)
     entries = "1 entry" if n == 1 else f"{n:,} entries"
-    typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} of {form}")
+    typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} ({form})")
     return partial_if(rejections)
 
 
@@ -117,7 +115,7 @@ def _with_keywords(paper: Paper) -> Paper:
 
 
 def _example(path: Path | None) -> Example:
-    """Return examples by the user's instruction, else by the writer's own prompt and reply."""
+    """Return a function that creates training examples, with the user's instruction if set."""
     from ragassay.agents.qa_writer import generator_instruction, generator_reply
     from ragassay.formats.papers.exports import told_so
     from ragassay.formats.topics import whole_bytes
@@ -126,7 +124,7 @@ def _example(path: Path | None) -> Example:
         return told_so(whole_bytes(path).decode("utf-8", "replace").strip())
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
-        told = generator_instruction(paper.keywords, len(pairs))
-        return told, json.dumps(generator_reply(pairs), ensure_ascii=False)
+        prompt = generator_instruction(paper.keywords, len(pairs))
+        return prompt, json.dumps(generator_reply(pairs), ensure_ascii=False)
 
     return example

@@ -1,7 +1,4 @@
-"""The short form of a run for the terminal: main findings, scores, systems, where to look.
-
-It takes about 40 lines of 80 columns; the report has the rest.
-"""
+"""Summarize a run on the terminal, in about 40 lines of 80 columns."""
 
 from __future__ import annotations
 
@@ -28,21 +25,21 @@ from ragassay.reports.text import (
 
 MOST_FINDINGS = 5
 MOST_LINES_OF_RUBRICS = 4
-"""More rubrics are shown as their mean and the lowest of them."""
+"""Maximum number of rubric rows; more rubrics are reduced to their mean and the lowest two."""
 MOST_LINES, WIDTH = 40, 80
 FIXED_LINES = 8
-"""The bar, the lead of up to two lines, the report's path, and the head of the scores."""
+"""Lines for the progress bar, the headline, the report path and the table header."""
 SYSTEM_LINES = 6
 LEAST_ROWS = 8
-"""Rows of scores that are shown however much there is to say."""
+"""Minimum number of score rows."""
 MOST_SYSTEMS = 4
 MOST_NAMED = 3
-"""Answers that are named for their findings."""
+"""Maximum number of answers listed with secondary findings."""
 ORDER = ("Lowest rubric", "Second lowest")
 
 
 def worst_lines(evaluations: Sequence[Evaluation]) -> Iterator[str]:
-    """Yield the serious findings, the worst first, as the report lists them."""
+    """Yield lines for the serious findings, worst first."""
     serious = [card for card in view_cards(evaluations) if card.severity == "serious"]
     for card in serious[:MOST_FINDINGS]:
         yield one_line(f"  {card.record}: {card.why}")
@@ -51,7 +48,7 @@ def worst_lines(evaluations: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def lesser_text(summary: Summary) -> str:
-    """Name the main findings that are not serious; empty where there are none."""
+    """Return a sentence that counts the less serious main findings; empty if there are none."""
     found = {k: n for k, n in summary.findings.items() if n and not is_serious(k)}
     kinds = sorted(found.keys() - {*UNSCORED_KINDS, REFUSAL}, key=finding_rank)
     parts = (f"{found[kind]:,} {finding_title(kind, found[kind]).lower()}" for kind in kinds)
@@ -59,7 +56,7 @@ def lesser_text(summary: Summary) -> str:
 
 
 def rows_left(lines: Sequence[str], n_systems: int) -> int:
-    """Return how many rows of scores fit on the screen beside other lines and a table of systems.
+    """Return the number of score rows that fit on the screen with other lines and systems.
 
     Example:
         >>> rows_left(["x" * 81], n_systems=0), rows_left([], n_systems=2)
@@ -71,10 +68,11 @@ def rows_left(lines: Sequence[str], n_systems: int) -> int:
 
 
 def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
-    """Return the scores of a run in few rows: many rubrics as their mean and the lowest two.
+    """Return the scores of a run as a short table.
 
-    Scores whose verdicts all failed are left out, and counted in the caption. If others do not
-    fit, the first of each group are shown.
+    Many rubrics are reduced to their mean and the lowest two. Scores whose verdicts all failed
+    are omitted and counted in the caption. If the other scores do not fit, the first ones of each
+    group are shown.
     """
     scores = {key: one for key, one in summary.scores.items() if not _is_lost(one, summary)}
     rubrics = {key: one for key, one in scores.items() if score_group(key) == "rubric"}
@@ -91,7 +89,7 @@ def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
 
 
 def _first_of_groups(scores: Sequence[tuple[str, Score]], n_most: int) -> set[str]:
-    """Return the keys of the first scores of each group, at most `n_most` in all."""
+    """Return at most `n_most` keys, taken in turn from each group."""
     groups: dict[str, list[str]] = {}
     for key, _ in scores:
         groups.setdefault(score_group(key), []).append(key)
@@ -100,27 +98,23 @@ def _first_of_groups(scores: Sequence[tuple[str, Score]], n_most: int) -> set[st
 
 
 def _is_lost(score: Score, summary: Summary) -> bool:
-    """Return whether failed verdicts left not even a range."""
+    """Return whether a score has no value because its verdicts failed."""
     return bool(summary.unscored) and score.decided is None and bool(score.n_unscored)
 
 
 def _rubric_rows(rubrics: Mapping[str, Score]) -> Iterator[tuple[Cell, ...]]:
-    """Yield the rubrics, or their mean and the lowest if there are many."""
     mean = rubric_mean(rubrics)
     if len(rubrics) <= MOST_LINES_OF_RUBRICS or mean is None:
         yield from (_row(_title(key, one), one) for key, one in rubrics.items())
         return
-    n, n_unscored = (max(counts) for counts in zip(*_counts(rubrics), strict=True))
+    n = max(score.n for score in rubrics.values())
+    n_unscored = max(score.n_unscored for score in rubrics.values())
     text = f"{rubric_mean_text(rubrics)} of {mean.scale[1]:g}"
     cell = value_cell(text, mean.value is not None)
     yield (f"Mean of {len(rubrics)} rubrics", cell, NOT_DEFINED, n, none_text(n_unscored))
     known = {key: one.decided for key, one in rubrics.items() if one.decided is not None}
-    for place, key in zip(ORDER, sorted(known, key=known.__getitem__), strict=False):
-        yield _row(f"{place}: {_title(key, rubrics[key])}", rubrics[key])
-
-
-def _counts(scores: Mapping[str, Score]) -> Iterator[tuple[int, int]]:
-    return ((score.n, score.n_unscored) for score in scores.values())
+    for label, key in zip(ORDER, sorted(known, key=known.__getitem__), strict=False):
+        yield _row(f"{label}: {_title(key, rubrics[key])}", rubrics[key])
 
 
 def _title(key: str, score: Score) -> str:
@@ -136,7 +130,7 @@ def _row(title: str, score: Score) -> tuple[Cell, ...]:
 
 
 def brief_system_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
-    """Return the main scores of a few systems."""
+    """Return the main scores of the first systems."""
     sheet = system_sheet(systems, has_intervals=False)
     n_more = len(sheet.rows) - MOST_SYSTEMS
     caption = f"{count_text(n_more, 'more system')} in the report." if n_more > 0 else ""
@@ -144,7 +138,7 @@ def brief_system_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
 
 
 def judges_lines(summary: Summary) -> Iterator[str]:
-    """Yield who judged which scores, in one sentence; nothing where no judge is known."""
+    """Yield a sentence about which judge produced which scores, if any judge is known."""
     groups: dict[str, list[str]] = {}
     for key, score in summary.scores.items():
         if score.judge:
@@ -152,18 +146,14 @@ def judges_lines(summary: Summary) -> Iterator[str]:
     if len(groups) == 1:
         yield f"Judged by {next(iter(groups))}."
     elif groups:
-        parts = (f"{join_words(dict.fromkeys(own))} by {who}" for who, own in groups.items())
+        parts = (f"{join_words(dict.fromkeys(own))} by {judge}" for judge, own in groups.items())
         yield f"Judged: {'; '.join(parts)}."
 
 
 def secondary_line(summary: Summary, outlines: Sequence[Outlined]) -> str:
-    """Say what is worth a look and which answers have most of it; empty where nothing is."""
-    found = sorted(
-        (one for one in outlines if one.secondary_findings),
-        key=lambda one: -len(one.secondary_findings),
-    )
-    parts = [
-        f"{one_line(one.record_id)} ({len(one.secondary_findings)})" for one in found[:MOST_NAMED]
-    ]
-    where = f"Most are in {join_words(parts)}." if len(outlines) > MOST_NAMED and parts else ""
-    return " ".join(filter(None, (secondary_text(summary), where)))
+    """Return a sentence about secondary findings and the answers with most; empty if none."""
+    counts = [(one.record_id, n) for one in outlines if (n := len(one.secondary_findings))]
+    top = sorted(counts, key=lambda count: -count[1])[:MOST_NAMED]
+    parts = [f"{one_line(name)} ({n})" for name, n in top]
+    most = f"Most are in {join_words(parts)}." if len(outlines) > MOST_NAMED and parts else ""
+    return " ".join(filter(None, (secondary_text(summary), most)))

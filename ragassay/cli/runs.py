@@ -1,4 +1,4 @@
-"""`ragassay runs`, `report`, `review` and `serve`: past runs, and local pages."""
+"""`ragassay runs`, `report`, `review` and `serve`."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ RUNS = Path("runs")
 
 
 class ListByDefault(TyperGroup):
-    """Takes what is no command for the folder to list."""
+    """Command group that runs `list` by default."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert `list` if no command and no --help is given."""
+        """Insert `list` if the first argument is neither a command nor --help."""
         if not args or args[0] not in (*self.commands, "--help"):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -39,7 +39,7 @@ class ListByDefault(TyperGroup):
 app = typer.Typer(
     name="runs",
     cls=ListByDefault,
-    help="List past runs, and open them: `ragassay runs [FOLDER]`, `ragassay runs open latest`.",
+    help="List and open past runs: `ragassay runs [FOLDER]`, `ragassay runs open latest`.",
     no_args_is_help=False,
     rich_markup_mode=None,
 )
@@ -47,10 +47,10 @@ app = typer.Typer(
 
 @app.command("list")
 def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False) -> None:
-    """List the runs of a folder, the newest first. `ragassay runs` alone does the same.
+    """List the runs of a folder, newest first. `ragassay runs` without a command does the same.
 
-    Each has its answers, judge, main scores, number of main findings, and state: finished,
-    running, stopped at 34 of 90, failed, damaged.
+    The list shows the number of answers, the judge, the main scores, the number of main findings,
+    and the state of each run (finished, running, stopped, failed or damaged).
 
     For example:
 
@@ -58,7 +58,7 @@ def list_runs(folder: Annotated[Path, Argument()] = RUNS, as_json: Json = False)
       ragassay runs experiments --json
 
     Options:
-        folder: The folder that holds the runs, or one run.
+        folder: Folder with runs, or a run folder.
     """
     from ragassay.runs.past import past_runs
 
@@ -91,27 +91,27 @@ def open_run(
       ragassay runs open first --review
 
     Options:
-        run: A run's name or folder, or the newest.
-        folder: The folder that holds the runs.
-        review: Open it in the review page (`ragassay review`).
-        no_open: Print the report's path, and open no browser.
+        run: Name or folder of a run, or latest.
+        folder: Folder with runs.
+        review: Open the review page instead (see `ragassay review`).
+        no_open: Print the path of the report without opening it.
     """
     from ragassay.runs.past import find_run, page_of
 
-    found = find_run(run, folder)
-    if not review:
-        page = page_of(found).resolve()
-        typer.echo(page)
-        if not no_open:
-            webbrowser.open(page.as_uri())
+    path = find_run(run, folder)
+    if review:
+        review_target(path, no_open=no_open)
         return
-    review_target(found, no_open=no_open)
+    page = page_of(path).resolve()
+    typer.echo(page)
+    if not no_open:
+        webbrowser.open(page.as_uri())
 
 
 def report(run: RunFolderArgument, as_json: Json = False) -> None:
-    """Write report.html and report.md of a run again, and print the run.
+    """Rewrite report.html and report.md of a run, and print its tables.
 
-    It also works for a stopped run: the report then covers the finished answers.
+    For a stopped run, the report covers the finished answers.
     """
     from ragassay.metrics.stats.summary import summarize
     from ragassay.runs.folder import RunFolder
@@ -121,8 +121,8 @@ def report(run: RunFolderArgument, as_json: Json = False) -> None:
     evaluations = folder.evaluations()
     if any(one.pairs for one in evaluations[:1]):
         raise InputError(
-            f"{run} is a run of pairs, which does not keep their papers: run `ragassay qa "
-            "evaluate` again. It asks no question twice and writes qa.html again"
+            f"{run} is a run of `ragassay qa evaluate`. Run that command again to rewrite its "
+            "report; finished ratings are reused"
         )
     summary = folder.summary() or summarize(
         evaluations, manifest.answers.n_items, len(folder.failures()), len(folder.rejections())
@@ -145,18 +145,18 @@ def review_target(
 ) -> None:
     """Review verdicts, grades or a test bank in the browser.
 
-    The page shows one verdict at a time beside the answer, its evidence and all other
-    verdicts on it. The most useful come first: main findings, undecided verdicts,
-    disagreements of judges. All works by keys: j and k: next and previous; digits: another label or
-    rating, a accepts the model's, e edits, x rejects, u takes back, / filters, ? helps; of a
-    graded file, o shows the tables that oversee its grades.
+    The page shows one verdict at a time, next to the answer, its evidence and its other verdicts.
+    Main findings, undecided verdicts and disagreements between judges come first. Keyboard
+    shortcuts: j and k go to the next and previous item, digits set another label or rating,
+    a accepts the model's label, e edits, x rejects, u undoes, / filters and ? shows help. For a
+    graded file, o shows tables about the grades.
 
-    Your labels are added to reviews.jsonl in the run folder, or to FILE.reviews.jsonl beside a
-    file; the model's verdicts stay unchanged. `ragassay meta-evaluate RUN --human RUN` and
-    `ragassay optimize ... --data RUN` read it as it is. Several people may review at once, each
-    with a page of their own.
+    Reviews are appended to reviews.jsonl in the run folder, or to FILE.reviews.jsonl next to a
+    file. The model's verdicts are not changed. Use the reviews with `ragassay meta-evaluate RUN
+    --human RUN` or `ragassay optimize ... --data RUN`. Several people can review at the same time,
+    each with their own page.
 
-    Only this machine can reach the page, and only with the token in its address.
+    The page can only be opened on this machine, with the token in its URL.
 
     For example:
 
@@ -165,11 +165,11 @@ def review_target(
       ragassay review graded.jsonl.gz --testbank bank.jsonl.gz --no-open
 
     Options:
-        target: A run folder of `ragassay evaluate`, a file of test banks, or a graded file.
-        who: Your name; by default the page asks for it.
-        testbank: For a graded file: the test bank with the texts of its items. Repeat for more.
-        port: Port of the page; 0 for a free one.
-        no_open: Print the address, and open no browser.
+        target: Run folder, test bank file, or graded file.
+        who: Your name. By default the page asks for it.
+        testbank: For a graded file: test bank with the item texts. Can be repeated.
+        port: Port of the page; 0 chooses a free port.
+        no_open: Print the URL without opening a browser.
     """
     from ragassay.review.server import serve_page
 
@@ -177,15 +177,14 @@ def review_target(
 
 
 def _announce_page(access: AccessControl, session: ReviewSession) -> None:
-    """Print the address on stdout, for programs too, and the rest on stderr."""
     from ragassay.reports.text import count_text
 
     typer.echo(access.url)
     source = session.source
     typer.echo(
-        f"{source.name}: {count_text(len(session.items), 'item')}; "
-        f"what is said goes to {source.journal.path}\n"
-        f"Ctrl-C ends it. --port {access.port} later finds what the browser could not save yet.",
+        f"{source.name}: {count_text(len(session.items), 'item')}. "
+        f"Reviews are saved to {source.journal.path}\n"
+        f"Press Ctrl-C to stop. Use --port {access.port} next time to restore unsaved reviews.",
         err=True,
     )
 
@@ -196,14 +195,14 @@ def serve(
     model: Annotated[list[str] | None, Option("--model", metavar="NAME")] = None,
     only: bool = False,
 ) -> None:
-    """Serve the local models, and others, to any OpenAI client.
+    """Serve local and hosted models through an OpenAI-compatible API.
 
-    Every model of ragassay runs in this process; concurrent calls are answered in one batch.
-    LiteLLM asks the hosted ones. Clients must send a key: that of RAGASSAY_OUTPUT__SERVER_KEY, or a
-    new one that is printed once.
+    Models of ragassay run in this process, which batches concurrent calls. Calls to hosted models
+    are forwarded with LiteLLM. Clients must send the key in RAGASSAY_OUTPUT__SERVER_KEY. If it is
+    not set, a new key is generated and printed once.
 
-    GET /health/liveliness, /health/readiness and /metrics (Prometheus) need no key. SIGTERM and
-    Ctrl-C finish open requests first. Nothing is stored, nor any telemetry sent.
+    GET /health/liveliness, /health/readiness and /metrics (Prometheus) require no key. SIGTERM and
+    Ctrl-C finish open requests first. Nothing is stored and no telemetry is sent.
 
     For example:
 
@@ -211,39 +210,38 @@ def serve(
       ragassay serve --host 0.0.0.0 --model openai/gpt-4.1-mini
       ragassay serve --model hosted_vllm/judge@http://gpu-machine:8000/v1
 
-    And on another machine, with the key in LITELLM_PROXY_API_KEY:
+    On another machine, with the key in LITELLM_PROXY_API_KEY:
 
       ragassay evaluate answers.jsonl --model litellm_proxy/ragassay/judge --api-base
           http://HOST:4000/v1
 
     Options:
-        port: Port of the server; 0 for a free one.
-        host: Address to listen on; 0.0.0.0 lets other machines connect, over HTTP without
-            encryption.
-        model: Serve this model too: a LiteLLM name, hosted or ragassay/PATH; with an endpoint as
-            NAME@http://HOST:PORT/v1. Can be given several times.
-        only: Serve the models of --model alone.
+        port: Port of the server; 0 chooses a free port.
+        host: Address to listen on. 0.0.0.0 accepts unencrypted HTTP connections from other
+            machines.
+        model: Additional model: a LiteLLM name, ragassay/PATH, or NAME@http://HOST:PORT/v1. Can be
+            repeated.
+        only: Serve only the models of --model.
     """
     from ragassay.models.serving.server import serve as run_server
 
     if only and not model:
-        raise SettingsError("--only needs at least one --model")
+        raise SettingsError("--only requires at least one --model")
     models = (*(() if only else served_models()), *(model or ()))
     run_server(models, host, port, load_settings(), _announce_server)
 
 
 def _announce_server(address: Address) -> None:
-    """Print the address on stdout, for programs too, and the rest on stderr."""
     typer.echo(address.url)
     lines = [f"serving {', '.join(address.models)}"]
     if address.new_key:
-        lines.append(f"key, made for this run and not shown again: {address.new_key}")
+        lines.append(f"new API key, shown only once: {address.new_key}")
     else:
-        lines.append("key: that of RAGASSAY_OUTPUT__SERVER_KEY")
+        lines.append("API key: value of RAGASSAY_OUTPUT__SERVER_KEY")
     if address.is_public:
         lines.append(
-            f"warning: {address.host} can be reached by other machines, and keys and texts travel "
-            "unencrypted: put a proxy with TLS before it where the network is not yours"
+            f"warning: other machines can connect to {address.host} over unencrypted HTTP. Use a "
+            "TLS proxy unless you trust the network"
         )
     first = address.models[0]
     lines += [
@@ -255,6 +253,6 @@ def _announce_server(address: Address) -> None:
         f"LITELLM_PROXY_API_KEY=$KEY ragassay evaluate ANSWERS --model litellm_proxy/{first} "
         f"--api-base {address.url}",
         "",
-        "Ctrl-C ends it.",
+        "Press Ctrl-C to stop.",
     ]
     typer.echo("\n".join(lines), err=True)

@@ -45,43 +45,43 @@ def strategies(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Ask a judge in four ways, mislead it, and measure how stable its ratings are.
+    """Compare four prompting strategies of a judge, and test whether it can be misled.
 
-    Each answer is rated five times: by the judge's own understanding of a rubric (zero-shot), with
-    what the rubric means (knowledge), with two examples besides (few-shot), thinking step by step
-    (chain-of-thought), and with knowledge and a made-up rating of an expert that is the opposite of
-    people's rating (perturbed). The command shows, for each rubric,
+    Each answer is rated five times: with the name of the rubric only (zero-shot), with its
+    description (knowledge), with two examples in addition (few-shot), with step-by-step reasoning
+    (chain-of-thought), and with knowledge and a fake expert rating that is the opposite of the
+    human rating (perturbed). For each rubric, the command shows
 
-    1. agreement of people and the judge (Krippendorff's alpha), by prompting strategy;
+    1. the agreement of human and judge ratings (Krippendorff's alpha) by strategy;
 
-    2. how well people agree with each other, and the judge with itself;
+    2. the agreement among human raters, and of the judge with itself;
 
-    3. the share of ratings that the made-up rating did not change;
+    3. the share of ratings that the fake rating did not change;
 
     4. the sentiment of the justifications.
 
-    The two examples are the answers to other questions that people rated best and worst on the
-    rubric; if there are none, the rubric's own.
+    The two examples are the best and worst rated answers to other questions, or those of the rubric
+    if there are none.
 
-    One judge is asked; for a fine-tuned one, its base model. By default the rubrics are those of
-    the file's ratings. Without people's ratings the judge is misled by the opposite of its own
-    usual rating.
+    The study uses one judge; for a fine-tuned judge, use its base model. By default it uses the
+    rubrics that are rated in the file. Without human ratings, the fake rating is the opposite of
+    the judge's own rating.
 
-    The folder has one run for each strategy, and the tables as CSV, LaTeX and Markdown; the
-    same command again resumes a stopped run.
+    The folder contains one run per strategy, and the tables as CSV, LaTeX and Markdown. Run the
+    same command again to resume a stopped run.
 
     For example:
 
       ragassay strategies topical_chat.json --limit 60
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some rating failed.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some rating failed.
 
     Options:
-        human: Ratings by people; by default those in the file of answers.
-        inversion: How people's usual rating is inverted to mislead the judge: to the opposite
-            end of the scale (extreme), or to its mirror image (mirror: of 1 to 5, 2 becomes 4 and 3
-            stays). The paper's equation is not in its published text.
+        human: File of human ratings. By default the ratings in ANSWERS are used.
+        inversion: How to invert the human rating to mislead the judge: to the opposite end of the
+            scale (extreme), or to the mirrored value (mirror; on a scale of 1 to 5, 2 becomes 4 and
+            3 stays 3). The published paper does not contain its equation.
     """
     from ragassay.formats.row_mapping import column_map
     from ragassay.studies.strategies import (
@@ -148,20 +148,21 @@ def rationales(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Check the reasons that a judge gives for its ratings.
+    """Check the reasons a judge gives for its ratings.
 
-    Without a model, it measures for each rubric: how much of a reason is copied from the rubric,
-    whether it names anything from the answer, and whether its sentiment contradicts the rating.
+    Without a model, the command measures for each rubric how much of a reason is copied from the
+    rubric, whether it mentions anything from the answer, and whether its sentiment contradicts the
+    rating.
 
-    With --judge (use another model than the one that gave the reasons), each reason is
-    also checked by the six criteria of Kim et al. 2023, as YESciEval's authors did by hand: not
-    consistent with its score, too general and abstract, overly optimistic, not relevant to the
-    response, overly critical, unrelated to the rubric. The model must quote what it finds.
+    With --judge (use a different model than the one that wrote the reasons), each reason is also
+    checked against six error types of Kim et al. 2023, as YESciEval's authors did by hand:
+    inconsistent with the score, too general, overly optimistic, not relevant to the response,
+    overly critical, unrelated to the rubric. The model must quote each error.
 
-    The folder holds the tables (rationales.csv, rationales.md), every reason with what was found
-    (reasons.csv), and sheet.csv, in which people write yes or no; --labels reads it back and shows
-    their shares and, with a model, how often both agree. The same command again asks no question
-    twice.
+    The folder contains the tables (rationales.csv, rationales.md), all reasons with their errors
+    (reasons.csv), and sheet.csv for human labels (yes or no). Pass the completed sheet with
+    --labels to show human error rates and, with a model, the agreement. Run the same command again
+    to continue; no call is repeated.
 
     For example:
 
@@ -170,14 +171,14 @@ def rationales(
       ragassay rationales runs/first --labels runs/first/rationales/sheet.csv
       ragassay rationales bioasq-train-answers.jsonl.gz --limit 30 --out rationales
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, or some reason failed.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some reason failed.
 
     Options:
-        reasons: Run folder of a judge; or a file of answers whose ratings come with reasons, as
-            YESciEval's.
-        labels: A sheet.csv that people filled in with yes and no.
-        rubric_text: The rubrics that the judge read, if these are not ragassay's: YAML or
-            JSON, a text for each name.
+        reasons: Run folder of a judge, or file of answers whose ratings include reasons, e.g. a
+            YESciEval file.
+        labels: Completed sheet.csv with human labels.
+        rubric_text: Rubric texts by name, as YAML or JSON, if the judge did not use ragassay's
+            rubrics.
     """
     from ragassay.reports.text import count_text
     from ragassay.studies.rationales import audit_reasons, read_reasons, write_reason_audit
@@ -203,7 +204,7 @@ def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
 
     if found.inputs.n_without:
-        typer.echo(f"ratings without a reason, left out: {found.inputs.n_without}", err=True)
+        typer.echo(f"ratings without a reason, skipped: {found.inputs.n_without}", err=True)
     if found.inputs.note:
         typer.echo(found.inputs.note, err=True)
     if found.n_failed:
@@ -214,9 +215,8 @@ def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
         return
     if quiet:
         return
-
     judges = ", ".join(dict.fromkeys(one.judge for one in found.inputs.reasons))
-    headline = f"{len(found.inputs.reasons)} reasons of {judges}"
+    headline = f"{len(found.inputs.reasons)} reasons by {judges}"
     print_lines(headline, style="bold")
     print_sheets(*rationale_sheets(found.rubrics))
     print_lines(*agreement_lines(found.agreement))
@@ -236,12 +236,12 @@ def similarity(
     as_json: Json = False,
     **options: Any,
 ) -> int:
-    """Show the similarity of several systems' answers.
+    """Measure the similarity of several systems' answers.
 
-    Each system's answers are compared with each other's to the same questions, as references and
-    as candidates, by the eight measures of YESciEval (ROUGE-1 and ROUGE-L count as one there). A
-    cell is a mean over questions with a bootstrap interval; the diagonal is a text against itself.
-    It needs more libraries: pip install 'ragassay[similarity]'.
+    The answers of each pair of systems to the same questions are compared in both directions, with
+    the eight measures of YESciEval (which counts ROUGE-1 and ROUGE-L as one). Each cell is a mean
+    over questions with a bootstrap interval; the diagonal compares texts with themselves. Requires
+    `pip install 'ragassay[similarity]'`.
 
     For example:
 
@@ -250,23 +250,23 @@ def similarity(
       ragassay similarity answers.jsonl --metric wmd --wmd-vectors allenai/scibert_scivocab_uncased
           --wmd-vectors allenai/specter2_base --wmd-words alone
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, the rest is compared.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, the rest was compared.
 
     Options:
-        answers: Answers of several systems.
-        metric: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or moverscore; repeat for
-            more. By default all.
-        limit: Only the first N questions.
-        embedder: Encoder behind BERTScore, WMD and MoverScore, by its name on Hugging Face's hub or
-            its folder; by default the installed all-MiniLM-L6-v2.
-        wmd_vectors: Encoder behind word mover's distance alone, in place of --embedder:
-            allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Repeat for more,
-            each with a table of its own.
-        wmd_words: What word mover's distance takes as a word's vector: that of each token in its
-            text, or that of the word read by itself, as YESciEval's program does.
-        lower_case: Compare all texts in lower case, as YESciEval's program does.
-        out: Write similarity.csv, similarity.tex, a heatmap (SVG) for each measure and a page with
-            all of them (index.html) into this folder.
+        answers: File with answers of several systems.
+        metric: Measure to compute: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or
+            moverscore. By default all. Can be repeated.
+        limit: Compare only the first N questions.
+        embedder: Encoder for BERTScore, WMD and MoverScore: a Hugging Face name or a folder. By
+            default the installed all-MiniLM-L6-v2.
+        wmd_vectors: Encoder for word mover's distance, instead of --embedder:
+            allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Each encoder gets
+            a separate table. Can be repeated.
+        wmd_words: Word vectors for word mover's distance: those of tokens in context, or of each
+            word alone, as in YESciEval's code.
+        lower_case: Convert all texts to lower case, as YESciEval's code does.
+        out: Write similarity.csv, similarity.tex, an SVG heatmap per measure and an overview page
+            (index.html) to this folder.
     """
     from ragassay.formats.row_mapping import column_map
     from ragassay.studies.similarity import similarity as compare
@@ -291,8 +291,7 @@ def similarity(
 
 
 def _print_similarity(found: Similarity, as_json: bool) -> None:
-
-    notes = [f"tokens are compared by {found.embedder}"] if found.embedder else []
+    notes = [f"tokens are compared with {found.embedder}"] if found.embedder else []
     for note in (*notes, *found.notes):
         typer.echo(f"note: {note}", err=True)
     print_rejections(found.rejections)

@@ -42,23 +42,23 @@ def synthesize(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Let several models answer questions from papers, to compare them.
+    """Generate answers to questions from papers with several models, for comparison.
 
-    Each --model writes one paragraph for each question, with citations by number, from the same
-    papers (YESciEval's LLMgen): those that QUESTIONS has as sources; for a question that has
-    none, the best that a search of --corpus finds, retracted ones left out. NAME@URL gives a model
-    an endpoint of its own. Gold nuggets and reference answers of QUESTIONS are kept.
+    Each --model writes one paragraph with numbered citations for each question, from the same
+    papers (LLMgen of YESciEval). The papers are the sources in QUESTIONS. If a question has no
+    sources, the best results from --corpus are used, without retracted articles. Gold nuggets and
+    reference answers in QUESTIONS are copied to the output.
 
-    OUT has one answer a line, with the model as its system and the papers as its sources:
-    `ragassay evaluate`, `similarity` and, after evaluations by several judges, `matrix` take it as
-    it is.
+    OUT contains one answer per line, with the model as its system and the papers as its sources.
+    It can be used with `ragassay evaluate`, `similarity` and, after evaluations with several
+    judges, `matrix`.
 
-    The same command again resumes a stopped run; its state is in OUT.state.sqlite. What was
-    written is not paid for again when models or questions are added. Failures are named, and
-    tried again with --retry-failed.
+    Run the same command again to resume a stopped run, or to add models or questions; existing
+    answers are reused. The state is stored in OUT.state.sqlite. Failures are listed, and retried
+    with --retry-failed.
 
-    With --engine ray, the workers of a Ray cluster write. The file is the same, and either engine
-    continues the other's run. This process searches for papers.
+    With --engine ray, answers are written by the workers of a Ray cluster, while papers are
+    searched in this process. You can switch engines between runs.
 
     For example:
 
@@ -70,15 +70,15 @@ def synthesize(
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --engine ray --workers 4
       ragassay similarity answers.jsonl
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected, some question has no
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, some question has no
     paper, or some answer could not be written.
 
     Options:
-        queries: YESciEval's file of questions, or questions, answers or topics in any format.
-        models: A model that writes, by its LiteLLM name; ragassay/ORG/NAME is loaded into this
-            process. NAME@URL gives it an endpoint of its own. Repeat for more.
-        endpoint: Endpoint of the first --model, and of others of its provider.
-        target: The file of answers to write; end it in .jsonl.gz to pack it. By default
+        queries: Questions, answers or topics in any supported format, including YESciEval.
+        models: LiteLLM name of a model that writes answers. ragassay/ORG/NAME is loaded in this
+            process, and NAME@URL sets an endpoint. Can be repeated.
+        endpoint: URL for the first --model, and for other models of its provider.
+        target: Output file, compressed if its name ends in .jsonl.gz. By default
             runs/QUESTIONS-answers.jsonl.
     """
     from ragassay.runs.preflight import check_ready
@@ -100,7 +100,7 @@ def synthesize(
 
 
 def note_questions(questions: Questions) -> None:
-    """Print what could not be read, which questions have no paper, and how was searched."""
+    """Print rejected lines, notes about the search, and questions without papers."""
     print_rejections(questions.rejections)
     print_notes(*(*questions.notes, *questions.warnings))
 
@@ -114,7 +114,6 @@ def _print_plan(
     as_json: bool,
     quiet: bool,
 ) -> None:
-
     from ragassay.reports.text import count_text
     from ragassay.studies.syntheses import plan_calls, prepared_questions, writers_of
 
@@ -123,25 +122,24 @@ def _print_plan(
     questions = run_sync(preparing)
     note_questions(questions)
     plan = plan_calls(questions, writers)
-    asked = f"{count_text(len(writers), 'model')}: at most {count_text(plan.n_syntheses, 'call')}"
-    print_plan(plan, asked, "is written", as_json)
+    calls = f"{count_text(len(writers), 'model')}: at most {count_text(plan.n_syntheses, 'call')}"
+    print_plan(plan, calls, "in the output file", as_json)
 
 
-def print_plan(plan: GenerationPlan, asked: str, where: str, as_json: bool) -> None:
-    """Print what writing, and rating, would take."""
+def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> None:
+    """Print the estimated calls and tokens for writing and rating."""
     from ragassay.reports.text import count_text
 
     if as_json:
         print_json(asdict(plan))
         return
     typer.echo(
-        f"{count_text(plan.n_questions, 'question')}, {asked}, about {plan.n_prompt_tokens:,} "
-        f"tokens sent. What {where} already is not asked for again."
+        f"{count_text(plan.n_questions, 'question')}, {calls}, about {plan.n_prompt_tokens:,} "
+        f"prompt tokens. Results already {where} are reused."
     )
 
 
 def _print(found: Syntheses, as_json: bool, quiet: bool) -> None:
-
     from ragassay.reports.labels import one_line
     from ragassay.reports.provenance import usage_text
     from ragassay.reports.text import count_text

@@ -1,4 +1,4 @@
-"""Print what a command found, and notes about it; what draws tables is loaded when it is needed."""
+"""Print the results and notes of a command. Table libraries are imported when needed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
-    """Print lines as they are; with `soft_wrap`, a terminal may break them anywhere, as a path."""
+    """Print lines without markup; `soft_wrap` leaves line breaking to the terminal."""
     console = open_console()
     for line in lines:
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=soft_wrap)
 
 
 def print_sheets(*sheets: Sheet, limit: int | None = None) -> None:
-    """Print sheets as tables of at most `limit` rows, None for all, each below an empty line."""
+    """Print sheets as tables with at most `limit` rows; None prints all rows."""
     from ragassay.reports.sheets import sheet_table
 
     console = open_console()
@@ -40,18 +40,18 @@ def print_json(found: object) -> None:
 
 
 def print_notes(*notes: str) -> None:
-    """Print lines on stderr, beside what a command found."""
+    """Print lines on stderr."""
     for note in notes:
         typer.echo(note, err=True)
 
 
 def print_written(paths: Iterable[Path]) -> None:
-    """Name written files on stderr."""
+    """Print the paths of written files on stderr."""
     print_notes(*(f"wrote {path}" for path in paths))
 
 
 def print_rejections(rejections: Sequence[Rejection]) -> None:
-    """Print a file's first unreadable lines on stderr."""
+    """Print the first ten rejected lines on stderr."""
     from ragassay.formats.problems import rejection_line
 
     print_notes(*(f"rejected {rejection_line(rejection)}" for rejection in rejections[:10]))
@@ -60,16 +60,16 @@ def print_rejections(rejections: Sequence[Rejection]) -> None:
 
 
 def print_missing(n_missing: int) -> None:
-    """Say how many citations point to documents that are not here."""
+    """Print the number of citations whose document is missing, on stderr."""
     if n_missing:
-        print_notes(f"citations without a document here: {n_missing}; name --corpus")
+        print_notes(f"documents missing for {n_missing} citations; add them with --corpus")
 
 
 def tell_plots_left_out(out: Path | None) -> None:
-    """Say on stderr, before the work, that no plots are written where matplotlib is missing.
+    """Print a note on stderr if plots cannot be written because matplotlib is missing.
 
     Args:
-        out: The folder of tables and plots; None where nothing is written.
+        out: Folder for tables and plots; None if nothing is written.
     """
     if out is None:
         return
@@ -79,11 +79,11 @@ def tell_plots_left_out(out: Path | None) -> None:
     try:
         need("matplotlib")
     except ExtraError as error:
-        print_notes(f"note: tables are written without plots: {error}")
+        print_notes(f"note: no plots will be written: {error}")
 
 
 def print_scores(scores: Mapping[str, Score], as_json: bool) -> None:
-    """Print measures with their intervals."""
+    """Print scores with their intervals, as text or as one JSON object per line."""
     for name, score in scores.items():
         if as_json:
             fields = score.model_dump(include={"value", "low", "high", "n"})
@@ -97,7 +97,7 @@ def print_matrices(matrices: Sequence[Matrix], beside: Mapping[str, object] | No
     """Print matrices as tables, or as one JSON object.
 
     Args:
-        beside: Further fields of the JSON object; None for tables.
+        beside: Additional fields of the JSON object; None prints tables.
     """
     from ragassay.studies.matrix_tables import matrix_fields, matrix_sheet
 
@@ -114,21 +114,21 @@ def show_sheets(
     limit: int,
     shown: Sequence[Sheet] | None = None,
 ) -> None:
-    """Print sheets as tables, or as JSON; write them as CSV where a file is given.
+    """Print sheets as tables or JSON, and optionally write them as CSV.
 
     Args:
-        sheets: What was found; may be empty.
-        csv: The file; sheets of the same columns become one table, others stand below each other.
-        limit: Most rows of a table on the terminal; 0 for all.
-        shown: Other sheets for the terminal.
+        sheets: Sheets to print and write; may be empty.
+        csv: CSV file to write. Sheets with the same columns are joined into one table.
+        limit: Maximum number of rows per printed table; 0 for all.
+        shown: Sheets to print as tables instead of `sheets`.
     """
     from ragassay.reports.sheets import join_sheets, sheet_csv, sheet_rows
 
     if csv is not None:
         from ragassay.runs.folder import write_whole
 
-        is_alike = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
-        tables = [join_sheets(sheets, "table")] if is_alike else sheets
+        can_join = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
+        tables = [join_sheets(sheets, "table")] if can_join else sheets
         write_whole(csv, "\n".join(map(sheet_csv, tables)))
         print_written([csv])
     if as_json:
@@ -136,7 +136,7 @@ def show_sheets(
         return
     print_sheets(*(sheets if shown is None else shown), limit=limit or None)
     if not sheets:
-        typer.echo("nothing found")
+        typer.echo("no results")
 
 
 def show_and_write(
@@ -148,13 +148,13 @@ def show_and_write(
     plots: Mapping[str, str] | None = None,
     n_shown: int | None = None,
 ) -> None:
-    """Print sheets, on the terminal the first of them, and write all into a folder.
+    """Print sheets, and write them to a folder.
 
     Args:
-        sheets: By the names of their files.
-        out: The folder; None writes nothing.
-        plots: SVG, by the names of their files.
-        n_shown: Most tables on the terminal; None for all.
+        sheets: Sheets by file name without suffix.
+        out: Folder for CSV files and plots; None writes nothing.
+        plots: SVG plots by file name without suffix.
+        n_shown: Number of tables to print; None prints all.
     """
     from ragassay.reports.sheets import sheet_csv
     from ragassay.runs.compare import write_files

@@ -1,4 +1,4 @@
-"""`ragassay testbank`: questions and nuggets for grading, printed, edited, split, merged."""
+"""`ragassay testbank`: show, edit, split, merge and lint test banks."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ if TYPE_CHECKING:
     from ragassay.workbench.bank_lint import Lint
 
 
-def require_terminal(way_out: str) -> None:
-    """Check that a person is at a terminal.
+def require_terminal(alternative: str) -> None:
+    """Check that the command runs in a terminal.
+
+    Args:
+        alternative: Options to suggest in the error message.
 
     Raises:
-        InputError: There is no terminal; the message names the option that needs none.
+        InputError: There is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InputError(f"there is no terminal to edit in: give {way_out}")
+        raise InputError(f"an editor requires a terminal; use {alternative} instead")
 
 
 def edit_in_editor(text: str) -> str:
-    """Open the user's editor, and return the saved text, or the text itself if unchanged.
+    """Open the text in the user's editor, and return the saved text.
 
     Raises:
-        InputError: The editor cannot be started, or ends with an error.
+        InputError: The editor cannot be started, or fails.
     """
     import click
 
@@ -48,24 +51,24 @@ def edit_in_editor(text: str) -> str:
         saved = click.edit(text, extension=".txt")
     except click.ClickException as error:
         raise InputError(
-            f"{error.message} Set EDITOR to your editor, or give --accept-all"
+            f"{error.message} Set EDITOR to your editor, or use --accept-all"
         ) from error
     return text if saved is None else saved
 
 
 def opened_bank(path: Path) -> BankFile:
-    """Return a bank as people left it; report unreadable lines."""
+    """Read a test bank with all edits, and print rejected lines."""
     from ragassay.runs.banks import read_bank_file
 
     file = read_bank_file(path)
     print_rejections(file.rejections)
     if file.n_stray:
-        typer.echo(f"{file.n_stray} changes are of items that {path} does not have", err=True)
+        typer.echo(f"{file.n_stray} changes refer to items that are not in {path}", err=True)
     return file
 
 
 def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) -> None:
-    """Print items, and who changed them."""
+    """Print the items of test banks, and optionally their history."""
     from ragassay.runs.banks import all_history
     from ragassay.workbench.tables import bank_rows, history_sheet, items_sheet
 
@@ -80,7 +83,7 @@ def print_banks(banks: Sequence[RubricBank], with_history: bool, as_json: bool) 
 
 
 def print_lints(found: Sequence[Lint], as_json: bool) -> None:
-    """Print what is wrong with items, a line each, and how to mend it."""
+    """Print flaws of items and how to fix them."""
     from ragassay.reports.labels import one_line
     from ragassay.reports.text import count_text
     from ragassay.workbench.bank_lint import TITLES
@@ -95,14 +98,14 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
     if not as_json:
         n_items = len({(one.query, one.item) for one in found})
         typer.echo(
-            f"{count_text(len(found), 'flaw')} of {count_text(n_items, 'item')}"
+            f"{count_text(len(found), 'flaw')} in {count_text(n_items, 'item')}"
             if found
-            else "nothing found"
+            else "no flaws found"
         )
 
 
 def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) -> BankFile:
-    """Change a bank by option, or in the user's editor; print what was changed."""
+    """Apply changes from options or from the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
     from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
     from ragassay.workbench.tables import history_sheet
@@ -110,7 +113,7 @@ def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) ->
     if asked.is_empty:
         require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
         new = edited_by_hand(
-            file, edit_in_editor, author, lambda told: typer.echo(told, err=True), query
+            file, edit_in_editor, author, lambda message: typer.echo(message, err=True), query
         )
     else:
         new = keep_reviews(file, asked_reviews(file, asked, author))
@@ -123,8 +126,8 @@ def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) ->
 
 app = typer.Typer(
     name="testbank",
-    help="Test banks: the exam questions and nuggets by which responses are graded. Write them, "
-    "import them, edit them, check them.",
+    help="Create, import, edit and check test banks: exam questions and nuggets for grading "
+    "responses.",
     no_args_is_help=True,
 )
 app.command()(create)
@@ -132,7 +135,7 @@ app.command("import")(import_bank)
 app.command()(queries)
 
 BankArgument = Annotated[
-    Path, Argument(metavar="BANK", help="Test banks, as `ragassay testbank` writes them.")
+    Path, Argument(metavar="BANK", help="Test bank file written by `ragassay testbank`.")
 ]
 
 
@@ -144,18 +147,18 @@ def show(
     history: bool = False,
     as_json: Json = False,
 ) -> int:
-    """Show the items of a test bank as people left them.
+    """Show the items of a test bank, including all edits.
 
-    An item is named by the beginning of its id, as shown.
+    Other commands accept the shortened item ids shown here.
 
     Options:
-        query: Only this query.
-        history: Who changed what, when and why.
+        query: Show only the items of this query.
+        history: Also show who changed what, when and why.
     """
     file = opened_bank(bank)
     chosen = [one for one in file.banks if query in ("", one.query_id)]
     if not chosen:
-        raise InputError(f"{bank} has no query {query!r}")
+        raise InputError(f"{bank} contains no query {query!r}")
     print_banks(chosen, history, as_json)
     return partial_if(file.rejections)
 
@@ -178,11 +181,11 @@ def edit(
     query: Annotated[str, Option(metavar="ID")] = "",
     out: Path | None = None,
 ) -> int:
-    """Change a test bank: in your editor, or by option.
+    """Edit a test bank in your editor, or with options.
 
-    Items keep their ids. BANK itself stays as it is: changes are added to
-    BANK.reviews.jsonl with who, when and why, and every command reads both. If two people
-    changed the same item, the later change counts.
+    Item ids stay the same. BANK itself is not modified: changes are appended to
+    BANK.reviews.jsonl with author, time and reason, and every command reads both files. If two
+    people change the same item, the later change wins.
 
     For example:
 
@@ -193,17 +196,17 @@ def edit(
 
     Options:
         who: Your name.
-        why: The reason for the change.
-        item: The item's id, or the beginning of it.
-        text: Its new text.
-        answer: Its known answers, in place of those before; repeat for more.
-        secret: Whether systems may not see it.
-        remove: Leave the item out.
-        add: A new item; with --kind, --facet, --answer.
-        facet: Part of the query.
-        undo: Take a change back: its name in --history.
-        query: Edit only this query.
-        out: Write the changed bank there too, with the history in each item.
+        why: Reason for the change.
+        item: Id of the item to change, or the start of its id.
+        text: New text of the item.
+        answer: New known answer, replacing all previous ones. Can be repeated.
+        secret: Whether to hide the item from systems.
+        remove: Remove the item.
+        add: Add an item to a query; can be combined with --kind, --facet and --answer.
+        facet: Facet of the query for a new item.
+        undo: Undo a change, specified by its name in --history.
+        query: Edit only items of this query.
+        out: Also write the edited test bank, including the history of each item, to this file.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import Author, ItemChanges
@@ -225,22 +228,22 @@ def split(
     seed: Annotated[int, Option(min=0)] = 0,
     secret: Annotated[list[str] | None, Option(metavar="ID")] = None,
 ) -> int:
-    """Split a test bank into a public and a secret part, so that systems cannot be tuned to it.
+    """Split a test bank into a public and a secret part, to prevent tuning systems on it.
 
-    Each query is in both parts, and each part of a query. Secret items stay secret.
+    Each query and each facet is in both parts. Items marked as secret stay secret.
 
     For example:
 
       ragassay testbank split bank.jsonl.gz --out public.jsonl.gz --secret-out secret.jsonl.gz
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, or one part lacks a query.
+    Exit codes: 0 success; 1 error; 3 some input was rejected, or a query is in one part only.
 
     Options:
-        target: The file of the public part.
-        hidden: The file of the secret part.
-        share: Fraction that becomes secret.
-        seed: Draws the secret items.
-        secret: This item is secret, in place of a share; repeat.
+        target: Output file for the public part.
+        hidden: Output file for the secret part.
+        share: Share of items to make secret.
+        seed: Random seed for choosing secret items.
+        secret: Item to make secret, instead of a random share. Can be repeated.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import item_of
@@ -258,13 +261,13 @@ def split(
 
 @app.command()
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
-    """Merge test banks: each item once, with the known answers and the history of all.
+    """Merge test banks, combining known answers and histories of equal items.
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, or banks contradict each other; then the
-    first one's word is taken.
+    Exit codes: 0 success; 1 error; 3 some input was rejected, or test banks contradict each other,
+    in which case the first one is used.
 
     Options:
-        banks: Test banks.
+        banks: Test banks to merge.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_parts import merged_banks
@@ -287,21 +290,21 @@ def lint(
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:
-    """Find items that are bad for grading, and say how to improve them.
+    """Find items that are unsuitable for grading, and suggest improvements.
 
-    Leading questions ("isn't it?"), questions that contain their known answer, two questions in
-    one, questions to the reader ("Have you ..."), questions without a clear subject ("the show"),
-    and items that repeat another one. With --corpus also items to which no document is similar.
-    This is only a hint: most unanswerable items look answerable.
+    The checks find leading questions ("isn't it?"), questions that contain their known answer,
+    double questions, questions to the reader ("Have you ..."), questions without a clear subject
+    ("the show"), and duplicates. With --corpus, they also find items without a similar document,
+    which is only a weak indicator because most unanswerable items look answerable.
 
     For example:
 
       ragassay testbank lint bank.jsonl.gz --corpus documents.jsonl
 
-    Exit codes: 0 nothing found; 1 error; 3 something was found, or some input was rejected.
+    Exit codes: 0 no flaws found; 1 error; 3 flaws were found, or some input was rejected.
 
     Options:
-        query: Only this query.
+        query: Check only items of this query.
     """
     from ragassay.workbench.bank_lint import lint_file
 

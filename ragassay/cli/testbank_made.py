@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from ragassay.formats.workbench.bank_items import RubricBank
     from ragassay.workbench.bank_create import CreatedBanks
 
-Target = Annotated[Path, Option("--out", help="The file to write; end it in .jsonl.gz.")]
-Collection = Annotated[str, Option(help="Name of the queries' collection.")]
-Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="What the items are.")]
+Target = Annotated[Path, Option("--out", help="Output file, should end in .jsonl.gz.")]
+Collection = Annotated[str, Option(help="Name of the query collection.")]
+Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="Kind of the items.")]
 
 
 @takes(
@@ -42,14 +42,14 @@ def create(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Let a model write exam questions or nuggets for every query.
+    """Generate exam questions or nuggets for every query with a model.
 
-    One call for each query, part and kind. Items that repeat another one of their query are left
-    out. Check the items before you grade with them: `testbank lint`, `testbank edit`.
+    The model is called once per query, facet and kind. Duplicate items of a query are removed.
+    Check the items with `testbank lint` and `testbank edit` before you use them for grading.
 
-    The same command again resumes a stopped run and tries failed queries again; its state is in
-    OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference) takes the
-    clauses that are closest to the query.
+    Run the same command again to resume a stopped run and to retry failed queries. Its state is
+    stored in OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference)
+    uses the clauses that are closest to the query.
 
     For example:
 
@@ -57,20 +57,19 @@ def create(
       ragassay testbank create pages.jsonl --kind both --per-query 5 --out bank.jsonl.gz --model ...
       ragassay testbank create answers.jsonl --from reference --out bank.jsonl.gz --model ...
 
-    Exit codes: 0 done; 1 error; 3 some input was rejected, or some query has no items.
+    Exit codes: 0 success; 1 error; 3 some input was rejected, or some query has no items.
 
     Options:
-        queries: Queries: JSON {"id": "text"}, topics of TREC, JSON lines {"id", "text"}, pages
-            {"query_id", "title", "facets": [{"id", "text"}]}, or answers that `ragassay evaluate`
-            reads.
-        kind: What to write: questions or nuggets.
-        per_query: Items of a query, or of each of its parts.
-        source: What the model reads: the query alone; the documents of the answers or of --corpus;
-            the reference answers, which are known to be right.
-        documents: Documents of --corpus that are read for a query.
-        answers: Write each question's answer too; by default with --from documents or reference,
-            where only answers that they state are kept.
-        facets: Write items for each part of a query that has parts.
+        queries: Queries as JSON {"id": "text"}, TREC topics, JSON lines {"id", "text"}, pages
+            {"query_id", "title", "facets": [{"id", "text"}]}, or a file of answers.
+        kind: Kind of items to generate: questions, nuggets or both.
+        per_query: Number of items per query, or per facet.
+        source: Input of the model: the query alone, the documents of the answers or of --corpus, or
+            the reference answers.
+        documents: Number of documents from --corpus to use per query.
+        answers: Whether to generate answers to the questions. On by default with --from documents
+            or reference, in which case answers without support in the texts are dropped.
+        facets: Whether to generate items for each facet of a query.
     """
     from ragassay.formats.exam_queries import read_exam_queries
     from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
@@ -106,10 +105,10 @@ def import_bank(
     queries: Path | None = None,
     collection: Collection = "",
 ) -> int:
-    """Make a test bank from items that others wrote.
+    """Create a test bank from existing items.
 
-    The form is recognised by the content. Without --kind, lists by hand are questions where all
-    items end with a question mark.
+    The format is detected from the content. Without --kind, hand-written items are questions if all
+    of them end with a question mark, else nuggets.
 
     For example:
 
@@ -117,11 +116,11 @@ def import_bank(
       ragassay testbank import tqa_v1_train.json --collection tqa --out tqa.jsonl.gz
 
     Options:
-        file: Items by hand (one a line with --query, `id TAB text`, or CSV
-            query,text,answers,facet,kind), nuggets of TREC's QA track, gold nuggets, the
-            nuggetizer's output, questions with an answer key (TQA).
-        query: The query, if the file does not name it.
-        queries: Queries, where FILE has only their ids.
+        file: Hand-written items (one per line with --query, `id TAB text`, or CSV
+            query,text,answers,facet,kind), nuggets of the TREC QA track, gold nuggets, nuggetizer
+            output, or questions with an answer key (TQA).
+        query: Query id, if FILE does not contain it.
+        queries: File with query texts, if FILE only contains query ids.
     """
     from ragassay.formats import write_test_banks
     from ragassay.formats.exam_queries import read_exam_queries
@@ -138,17 +137,18 @@ def import_bank(
 def queries(
     file: Annotated[Path, Argument(metavar="QUERIES")], *, target: Annotated[Path, Option("--out")]
 ) -> int:
-    """Write queries in the Workbench's own form, {"id": "text"}, for its programs.
+    """Write queries in the format of the Rubric workbench, {"id": "text"}.
 
-    `testbank create`, `import`, `edit --out`, `split` and `merge` write test banks in its form;
-    `grades passages` writes what is to be graded, `grade` and `grades merge` graded passages.
+    To write other workbench files, use `testbank create`, `import`, `edit --out`, `split` and
+    `merge` for test banks, `grades passages` for ungraded passages, and `grade` and `grades merge`
+    for graded passages.
 
     For example:
 
       ragassay testbank queries topics.csv --out queries.json
 
     Options:
-        file: Queries, as `testbank create` reads them.
+        file: Queries, in any format of `testbank create`.
         target: Output file (.json).
     """
     from ragassay.formats.exam_queries import read_exam_queries, write_exam_queries
@@ -158,8 +158,8 @@ def queries(
     print_rejections(found.rejections)
     write_exam_queries(found.queries, target)
     n_parts = sum(bool(query.facets) for query in found.queries)
-    left = f"; the parts of {n_parts} of them are left out" if n_parts else ""
-    typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{left}")
+    note = f"; dropped the facets of {n_parts} of them" if n_parts else ""
+    typer.echo(f"{target}: {count_text(len(found.queries), 'query', 'queries')}{note}")
     return partial_if(found.rejections)
 
 
@@ -168,11 +168,12 @@ def _written_text(banks: Sequence[RubricBank], target: Path) -> str:
 
     n_items = sum(len(bank.items) for bank in banks)
     n_queries = len({bank.query_id for bank in banks})
-    return f"{target}: {count_text(n_items, 'item')} of {count_text(n_queries, 'query', 'queries')}"
+    queries_text = count_text(n_queries, "query", "queries")
+    return f"{target}: {count_text(n_items, 'item')} for {queries_text}"
 
 
 def _report_created(found: CreatedBanks, target: Path) -> bool:
-    """Print what was written; return whether every query has items."""
+    """Print a summary, and return whether no call failed."""
     from ragassay.reports.text import count_text
 
     typer.echo(_written_text(found.banks, target))
@@ -183,8 +184,9 @@ def _report_created(found: CreatedBanks, target: Path) -> bool:
     if failed:
         typer.echo(f"{len(failed)} of {len(found.written)} calls failed", err=True)
     for query, text in found.folded:
-        typer.echo(f"{query}: left out, says what another one does: {text}", err=True)
+        typer.echo(f"{query}: removed a duplicate: {text}", err=True)
     n_unfounded = sum(one.found.n_unfounded for one in found.written if one.found)
     if n_unfounded:
-        typer.echo(f"{count_text(n_unfounded, 'answer')} left out: no source states it", err=True)
+        answers = count_text(n_unfounded, "answer")
+        typer.echo(f"{answers} dropped: not supported by a source", err=True)
     return not failed

@@ -1,4 +1,4 @@
-"""`ragassay verifiers`: the verifiers there are, fitted, measured, and set on answers."""
+"""`ragassay verifiers`: list, calibrate, measure and compare verifiers."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="verifiers",
-    help="Verifiers: which there are, how well they do on labelled claims, at which threshold, and "
-    "what they find in the documents behind answers (BioACE).",
+    help="List verifiers, fit their thresholds, measure them on labeled claims, and apply them to "
+    "answers and documents (BioACE).",
     no_args_is_help=True,
 )
 
@@ -43,22 +43,20 @@ ClaimsArgument = Annotated[
     list[Path],
     Argument(
         metavar="CLAIMS...",
-        help="Labelled claims: rows of claim, evidence and label; SciFact's published files; "
-        "answers whose citations people labelled, such as MedAESQA; or a run folder that people "
-        "reviewed.",
+        help="Labeled claims: rows of claim, evidence and label; SciFact files; answers with human "
+        "citation labels, such as MedAESQA; or a reviewed run folder.",
     ),
 ]
 ClaimCorpus = Annotated[
     str | None,
-    Option("--corpus", help="The documents, where the claims or answers name them by id."),
+    Option("--corpus", help="Corpus of the documents, if claims or answers only have their ids."),
 ]
 ScoredBy = Annotated[
     list[str] | None,
     Option(
         "--verifier",
         metavar="NAME",
-        help="What scores: a verifier, or a fitted classifier of correctness (.json). Repeat for "
-        "more.",
+        help="Verifier, or fitted correctness classifier (.json), to compare. Can be repeated.",
     ),
 ]
 Cosines = Annotated[
@@ -66,26 +64,26 @@ Cosines = Annotated[
     Option(
         "--embedder",
         metavar="NAME",
-        help="An embedding model whose cosine scores. Repeat for more.",
+        help="Embedding model to compare, scored by cosine similarity. Can be repeated.",
     ),
 ]
 LabelFile = Annotated[
-    Path | None, Option("--labels-of", help="Labels of the answers' citations, if in another file.")
+    Path | None, Option("--labels-of", help="File of citation labels, if not in the answers.")
 ]
 Out = Annotated[
-    Path | None, Option("--out", help="Write the tables (CSV) and plots (SVG) into this folder.")
+    Path | None, Option("--out", help="Write tables (CSV) and plots (SVG) to this folder.")
 ]
-Seed = Annotated[int, Option(min=0, help="Of the draw.")]
+Seed = Annotated[int, Option(min=0, help="Random seed for sampling.")]
 
 
 @app.command()
 def kinds(as_json: Json = False) -> None:
-    """List the verifiers that write a label or a score, besides inference models and judges.
+    """List the published verifiers, in addition to NLI models and judges.
 
-    A model of the hub is known by its name; any other is named KIND:MODEL, where MODEL is a name on
-    the hub or a folder. A kind alone stands for its published model. AlignScore and SummaC-Conv
-    have weights of their own and need a model beside them: KIND:WEIGHTS@MODEL, where WEIGHTS is a
-    file or OWNER/REPOSITORY/FILE on the hub. `ragassay models get NAME` fetches MiniCheck, HHEM or
+    Known Hugging Face models can be used by name. Use KIND:MODEL for others, where MODEL is a
+    Hugging Face name or a folder; KIND alone is the published model. AlignScore and SummaC-Conv
+    require separate weights: KIND:WEIGHTS@MODEL, where WEIGHTS is a file or OWNER/REPOSITORY/FILE
+    on the Hugging Face Hub. Run `ragassay models get NAME` to download MiniCheck, HHEM or
     LettuceDetect.
 
     For example:
@@ -115,11 +113,12 @@ def fit(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> int:
-    """Find the threshold at which a verifier has the highest F1.
+    """Find the threshold with the highest F1 for a verifier.
 
-    Models that give scores, such as AlignScore and SummaC, need a threshold for "attributable";
-    others have a best threshold too. It is fitted to some claims and measured on others: no
-    question, claim or document is on both sides. `--verifier OUT` then uses the file as a verifier.
+    Models that return scores, such as AlignScore and SummaC, require a threshold for "attributable"
+    and other models can profit from one. The threshold is fitted on one part of the claims and
+    measured on the rest, without shared questions, claims or documents. Use the output file with
+    `--verifier OUT`.
 
     For example:
 
@@ -127,13 +126,14 @@ def fit(
       ragassay verifiers fit medaesqa.json --corpus pubmed/ --verifier summac-zs --out zs.json
       ragassay evaluate answers.jsonl --verifier alignscore.json
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some claims could not be read or have no
+    document.
 
     Options:
-        verifier: The verifier to fit.
-        out: The file to write, ending in .json.
-        dev: Claims to measure on; by default half of the questions of CLAIMS. Repeat for more.
-        labels: 2 fits one threshold, 3 also one of contradiction.
+        verifier: Verifier to fit.
+        out: Output file, which must end in .json.
+        dev: Claims for measuring. By default half of the questions in CLAIMS. Can be repeated.
+        labels: With 2, fit one threshold. With 3, also fit a threshold for contradiction.
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.runs.folder import write_whole
@@ -142,19 +142,19 @@ def fit(
 
     need_verifiers([verifier])
     if out.suffix != ".json":
-        raise SettingsError(f"--out {out}: a file of thresholds ends in .json")
+        raise SettingsError(f"--out {out}: the file name must end in .json")
     read = [_claims(claims, corpus, labels_of)]
     if dev:
         read.append(_claims(dev, corpus, labels_of))
-        learnt, held = (list(part.claims) for part in read)
+        train, test = (list(part.claims) for part in read)
     else:
-        learnt, held = split_claims(read[0].claims, 0.5, seed)
+        train, test = split_claims(read[0].claims, 0.5, seed)
     n_labels: Literal[2, 3] = labels  # type: ignore[assignment]
-    with shown_steps(len(learnt) + len(held), "comparing", not quiet) as step:
+    with shown_steps(len(train) + len(test), "comparing", not quiet) as step:
         found = fit_thresholds(
             verifier,
-            learnt,
-            held,
+            train,
+            test,
             load_settings().literature.cache_dir,
             n_labels=n_labels,
             data=[path.name for path in (*claims, *(dev or ()))],
@@ -184,16 +184,15 @@ def measure(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> int:
-    """Measure verifiers on claims that people labelled.
+    """Measure verifiers on claims with human labels.
 
-    Precision, recall and F1 (of the supported claims, macro, weighted), accuracy, and the area
-    under the ROC curve of a verifier's share or score, for two labels and for three, with 95 %
-    intervals over questions. A verifier without the label "contradicts" has no table of three
-    labels. Claims on which thresholds were fitted are left out for all verifiers.
+    The tables show precision, recall and F1 (for supported claims, macro and weighted), accuracy
+    and AUROC, for two and for three labels, with 95 % intervals over questions. Verifiers without
+    the label "contradicts" are only measured with two labels. Claims used for fitting thresholds
+    are excluded for all verifiers.
 
-    A judge is measured by `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
-    There, under "accuracy", is also the area under the ROC curve of an evaluation's scores against
-    whether people call an answer accurate.
+    To measure a judge, run `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
+    The "accuracy" section there also shows the AUROC of evaluation scores for accurate answers.
 
     For example:
 
@@ -201,13 +200,14 @@ def measure(
       ragassay verifiers measure claims.jsonl --verifier alignscore --verifier alignscore.json
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some claims could not be read or have no document.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some claims could not be read or have no
+    document.
 
     Options:
-        verifier: A verifier, as for `ragassay evaluate`; by default the embedded one. Repeat for
-            more.
-        labels: Only the table of two, or of three labels.
-        against: Compare a claim with title and abstract, or with the closest sentence.
+        verifier: Verifier to measure. By default the embedded one. Can be repeated.
+        labels: Number of labels to measure with, 2 or 3. By default both. Can be repeated.
+        against: Text to compare claims with: the document (title and abstract), or its closest
+            sentence.
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.models.embeddings import Embedder
@@ -249,13 +249,13 @@ def separate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show whether scores separate a sentence's own documents from others (BioACE, algorithm 1).
+    """Test whether scores separate supporting documents from unrelated ones (BioACE, algorithm 1).
 
-    Every answer sentence with a document that people call supporting is scored against it, as the
-    best of its runs of three sentences, and against the documents of a sentence of another
-    question. The command prints the mean scores of both, how often the first is higher, and the
-    area under the ROC curve; the same for the evidence that people marked, if there is any. By
-    default all-MiniLM-L6-v2 and the embedded verifier are compared.
+    Each answer sentence with a supporting document, according to human labels, is scored against
+    this document (the best window of three sentences), and against the documents of a sentence
+    from another question. The table shows both mean scores, how often the first is higher, and the
+    AUROC, also for human-marked evidence if there is any. By default, all-MiniLM-L6-v2 and the
+    embedded verifier are compared.
 
     For example:
 
@@ -263,7 +263,7 @@ def separate(
       ragassay verifiers separate medaesqa.json --corpus pubmed/ --embedder all-mpnet-base-v2
           --verifier FacebookAI/roberta-large-mnli --out separation
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or has no document.
     """
     from ragassay.studies.verifiers.sentences import (
         check_documents,
@@ -301,20 +301,19 @@ def support(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show how many answer sentences their cited documents support (BioACE, figure 7a).
+    """Measure the share of answer sentences supported by their citations (BioACE, figure 7a).
 
-    Supp(AS) is the share of sentences that any cited document supports, Supp(CS) that of sentences
-    that any of those supports that people call supporting: the nearer to 1, the more a model
-    agrees with them. A document supports a sentence if one of its runs of three sentences scores
-    at the model's threshold or above. Sentences that cite nothing are unscored. Without labels only
-    Supp(AS) is printed.
+    Supp(AS) is the share of sentences supported by any cited document. Supp(CS) only considers
+    documents labeled as supporting by people, so values close to 1 mean agreement with the labels.
+    A document supports a sentence if any window of three sentences scores at or above the model's
+    threshold. Sentences without citations are unscored. Without labels, only Supp(AS) is shown.
 
     For example:
 
       ragassay verifiers support medaesqa.json --corpus pubmed/
       ragassay verifiers support answers.jsonl --corpus pubmed/ --embedder all-MiniLM-L6-v2
 
-    Exit codes: 0 done; 1 error; 2 wrong usage; 3 some input was rejected or has no document.
+    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or has no document.
     """
     from ragassay.studies.verifiers.sentences import (
         check_documents,
@@ -354,13 +353,13 @@ def at_k(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Show how many answer sentences the k best documents of a search support (BioACE, figure 7b).
+    """Measure the share of answer sentences supported by the top k documents (BioACE, figure 7b).
 
-    Two scores have this form. "correctness_at_k" is BioACE's: documents are found by the question,
-    --depth of them reranked. "correctness_at_k_by_claim" is that of an evaluation, whose k is
-    RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES: documents are found by the sentence itself, 50 of them
-    reranked. A sentence for which nothing is found is unscored. RAGASSAY_LITERATURE__RERANKER=none
-    keeps the search's order.
+    Two scores are available. "correctness_at_k" is that of BioACE: documents are searched with the
+    question, and --depth of them are reranked. "correctness_at_k_by_claim" is that of an
+    evaluation: documents are searched with the sentence, 50 of them are reranked, and k is
+    RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES. Sentences without search results are unscored. Set
+    RAGASSAY_LITERATURE__RERANKER=none to disable reranking.
 
     For example:
 
@@ -368,9 +367,9 @@ def at_k(
       ragassay verifiers at-k medaesqa.json --corpus pubmed/ --k 10,50 --found-by both --out curve
 
     Options:
-        k: Numbers of documents, separated by commas.
-        found_by: Search with the question (BioACE), with each sentence, or with both.
-        depth: Hits of a question that are reranked; fewer take less time.
+        k: Values of k, separated by commas.
+        found_by: Query for the search: the question (BioACE), each sentence (claim), or both.
+        depth: Number of results per question to rerank.
     """
     from ragassay.reports.figures import can_plot, curve_plot
     from ragassay.studies.verifiers.sentences import cited_sentences
@@ -394,7 +393,6 @@ def at_k(
 
 
 def _claims(paths: Sequence[Path], corpus: str | None, labels: Path | None) -> Claims:
-    """Read claims; report what could not be read."""
     from ragassay.retrievers.opening import open_literature
     from ragassay.studies.verifiers.claims import read_labelled
 
@@ -412,7 +410,7 @@ def _open(
     verifiers: Sequence[str] | None,
     cosines: Sequence[str] | None,
 ) -> tuple[Job, Settings, Sequence[CorrectnessModel]]:
-    """Read answers, and open the named models; the embedded ones where none is named."""
+    """Read answers and open the selected models, or the embedded ones if none is selected."""
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.studies.verifiers.sentences import open_models

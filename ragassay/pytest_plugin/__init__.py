@@ -1,11 +1,11 @@
-"""The plugin for pytest: `pytest --ragassay`, the fixtures `assay` and `assert_answer`.
+"""pytest plugin with the option `--ragassay` and the fixtures `assay` and `assert_answer`.
 
-pytest loads this module in every test run of the environment, so it imports nothing but pytest;
-what evaluates is loaded when a test asks for an answer.
+pytest loads this module in every test run, so it only imports pytest. Evaluation code is imported
+when a test uses a fixture.
 
-    collection   tests that use a fixture are marked `ragassay`, and skipped without --ragassay
-    a test       its answer is evaluated, or taken from the cache, and noted for the session
-    the end      the notes of all processes (pytest-xdist's workers too) become one run folder
+- Collection: tests with a fixture get the marker `ragassay`, and are skipped without --ragassay.
+- Tests: each answer is evaluated, or read from the cache, and added to the notes of the session.
+- Session end: the notes of all processes, including pytest-xdist workers, become one run folder.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ if TYPE_CHECKING:
 __all__ = ["questions"]
 
 FIXTURES = {"assay", "assert_answer"}
-SKIPPED = "evaluates an answer: run pytest with --ragassay"
+SKIPPED = "evaluates an answer; run pytest with --ragassay"
 
 _NOTES = pytest.StashKey[Path]()
-"""The folder in which the processes of a session note what they evaluated."""
+"""Temporary folder for the evaluations of all processes of a session."""
 _ANSWERS: pytest.StashKey[Answers] = pytest.StashKey()
 _SUMMARY_LINES = pytest.StashKey[list[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, and their settings in the configuration file."""
+    """Add command-line options and configuration settings."""
     group = parser.getgroup("ragassay", "evaluation of RAG answers")
     group.addoption(
-        "--ragassay", action="store_true", default=None, help="Run the tests that evaluate answers."
+        "--ragassay", action="store_true", default=None, help="Run tests that evaluate answers."
     )
     group.addoption("--ragassay-model", metavar="NAME", help="LiteLLM name of the judge.")
     group.addoption(
-        "--ragassay-out", metavar="DIR", help="Folder of the report; by default runs/pytest."
+        "--ragassay-out", metavar="DIR", help="Run folder of the report. Default: runs/pytest."
     )
-    parser.addini("ragassay", "Always run the tests that evaluate answers.", "bool", False)
+    parser.addini("ragassay", "Always run tests that evaluate answers.", "bool", False)
     parser.addini("ragassay_model", "LiteLLM name of the judge.")
-    parser.addini("ragassay_out", "Folder of the report, from the root directory.")
+    parser.addini("ragassay_out", "Run folder of the report, relative to the root directory.")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker; open the session's notes.
+    """Register the marker, and create the notes folder of the session.
 
     Raises:
-        pytest.UsageError: The folder of the report holds another run.
+        pytest.UsageError: The report folder contains another run.
     """
     config.addinivalue_line("markers", "ragassay: evaluates an answer; set by its fixtures")
     if not _is_on(config):
@@ -62,20 +62,22 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None:
         config.stash[_NOTES] = Path(worker["ragassay_notes"])
         return
-    if _holds_another_run(_out(config)):
-        raise pytest.UsageError(f"--ragassay-out: {_out(config)} holds another run")
+    if _contains_other_run(_out(config)):
+        raise pytest.UsageError(
+            f"--ragassay-out: {_out(config)} contains another run; choose another folder"
+        )
     config.stash[_NOTES] = Path(tempfile.mkdtemp(prefix="ragassay-pytest-"))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Tell a worker of pytest-xdist where to note."""
+    """Pass the notes folder to a pytest-xdist worker."""
     if _NOTES in node.config.stash:
         node.workerinput["ragassay_notes"] = str(node.config.stash[_NOTES])
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that evaluate, and skip them unless they are wanted."""
+    """Mark the tests that evaluate answers, and skip them without --ragassay."""
     is_on = _is_on(config)
     for item in items:
         if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
@@ -86,7 +88,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session")
 def assay_options() -> dict[str, Any]:
-    """Options of `ragassay.evaluate` for all answers; override this fixture in a conftest.py."""
+    """Return options of `ragassay.evaluate` for all answers. Override it in a conftest.py."""
     return {}
 
 
@@ -100,28 +102,29 @@ def assay(request: pytest.FixtureRequest, assay_options: dict[str, Any]) -> Assa
 
     if _ANSWERS not in config.stash:
         config.stash[_ANSWERS] = Answers(_out(config) / "cache", config.stash[_NOTES])
-    named = config.getini("ragassay_model")
-    asked = config.getoption("--ragassay-model")
-    options = {"model": named or None} | assay_options | ({"model": asked} if asked else {})
+    default = config.getini("ragassay_model")
+    model = config.getoption("--ragassay-model")
+    options = {"model": default or None} | assay_options | ({"model": model} if model else {})
     return Assay(config.stash[_ANSWERS], request.node.nodeid, options)
 
 
 @pytest.fixture
 def assert_answer(assay: Assay) -> AssertAnswer:
-    """Evaluate an answer, and fail unless it is as good as demanded: `correctness=">=3.5"`."""
+    """Evaluate an answer, and fail if it misses a requirement such as `correctness=">=3.5"`."""
     from ragassay.pytest_plugin.demands import AssertAnswer
 
     return AssertAnswer(assay)
 
 
 def questions(path: str | Path) -> list[Any]:
-    """Read questions for `pytest.mark.parametrize`, from a file in any format of answers.
+    """Read questions from a file for `pytest.mark.parametrize`.
 
     Args:
-        path: The file; answers in it need not be there, and are not evaluated.
+        path: File in any answer format. Answers are optional and not evaluated.
 
     Returns:
-        A `ragassay.Record` for each, with its nuggets and reference, named by its id.
+        One parameter per question: a `ragassay.Record` with its nuggets and reference, with the
+        record id as the test id.
 
     Raises:
         InputError: A line cannot be read.
@@ -137,7 +140,7 @@ def questions(path: str | Path) -> list[Any]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the report of all answers of the session."""
+    """Write the report for all answers of the session."""
     config = session.config
     if hasattr(config, "workerinput") or _NOTES not in config.stash:
         return
@@ -150,15 +153,15 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Say what the answers came to, and where the report is."""
-    for n, line in enumerate(config.stash.get(_SUMMARY_LINES, [])):
-        if not n:
-            terminalreporter.section("ragassay")
+    """Print a summary of the answers and the path of the report."""
+    if lines := config.stash.get(_SUMMARY_LINES, []):
+        terminalreporter.section("ragassay")
+    for line in lines:
         terminalreporter.line(line)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Let go of the session's thread and notes."""
+    """Close the event loop thread, and delete the notes."""
     if _ANSWERS in config.stash:
         config.stash[_ANSWERS].close()
     if _NOTES in config.stash and not hasattr(config, "workerinput"):
@@ -170,13 +173,12 @@ def _is_on(config: pytest.Config) -> bool:
 
 
 def _out(config: pytest.Config) -> Path:
-    given = config.getoption("--ragassay-out")
-    if given:
-        return config.invocation_params.dir / given
+    if folder := config.getoption("--ragassay-out"):
+        return config.invocation_params.dir / folder
     return config.rootpath / (config.getini("ragassay_out") or "runs/pytest")
 
 
-def _holds_another_run(folder: Path) -> bool:
+def _contains_other_run(folder: Path) -> bool:
     try:
         manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The answers of a test session: each is evaluated once and kept; all go into one report."""
+"""Evaluate and cache the answers of a test session, and write them to one report."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ from ragassay.runs.progress import Presenter
 from ragassay.safe_text import without_secrets
 
 OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
-"""Options of `evaluate` that mean nothing for one answer of a session."""
+"""Options of `evaluate` that do not apply to a single answer."""
 
 
 class Answers:
     """Evaluates the answers of one process of a test session.
 
-    All evaluations share one event loop in a thread, and the models of equal options.
+    All evaluations run in one event loop thread. Calls with equal options share their models.
 
     Args:
-        cache: Folder of evaluations, by judge and settings, and by what was judged.
-        notes: Folder in which this process notes its evaluations for the session's report.
+        cache: Cache folder for evaluations, by judge and settings and by input.
+        notes: Folder for the evaluations of this session, which are used for the report.
     """
 
     def __init__(self, cache: Path, notes: Path) -> None:
@@ -64,15 +64,15 @@ class Answers:
         self._portal = self._stack.enter_context(start_blocking_portal())
 
     def evaluate(self, name: str, record: Record, options: Mapping[str, Any]) -> Result:
-        """Return the evaluation of an answer, from the cache where nothing has changed.
+        """Evaluate an answer, or return the cached evaluation if nothing has changed.
 
         Args:
-            name: Its name in the report.
-            record: The answer; its id is not looked at.
-            options: Those of `ragassay.evaluate`.
+            name: Name of the answer in the report.
+            record: Answer to evaluate; its id is ignored.
+            options: Options of `ragassay.evaluate`.
 
         Raises:
-            RagassayError: It could not be evaluated.
+            RagassayError: The answer could not be evaluated.
         """
         opened = self._open(record, {k: v for k, v in options.items() if k != "testbank"})
         tools = opened.tools
@@ -81,26 +81,26 @@ class Answers:
             job, corpus=opened.job.corpus, corpus_fingerprint=opened.job.corpus_fingerprint
         )
         (record,), judge = job.records, tools.identity[:16]
-        kept = self._cache / judge / f"{fingerprint(tools, record)}.jsonl"
+        cache_file = self._cache / judge / f"{fingerprint(tools, record)}.jsonl"
         manifest_file = self._notes / f"{judge}.json"
         if not manifest_file.exists():
             write_whole(manifest_file, manifest_of(job, tools).model_dump_json())
         manifest = Manifest.model_validate_json(manifest_file.read_text(encoding="utf-8"))
-        found = next(iter(read_lines(kept, Evaluation)), None)
-        source = "cached" if found else "judged"
-        if found is None:
-            found = self._judge_answer(name, replace(opened, job=job))
-            if not any(finding.kind in UNSCORED_KINDS for finding in found.findings):
-                kept.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(kept, found.model_dump_json() + "\n")
-        named = found.model_copy(update={"record_id": name})
+        evaluation = next(iter(read_lines(cache_file, Evaluation)), None)
+        source = "cached" if evaluation else "judged"
+        if evaluation is None:
+            evaluation = self._judge_answer(name, replace(opened, job=job))
+            if not any(finding.kind in UNSCORED_KINDS for finding in evaluation.findings):
+                cache_file.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(cache_file, evaluation.model_dump_json() + "\n")
+        named = evaluation.model_copy(update={"record_id": name})
         append_line(self._notes / f"{judge}.{source}.{os.getpid()}.jsonl", named)
         return Result(
             RunResult(summarize([named], 1, 0, 0), CompactEvaluations([named]), (), (), manifest)
         )
 
     def close(self) -> None:
-        """End the thread."""
+        """Stop the event loop thread."""
         self._stack.close()
 
     def _open(self, record: Record, options: Mapping[str, Any]) -> EvaluationRequest:
@@ -108,7 +108,7 @@ class Answers:
         if key not in self._opened:
             keywords = cast("RunKeywords", options)
             request = EvaluationRequest.of([record], keywords, options.get("settings"), Presenter())
-            # The options live on with it, so no other object gets an id that is in the key.
+            # Keeping the options alive prevents new objects from reusing an id in the key.
             self._opened[key] = options, request
         return self._opened[key][1]
 
@@ -129,13 +129,12 @@ class Answers:
 
 @dataclass
 class Assay:
-    """The fixture `assay` of one test.
+    """Fixture `assay` of a test.
 
     Attributes:
-        answers: The session's.
-        test: The test's id; the report names its answers by it.
-        options: Those for all answers.
-        n: How many answers the test has evaluated.
+        test: Test id, used as the name of its answers in the report.
+        options: Options for all answers.
+        n: Number of answers evaluated by the test.
     """
 
     answers: Answers = field(repr=False)
@@ -156,14 +155,15 @@ class Assay:
         """Evaluate an answer.
 
         Args:
-            answer: The answer, as for `ragassay.evaluate`.
-            question: The question; or a record, whose nuggets and reference then count too.
-            sources: The documents that the answer was written from, as for `ragassay.evaluate`.
-            reference: A reference answer.
-            options: Further options of `ragassay.evaluate`.
+            answer: Answer, as in `ragassay.evaluate`.
+            question: Question, or a record whose nuggets and reference are also used.
+            sources: Documents on which the answer is based, as in `ragassay.evaluate`.
+            nuggets: Gold nuggets.
+            reference: Reference answer.
+            options: Options of `ragassay.evaluate`.
 
         Raises:
-            InputError: The arguments cannot be used.
+            InputError: An argument is invalid.
             RagassayError: The answer could not be evaluated.
         """
         __tracebackhide__ = True
@@ -172,25 +172,26 @@ class Assay:
         self.n += 1
         name = f"{self.test}#{self.n}" if self.n > 1 else self.test
         try:
-            for unknown in (one for one in OF_MANY if keywords.get(one) is not None):
-                raise InputError(f"`{unknown}=` is for files of answers, and this is one answer")
+            for option in (name for name in OF_MANY if keywords.get(name) is not None):
+                raise InputError(f"`{option}=` cannot be used with a single answer")
             record = record_of(answer, question, sources, nuggets, reference)
             return self.answers.evaluate(name, record, keywords)
         except RagassayError as error:
-            # Frames of graphs, and the notes that they add, say nothing to a user.
+            # Frames and notes of graphs are not helpful to users.
             error.__dict__.pop("__notes__", None)
             raise error.with_traceback(None) from None
 
 
 def write_report(notes: Path, out: Path) -> list[str]:
-    """Write the folder of a session, in place of that of an earlier one.
+    """Write the run folder of a session, replacing the previous one.
 
     Args:
-        notes: What the processes noted: a manifest for each judge and settings, evaluations,
-            failures. An answer that a repeated test evaluated twice counts once.
+        notes: Folder with a manifest per judge and settings, evaluations and failures of all
+            processes. Answers evaluated repeatedly count once.
+        out: Run folder to write.
 
     Returns:
-        Lines for the terminal: what the answers came to, and by which judge.
+        Summary lines for the terminal.
     """
     found: dict[str, tuple[str, Evaluation]] = {}
     for file in sorted(notes.glob("*.*.*.jsonl")):
@@ -204,7 +205,7 @@ def write_report(notes: Path, out: Path) -> list[str]:
     names = [judge for judge, _ in judges.most_common()] or [
         file.stem for file in sorted(notes.glob("*.json"))
     ]
-    read = (notes / f"{names[0]}.json").read_text(encoding="utf-8")
+    manifest_json = (notes / f"{names[0]}.json").read_text(encoding="utf-8")
     content = "".join(evaluation.fingerprint for evaluation in evaluations)
     fingerprint = FileFingerprint(
         name="pytest",
@@ -212,7 +213,9 @@ def write_report(notes: Path, out: Path) -> list[str]:
         n_items=len(evaluations) + len(failures),
         format="pytest",
     )
-    manifest = Manifest.model_validate_json(read).model_copy(update={"answers": fingerprint})
+    manifest = Manifest.model_validate_json(manifest_json).model_copy(
+        update={"answers": fingerprint}
+    )
     folder = RunFolder(out)
     out.mkdir(parents=True, exist_ok=True)
     summary = summarize(evaluations, fingerprint.n_items, len(failures), 0)
@@ -221,11 +224,8 @@ def write_report(notes: Path, out: Path) -> list[str]:
     write_lines(folder.failures_file, [failures[name] for name in sorted(failures)])
     write_whole(folder.summary_file, summary.model_dump_json(indent=2))
     folder.write_reports(summary)
-    of = count_text(fingerprint.n_items, "answer")
-    lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {of} from the cache"]
-    others = sum(judges.values()) - judges[names[0]]
-    if others:
-        lines.append(
-            f"{count_text(others, 'answer')} with other settings than those that the report names"
-        )
+    total = count_text(fingerprint.n_items, "answer")
+    lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {total} from the cache"]
+    if n_others := sum(judges.values()) - judges[names[0]]:
+        lines.append(f"{count_text(n_others, 'answer')} used settings not shown in the report")
     return lines

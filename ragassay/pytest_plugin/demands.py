@@ -1,4 +1,4 @@
-"""`assert_answer`: what is demanded of an answer, and the message where it falls short."""
+"""The `assert_answer` fixture: requirements for an answer, and its failure message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BOUND = re.compile(r"(>=|<=|>|<|)\s*+(.+)")
 
 @dataclass(frozen=True)
 class Demand:
-    """A bound on a score; `key` is the score's name in a report."""
+    """A bound on a score. `key` is the name of the score in a report."""
 
     key: str
     sign: str
@@ -42,7 +42,7 @@ class Demand:
 
     @property
     def text(self) -> str:
-        """The bound as one writes it."""
+        """The bound as text, e.g. ">= 3.5"."""
         return f"{self.sign} {self.bound:g}"
 
     def is_met(self, value: float) -> bool:
@@ -52,7 +52,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class AssertAnswer:
-    """The fixture `assert_answer` of one test."""
+    """Fixture `assert_answer` of a test."""
 
     assay: Assay
 
@@ -62,33 +62,36 @@ class AssertAnswer:
         *,
         no_findings: bool = False,
         scores: Mapping[str, str | float] | None = None,
-        **given: Any,
+        **keywords: Any,
     ) -> Result:
-        """Evaluate an answer, and fail unless it meets every demand.
+        """Evaluate an answer, and fail unless it meets all requirements.
 
         Args:
-            answer: As for `assay`.
-            no_findings: Whether there must be no serious finding.
-            scores: Demands by the scores' names: {"citations.support": ">=0.8"}; a number is the
-                least value.
-            given: Demands as keywords, `correctness=">=3.5"`, `citations_support=">=0.8"`: texts
-                that begin with a sign; all else as for `assay`.
+            answer: Answer, as in `assay`.
+            no_findings: Whether the answer must have no serious finding.
+            scores: Requirements by score name: {"citations.support": ">=0.8"}. A number is a
+                minimum value.
+            keywords: Requirements as keywords, e.g. `correctness=">=3.5"` or
+                `citations_support=">=0.8"`, and other arguments of `assay`.
 
         Returns:
             The evaluation.
 
         Raises:
-            AssertionError: A score is out of bounds, or there is a finding.
-            UnmeasuredError: All that was measured is as demanded, but something could not be.
-            InputError: A demand cannot be read.
+            AssertionError: A score is out of bounds, or there is a serious finding.
+            UnmeasuredError: No requirement is missed, but some could not be measured.
+            InputError: A requirement is invalid.
         """
         __tracebackhide__ = True
-        named = {name: text for name, text in given.items() if _is_bound(text)}
-        rest = {name: value for name, value in given.items() if name not in named}
-        bounds = {name: bound_of(name, text) for name, text in (named | dict(scores or {})).items()}
+        required = {name: text for name, text in keywords.items() if _is_bound(text)}
+        others = {name: value for name, value in keywords.items() if name not in required}
+        required |= scores or {}
+        bounds = {name: bound_of(name, text) for name, text in required.items()}
         if not (bounds or no_findings):
-            raise InputError('nothing is demanded: give a score, e.g. correctness=">=3.5"')
-        result = self.assay(answer, **rest)
+            raise InputError(
+                'assert_answer requires a score, e.g. correctness=">=3.5", or no_findings=True'
+            )
+        result = self.assay(answer, **others)
         rubric_set: Any = result.manifest.settings["rubric_set"]
         demands = demands_of(bounds, rubric_set, result.evaluation)
         verdict, text = verdict_on(result.evaluation, demands, no_findings)
@@ -104,26 +107,25 @@ def _is_bound(value: object) -> bool:
 
 
 def bound_of(name: str, text: str | float) -> tuple[str, float]:
-    """Return the sign and the number of a bound; a number alone is the least value."""
+    """Parse a bound into its sign and number; a number without a sign is a minimum."""
     match = _BOUND.fullmatch(str(text).strip())
     try:
         return match[1] or ">=", float(match[2])  # type: ignore[index]
     except (TypeError, ValueError) as error:
-        signs = ", ".join(SIGNS)
         raise InputError(
-            f"{name}={text!r} is not a bound: a number behind one of {signs}, e.g. '>=3.5'"
+            f"{name}={text!r} is not a bound; write {', '.join(SIGNS)} and a number, e.g. '>=3.5'"
         ) from error
 
 
 def demands_of(
     bounds: Mapping[str, tuple[str, float]], rubric_set: RubricSet, evaluation: Evaluation
 ) -> list[Demand]:
-    """Return bounds with their scores' keys, by the rules of `--fail-under`.
+    """Resolve the score names of bounds, with the rules of `--fail-under`.
 
-    A rubric may go without its "rubric."; as a keyword, a score's dot is an underscore.
+    The prefix "rubric." is optional, and a dot can be written as an underscore.
 
     Raises:
-        InputError: A name can be no score's.
+        InputError: A name is not the name of a score.
     """
     own = [key.partition(".")[2] for key in evaluation.scores if score_group(key) == "rubric"]
     rubrics = {*load_rubrics(rubric_set), *own}
@@ -139,14 +141,14 @@ def demands_of(
 def verdict_on(
     evaluation: Evaluation, demands: Sequence[Demand], no_findings: bool
 ) -> tuple[str, str]:
-    """Return `MET`, `MISSED` or `UNKNOWN` of an answer, and the words for it."""
+    """Return `MET`, `MISSED` or `UNKNOWN` for an answer, and the failure message."""
     serious = [finding for finding in evaluation.primary_findings if is_serious(finding.kind)]
     rows = [_row(demand, evaluation.scores.get(demand.key)) for demand in demands]
     if no_findings:
         lacks = any(finding.kind in UNSCORED_KINDS for finding in evaluation.findings)
         verdict = f"{len(serious)} found" if serious else UNKNOWN if lacks else MET
         rows.append(("findings", str(len(serious)), "", "none", verdict))
-    n, verdicts = count_text(len(rows), "demand"), [row[-1] for row in rows]
+    n, verdicts = count_text(len(rows), "requirement"), [row[-1] for row in rows]
     n_unknown = verdicts.count(UNKNOWN)
     n_missed = len(rows) - n_unknown - verdicts.count(MET)
     if not (n_missed or n_unknown):
@@ -154,7 +156,7 @@ def verdict_on(
     parts = [
         f"this answer misses {n_missed} of {n}"
         if n_missed
-        else f"{n_unknown} of {n} could not be measured, and none that could be is missed",
+        else f"{n_unknown} of {n} could not be measured; the others are met",
         "",
         *_table(rows),
         *_section("Findings", [line for one in serious for line in _finding(one, evaluation)]),
@@ -184,7 +186,7 @@ def _describe_miss(demand: Demand) -> str:
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    table = [("", "value", "95 %", "wanted", ""), *rows]
+    table = [("", "value", "95 %", "required", ""), *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     padded = ("  ".join(map(str.ljust, row, widths)) for row in table)
     return [f"  {line}".rstrip() for line in padded]
@@ -195,25 +197,24 @@ def _section(title: str, lines: Sequence[str]) -> list[str]:
 
 
 def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
-    """Return a finding with its sentence."""
-    told = f"{finding_title(finding.kind, 1)}: {one_line(finding.message)}"
+    line = f"{finding_title(finding.kind, 1)}: {one_line(finding.message)}"
     if not finding.sentence:
-        return [told]
+        return [line]
     text = next((s.text for s in evaluation.sentences if s.index == finding.sentence), "")
-    return [told, f'  sentence {finding.sentence}: "{one_line(text)}"']
+    return [line, f'  sentence {finding.sentence}: "{one_line(text)}"']
 
 
-def _instead(key: str, evaluation: Evaluation) -> str:
-    alike = [known for known in evaluation.scores if score_group(known) == score_group(key)]
-    if alike:
-        return f"there is no such score; there are {', '.join(alike)}"
-    return f"nothing was judged that gives a score of {score_group(key)}"
+def _suggest(key: str, evaluation: Evaluation) -> str:
+    similar = [known for known in evaluation.scores if score_group(known) == score_group(key)]
+    if similar:
+        return f"unknown score; available are {', '.join(similar)}"
+    return f"this evaluation has no {score_group(key)} scores"
 
 
 def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
-    """Return what has no score, and why."""
+    """Return a line for each missing score and each kind of failed verdict."""
     lines = [
-        f"{demand.key}: {_instead(demand.key, evaluation)}"
+        f"{demand.key}: {_suggest(demand.key, evaluation)}"
         for demand in demands
         if demand.key not in evaluation.scores
     ]

@@ -1,4 +1,4 @@
-"""Settings of what is evaluated, and of what decides each part."""
+"""Settings for the parts of an evaluation and the models that score them."""
 
 from __future__ import annotations
 
@@ -28,107 +28,108 @@ CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget
 
 
 class EvaluationSettings(SettingsGroup):
-    """The parts of an evaluation, and the models of those that no other group has."""
+    """Which parts to evaluate, and the models used for them."""
 
     only: Annotated[tuple[str, ...], READ_SPLIT, RESULT, Flag(metavar="PART")] = Field(
         default=(),
-        description=f"Evaluate only this: {', '.join(PARTS)}, or an evaluator of your own by its "
-        "name; several with commas. By default all.",
+        description=f"Parts to evaluate: {', '.join(PARTS)}, or a custom evaluator. Separate "
+        "several parts with commas. All parts by default.",
     )
     rubric_set: Annotated[RubricSet, RESULT] = Field(
         default="yescieval",
-        description="The set of rubrics: YESciEval's nine, SummEval's four, USR's six.",
+        description="Rubric set: yescieval (9 rubrics), summeval (4) or usr (6).",
     )
     rubrics: Annotated[
         tuple[str, ...], READ_LIST, RESULT, Flag(("--rubric",), metavar="NAME|FILE.yaml")
     ] = Field(
         default=(),
-        description="Judge only this rubric: a name, a set's name for all of its own, or a YAML "
-        "file with rubrics of your own. By default all of the set.",
+        description="Rubric to rate: the name of a rubric, the name of a rubric set, or a YAML "
+        "file with custom rubrics. All rubrics of the rubric set by default.",
     )
     evaluators: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--evaluator",), metavar="MODULE:NAME")
     ] = Field(
         default=(),
-        description="An evaluator of your own, besides the shipped ones: "
-        "package.module:name, or the name of an entry point of the group ragassay.evaluators.",
+        description="Custom evaluator to run in addition to the built-in ones: "
+        "package.module:name, or the name of an entry point in the ragassay.evaluators group.",
     )
     signals: Annotated[bool, RESULT] = Field(
         default=True,
-        description="Measure each answer before its rubrics are judged. A hosted judge gets the "
-        "measurements; without a hosted judge, they rate the rubrics.",
+        description="Compute text statistics of each answer before rating rubrics. A hosted judge "
+        "sees them in its prompt. Without a hosted judge, ratings are computed from them.",
     )
     correctness: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default=EMBEDDED,
         min_length=1,
-        description="The model that decides whether sentences are correct: embedded or another "
-        "verifier by its name, judge, cosine (of the embedder; cosine:0.6 sets the threshold), or "
-        "one of `ragassay finetune correctness` (ragassay/FOLDER).",
+        description="Model that decides whether sentences are correct: embedded or another "
+        "verifier name, judge, cosine (embedding similarity; cosine:0.6 sets the threshold), or "
+        "a model from `ragassay finetune correctness` (ragassay/FOLDER).",
     )
     labeller: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="judge",
         min_length=1,
-        description="The model that labels sentences as required, borderline, unnecessary or "
-        "inappropriate: judge, or an encoder of `ragassay finetune completeness --method head` "
+        description="Model that labels sentences as required, borderline, unnecessary or "
+        "inappropriate: judge, or an encoder from `ragassay finetune completeness --method head` "
         "(ragassay/FOLDER).",
     )
     max_sentences: Annotated[int, RESULT] = Field(
         default=200,
         ge=1,
-        description="Maximum sentences of an answer; a longer answer is refused before any call.",
+        description="Maximum number of sentences in an answer. Longer answers are rejected before "
+        "any model call.",
     )
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The requested parts of an evaluation."""
+        """Parts to evaluate."""
         return self.only or PARTS
 
     def wants(self, part: str) -> bool:
-        """Return whether a part is requested."""
+        """Return whether a part is evaluated."""
         return part in self.parts
 
     @property
     def looks_for_evidence(self) -> bool:
-        """Return whether passages are searched for the sentences."""
+        """Return whether to search passages for the sentences."""
         return self.wants("evidence") or self.wants("correctness")
 
     @property
     def verifies_evidence(self) -> bool:
-        """Return whether the sentences are compared with the passages found for them."""
+        """Return whether to compare the sentences with the retrieved passages."""
         return self.wants("evidence") or (self.wants("correctness") and self.correctness == "judge")
 
 
 class NuggetSettings(SettingsGroup):
-    """The listing and the pairing of nuggets."""
+    """Nugget extraction and matching."""
 
     nugget_unit: Annotated[Literal["sentence", "answer"], RESULT] = Field(
         default="sentence",
-        description="The text whose nuggets a judge lists in one call: a sentence (at most two "
-        "nuggets), or the whole answer (as many as it finds), as BioACE does.",
+        description="Text from which the judge extracts nuggets in one call: a sentence (at most "
+        "two nuggets), or the whole answer (any number), as in BioACE.",
     )
     nugget_threshold: Annotated[float, RESULT] = Field(
         default=0.6,
         ge=-1,
         le=1,
-        description="Minimum cosine similarity of two nuggets that count as the same fact.",
+        description="Minimum cosine similarity for two nuggets to count as the same fact.",
     )
     nugget_alignment: Annotated[Literal["greedy", "optimal"], RESULT] = Field(
         default="greedy",
-        description="Way to pair nuggets that may state the same fact, one to one: the most "
-        "similar pair first, as BioACE does, or the highest sum of similarities, which finds more.",
+        description="How to match nuggets one to one: greedy takes the most similar pair first, "
+        "as in BioACE; optimal maximizes the total similarity and finds more matches.",
     )
     nugget_matcher: Annotated[str, AffectsResult("nugget_matcher_sha256")] = Field(
         default="",
-        description="A file of `ragassay nuggets fit`, which decides when two nuggets are the same "
-        "fact. It replaces the threshold.",
+        description="File written by `ragassay nuggets fit`. The model in it decides whether two "
+        "nuggets state the same fact, instead of nugget_threshold.",
     )
 
     @property
     def nugget_matcher_sha256(self) -> str:
-        """The hash of the matcher's file, whatever its name; empty without one.
+        """SHA-256 of the matcher file; empty without a matcher.
 
         Raises:
-            SettingsError: It cannot be read.
+            SettingsError: The file cannot be read.
         """
         if not self.nugget_matcher:
             return ""
@@ -136,80 +137,79 @@ class NuggetSettings(SettingsGroup):
             return hashlib.sha256(read_small(Path(self.nugget_matcher))).hexdigest()
         except OSError as error:
             raise SettingsError(
-                f"nugget_matcher: {self.nugget_matcher} cannot be read: {error.strerror}"
+                f"nugget_matcher: cannot read {self.nugget_matcher}: {error.strerror}"
             ) from error
 
 
 class GradingSettings(SettingsGroup):
-    """The grading of passages and of question-answer pairs."""
+    """Grading of passages and question-answer pairs."""
 
     grades: Annotated[
         tuple[GradeWay, ...], READ_LIST, RESULT, Flag(("--grade",), metavar="WAY")
     ] = Field(
         default=("rating",),
-        description="How a passage is graded: rating (0 to 5 by each item of a test bank), "
-        "extraction (its answer to each item), or its relevance to the query without a bank: "
-        "fagb, fagb_few, sun, sun_few, helm, thomas.",
+        description="Grading method for passages. With a test bank: rating (0 to 5 for each item) "
+        "or extraction (answer to each item). Relevance to the query, without a test bank: fagb, "
+        "fagb_few, sun, sun_few, helm, thomas.",
     )
     grader: Annotated[str, AffectsResult("chosen_grader"), Flag(metavar="NAME")] = Field(
         default="auto",
         min_length=1,
-        description="The model that grades passages: judge, embedded (installed with ragassay), or "
-        "an encoder-decoder such as google/flan-t5-large or a SQuAD2 reader on Hugging Face's hub "
-        "or in a folder; auto is embedded without a hosted judge, else that judge.",
+        description="Model that grades passages: judge, embedded (installed with ragassay), or an "
+        "encoder-decoder such as google/flan-t5-large or a SQuAD2 reader, from the Hugging Face "
+        "Hub or a folder. auto uses the hosted judge if there is one, else embedded.",
     )
     items_per_call: Annotated[int, RESULT] = Field(
         default=1,
         ge=1,
         le=50,
-        description="Items of a test bank that a judge rates in one call. More is cheaper, but a "
-        "rating may depend on its neighbours.",
+        description="Number of test bank items that a judge rates in one call. Higher values are "
+        "cheaper, but the ratings of one call may influence each other.",
     )
     pairs_per_call: Annotated[int, RESULT] = Field(
         default=10,
         ge=1,
         le=50,
-        description="Question-answer pairs of a paper that a judge rates in one call.",
+        description="Number of question-answer pairs that a judge rates in one call.",
     )
     qa_coverage: Annotated[Literal["pair", "answer"], RESULT] = Field(
         default="pair",
-        description="The text to compare with a paper's sentences, to measure how much of it the "
-        "question-answer pairs cover: question and answer together, as SciQAG's program does "
-        "(pair), or the answer alone (answer).",
+        description="Text to compare with the sentences of a paper when measuring coverage: "
+        "question and answer (pair), as in SciQAG's code, or the answer alone (answer).",
     )
 
 
 class VerificationSettings(SettingsGroup):
-    """The comparison of sentences with passages."""
+    """Verification of sentences against passages."""
 
     verifier: Annotated[str, AffectsResult("chosen_verifier"), Flag(metavar="NAME")] = Field(
         default="auto",
         min_length=1,
-        description="The model that compares sentences with passages: judge, embedded (installed "
+        description="Model that compares sentences with passages: judge, embedded (installed "
         "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
-        "fine-tuned one), a natural language inference model on Hugging Face's hub, one that "
-        "writes a label or scores, such as minicheck, hhem or lettucedetect (`ragassay verifiers "
-        "kinds` lists them), or a file of `ragassay verifiers fit`; auto is embedded without a "
-        "hosted judge, else that judge itself.",
+        "fine-tuned model), an NLI model from the Hugging Face Hub, a published verifier such as "
+        "minicheck, hhem or lettucedetect (listed by `ragassay verifiers kinds`), or a file "
+        "written by `ragassay verifiers fit`. With auto, a hosted judge also verifies; without "
+        "one, embedded is used.",
     )
     verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,
-        description="Number of possible labels of a verdict: 2 (supports or not), 3 (and "
-        "contradicts) or 4 (and not relevant).",
+        description="Number of verdict labels: 2 (supports or not), 3 (adds contradicts) or "
+        "4 (adds not relevant).",
     )
     citation_evidence: Annotated[CitationEvidence, RESULT, Flag(("--citations",))] = Field(
         default="passage",
-        description="The part of a cited document to compare with the sentence: the closest "
-        "passage of three sentences, the whole document, the closest sentence, or the document's "
-        "nuggets with those of the sentence, one by one or list with list.",
+        description="Part of a cited document to compare with the sentence: passage (the closest "
+        "three sentences), document, sentence (the closest one), nuggets (nuggets of both, one "
+        "by one) or nugget-lists (nuggets of both, as two lists).",
     )
     attribution: Annotated[bool, RESULT] = Field(
         default=False,
-        description="Also ask whether all documents that a sentence cites support it together, and "
-        "without each of them: ALCE's citation recall and precision.",
+        description="Also compute ALCE citation recall and precision: check whether the cited "
+        "documents together support the sentence, and whether they do without each one.",
     )
     nugget_support: Annotated[Literal["all", "any"], RESULT] = Field(
         default="all",
-        description="How many nuggets of a sentence a cited document must support, if they are "
-        "compared one by one.",
+        description="With nuggets as citation evidence: whether a cited document must support all "
+        "nuggets of the sentence or any of them.",
     )

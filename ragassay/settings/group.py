@@ -1,4 +1,4 @@
-"""A group of settings, and what a field says besides its type and its description."""
+"""Base class of setting groups, and markers for their fields."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, SecretStr, model_va
 from ragassay.model_names import split_endpoint
 from ragassay.safe_text import keep_address, keep_secret, without_secrets
 
-LIST = 'a list in JSON, such as ["rubrics", "citations"]'
+LIST = 'a JSON list, such as ["rubrics", "citations"]'
 
 
 class SettingsGroup(BaseModel):
-    """Settings about one thing. Their names are unique over all groups."""
+    """Base class of a group of settings. Field names are unique across all groups."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -30,7 +30,7 @@ class SettingsGroup(BaseModel):
         return self
 
     def __repr__(self) -> str:
-        """Return the settings without the users and passwords of addresses."""
+        """Return the settings without user names and passwords in URLs."""
         return without_secrets(super().__repr__())
 
     __str__ = __repr__
@@ -38,10 +38,10 @@ class SettingsGroup(BaseModel):
 
 @dataclass(frozen=True)
 class AffectsResult:
-    """Marks a setting that affects a result: a manifest stores it.
+    """Marks a setting that affects results and is stored in the manifest.
 
     Attributes:
-        stored_as: The property that is stored in its place, where another value is computed.
+        stored_as: Name of a computed property to store instead of the field's value.
     """
 
     stored_as: str = ""
@@ -52,12 +52,11 @@ RESULT = AffectsResult()
 
 @dataclass(frozen=True)
 class Flag:
-    """An option on the command line, where its name and its type do not say it all.
+    """Command-line option of a field, if it differs from the field's name and type.
 
     Attributes:
-        metavar: The value's name in the help; by default its type or the choices.
-        kind: The value's type.
-        group: The heading in the help, for an option that sets no setting.
+        metavar: Placeholder of the value in the help; the type or the choices by default.
+        group: Help heading, for an option without a setting.
     """
 
     names: tuple[str, ...] = ()
@@ -66,19 +65,18 @@ class Flag:
     group: str = "Input"
 
 
-def _read_list(raw: object, described: str = LIST) -> object:
-    """Read a list as the environment has it."""
+def _read_list(raw: object, expected: str = LIST) -> object:
     if not isinstance(raw, str):
         return raw
     try:
         return json.loads(raw)
     except ValueError as error:
-        raise ValueError(f"it must be {described}") from error
+        raise ValueError(f"must be {expected}") from error
 
 
 def _split_at_commas(raw: object) -> object:
     if isinstance(raw, str) and raw.lstrip().startswith("["):
-        raw = _read_list(raw, "names with commas, or a list in JSON")
+        raw = _read_list(raw, "names separated by commas, or a JSON list")
     names = [raw] if isinstance(raw, str) else raw
     if not isinstance(names, list | tuple):
         return names
@@ -93,4 +91,4 @@ def _read_number(raw: object) -> object:
 READ_LIST = BeforeValidator(lambda raw: _read_list(raw))
 READ_SPLIT = BeforeValidator(_split_at_commas)
 READ_NUMBER = BeforeValidator(_read_number)
-"""For one of several numbers, which pydantic does not read from text."""
+"""Converts text for a `Literal` of numbers, which pydantic does not parse."""

@@ -1,6 +1,6 @@
-"""Settings from keywords and the environment, and as a manifest stores them.
+"""Load settings from keywords and the environment, and format them for the manifest.
 
-Each setting can be set as `RAGASSAY_<GROUP>__<SETTING>`.
+The environment variable of a setting is `RAGASSAY_<GROUP>__<SETTING>`.
 """
 
 from __future__ import annotations
@@ -21,38 +21,38 @@ PREFIX = "RAGASSAY_"
 
 
 def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, object]:
-    """Return the settings' fields for a user's list of judges, for `load_settings`.
+    """Return the overrides for a list of judges, to pass to `load_settings`.
 
     Args:
-        judges: LiteLLM names, optionally with an endpoint; the first is the run's judge. Without
-            any, the settings stay unchanged.
-        api_base: The endpoint that was given separately.
+        judges: LiteLLM names, optionally as NAME@URL. The first is the main judge. If empty, the
+            judges are left unchanged.
+        api_base: Endpoint of the main judge, if it was set separately.
 
     Raises:
-        SettingsError: The first has its own endpoint, and it is unclear whether another judge of
-            its provider shares it.
+        SettingsError: The first judge has an endpoint, but another judge of the same provider has
+            none.
     """
     if not judges:
         return {"api_base": api_base}
     model, own = split_endpoint(judges[0])
     for judge in judges[1:]:
         if own and provider_of(judge) == provider_of(model) and not split_endpoint(judge)[1]:
-            raise SettingsError(f"{judge}: name its endpoint too, as {judges[0]} has one")
+            raise SettingsError(f"{judge} has no endpoint, but {judges[0]} has; write {judge}@URL")
     return {"model": model, "panel": tuple(judges[1:]), "api_base": own or api_base}
 
 
 def load_settings(
     _base: Settings | None = None, _style: Mapping[str, str] | None = None, /, **overrides: object
 ) -> Settings:
-    """Make settings from the given values, then `_base`, else the environment, then the defaults.
+    """Create settings from overrides, then from `_base` or the environment, then from defaults.
 
     Args:
-        _base: Settings to change; the environment is then ignored.
-        _style: Returns the user's spelling of a field, for error messages.
-        **overrides: Fields by name; None means "not given".
+        _base: Settings to update. If set, the environment is ignored.
+        _style: Names of the fields as the user wrote them, for error messages.
+        **overrides: Values by field name. None is ignored.
 
     Raises:
-        SettingsError: A value is wrong; the message names the field.
+        SettingsError: A value is invalid. The message contains the field name.
     """
     fields = _base.values() if _base else {}
     fields |= {name: value for name, value in overrides.items() if value is not None}
@@ -61,29 +61,26 @@ def load_settings(
     try:
         return Settings(**fields)
     except ValidationError as error:
-        where, problem = first_problem(error)
-        name = next((n for n in where.split(".") if n in FIELDS or n in fields), "")
+        location, problem = first_problem(error)
+        name = next((n for n in location.split(".") if n in FIELDS or n in fields), "")
         if not name:
-            variable = PREFIX + where.replace(".", "__").upper()
-            problem_text = (
-                f"{variable}: {problem}" if variable in map(str.upper, os.environ) else problem
-            )
-            raise SettingsError(problem_text) from error
-        given_as = name if name in fields else _variable(name)
-        raise SettingsError(f"{(_style or {}).get(name) or given_as}: {problem}") from error
+            variable = PREFIX + location.replace(".", "__").upper()
+            is_set = variable in map(str.upper, os.environ)
+            raise SettingsError(f"{variable}: {problem}" if is_set else problem) from error
+        source = (_style or {}).get(name) or (name if name in fields else _variable(name))
+        raise SettingsError(f"{source}: {problem}") from error
 
 
 def _check_variables(names: Iterable[str]) -> None:
-    """Refuse a variable that is one of ours but for its spelling; others may be anybody's."""
+    """Reject misspelled RAGASSAY_ variables; ignore those that resemble no setting."""
     known = {_variable(name).upper(): name for name in FIELDS}
     for variable in names:
         if not variable.upper().startswith(PREFIX) or variable.upper() in known:
             continue
         bare = re.sub(f"{PREFIX}(.*__)?", "", variable.upper()).lower()
-        meant = difflib.get_close_matches(bare, FIELDS, n=1, cutoff=0.7)
-        if meant:
+        if similar := difflib.get_close_matches(bare, FIELDS, n=1, cutoff=0.7):
             raise SettingsError(
-                f"{variable}: there is no such setting; {_variable(meant[0])} may be meant"
+                f"{variable}: unknown setting; did you mean {_variable(similar[0])}?"
             )
 
 
@@ -96,20 +93,20 @@ RESULT_FIELDS: Mapping[str, str] = {
     for name, field in FIELDS.items()
     if any(isinstance(mark, AffectsResult) for mark in field.metadata)
 }
-"""The settings that affect a result, by the names that a manifest stores; no key, no endpoint."""
+"""Setting names by manifest key, for all settings that affect results."""
 
 
 def result_values(settings: Settings) -> dict[str, object]:
-    """Return the settings that affect a result, computed where the field is marked so."""
-    found: dict[str, object] = {}
-    for stored, name in RESULT_FIELDS.items():
+    """Return the settings that affect results, by manifest key."""
+    values: dict[str, object] = {}
+    for key, name in RESULT_FIELDS.items():
         group = getattr(settings, GROUP_OF[name])
-        found[stored] = getattr(group if hasattr(group, stored) else settings, stored)
-    return found
+        values[key] = getattr(group if hasattr(group, key) else settings, key)
+    return values
 
 
 def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
-    """Return the settings that affect a result, as a manifest stores them."""
+    """Return the settings that affect results, as stored in the manifest."""
     noted = {name: _plain(value) for name, value in result_values(settings).items()}
     if overrides := noted_options(settings.judge.model_options):
         noted["model_options"] = _plain(overrides)
@@ -117,7 +114,7 @@ def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | N
 
 
 def default_of(name: str) -> str | int | float | bool | None:
-    """Return a setting's default as a manifest stores it; None for one that is computed."""
+    """Return a setting's default as stored in the manifest; None for a computed setting."""
     field = FIELDS.get(name)
     return _plain(field.default) if field else None
 

@@ -1,4 +1,4 @@
-"""Settings of a run: what it searches, how much it takes, and where it reports."""
+"""Settings for retrieval, literature, limits and output."""
 
 from __future__ import annotations
 
@@ -18,158 +18,158 @@ EngineName = Literal["local", "ray"]
 
 
 class RetrievalSettings(SettingsGroup):
-    """The search for evidence for a sentence."""
+    """Evidence search for a sentence."""
 
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
-        description="Way to search for evidence: with search the judge writes queries; with agent "
-        "it gets tools to search, read and cite, if it can call tools.",
+        description="How to search for evidence: with search, the judge writes queries; with "
+        "agent, it gets tools to search, read and cite, if it supports tool calls.",
     )
     evidence_rounds: Annotated[int, RESULT] = Field(
         default=2,
         ge=0,
         le=10,
-        description="Maximum number of search rounds per sentence. After each round, the judge "
-        "says whether the passages found are enough, which ends the search. 0 searches with the "
-        "sentence and its question only, and asks no model. Local judges (ragassay/...) write "
-        "queries once, and the closest passages are used.",
+        description="Maximum number of search rounds per sentence. The search ends as soon as the "
+        "judge decides that the passages are sufficient. 0 searches with the sentence and its "
+        "question, without a model. Local judges (ragassay/...) write queries once, and the "
+        "closest passages are used.",
     )
     evidence_turns: Annotated[int, RESULT] = Field(
-        default=8, ge=1, le=50, description="Maximum turns of an agent for one sentence."
+        default=8, ge=1, le=50, description="Maximum number of agent turns per sentence."
     )
     evidence_tokens: Annotated[int, RESULT] = Field(
         default=100_000,
         ge=0,
-        description="Tokens per answer after which no round or turn begins.",
+        description="Number of tokens per answer after which no new round or turn starts.",
     )
     evidence_passages: Annotated[int, RESULT] = Field(
         default=1,
         ge=1,
         le=100,
-        description="Number of passages to judge for a sentence, and the same number against it.",
+        description="Number of supporting passages, and of opposing passages, to judge per "
+        "sentence.",
     )
     evidence_threshold: Annotated[float, RESULT] = Field(
         default=0.0,
         ge=-1,
         le=1,
-        description="Minimum cosine similarity of a passage to be judged.",
+        description="Minimum cosine similarity between a passage and the sentence.",
     )
 
 
 class LiteratureSettings(SettingsGroup):
-    """The literature that is searched, and its ranking."""
+    """Literature search and ranking."""
 
     embedder: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="all-MiniLM-L6-v2",
-        description="Embedding model: all-MiniLM-L6-v2, which is installed with ragassay, or any "
-        "that sentence-transformers can load.",
+        description="Embedding model: all-MiniLM-L6-v2 (installed with ragassay), or any "
+        "sentence-transformers model.",
     )
     search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
         default="auto",
-        description="Search a corpus by words (bm25), by meaning (dense), or by both, fused "
-        "(hybrid); the latter two need vectors (`ragassay corpus embed`). auto is hybrid if "
-        "there are vectors, else bm25.",
+        description="Search method: keywords (bm25), embeddings (dense), or both (hybrid). dense "
+        "and hybrid require vectors from `ragassay corpus embed`. auto uses hybrid if the corpus "
+        "has vectors, else bm25.",
     )
     reranker: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="embedded",
         min_length=1,
-        description="The reranker of hits: embedded, none, or a cross-encoder that "
-        "sentence-transformers can load, e.g. cross-encoder/ms-marco-MiniLM-L6-v2 or "
-        "ncbi/MedCPT-Cross-Encoder.",
+        description="Reranker for search results: embedded, none, or a sentence-transformers "
+        "cross-encoder, e.g. cross-encoder/ms-marco-MiniLM-L6-v2 or ncbi/MedCPT-Cross-Encoder.",
     )
     chroma_url: str = Field(
         default="",
-        description="Address of a Chroma server that stores the vectors; by default the corpus "
-        "stores them.",
+        description="URL of a Chroma server for the vectors. By default they are stored in the "
+        "corpus folder.",
     )
     cache_dir: Path = Field(
         default_factory=lambda: user_cache_path("ragassay"),
-        description="Folder of converted weights, PubMed's replies, and results that the packaged "
-        "models computed.",
+        description="Cache folder for converted weights, PubMed responses, and results of the "
+        "packaged models.",
     )
     computed_mb: int = Field(
         default=1024,
         ge=0,
-        description="Maximum megabytes of vectors and probabilities by the packaged models that "
-        "are kept in the cache folder for later runs; 0 keeps none.",
+        description="Maximum size, in megabytes, of the cached vectors and probabilities of the "
+        "packaged models; 0 disables this cache.",
     )
     ncbi_api_key: SecretStr | None = Field(
         default=None,
-        description="For the corpus pubmed: NCBI's key, for 10 requests per second instead of 3.",
+        description="NCBI API key for the pubmed corpus; allows 10 requests per second instead "
+        "of 3.",
     )
     ncbi_email: str = Field(
-        default="", description="For the corpus pubmed: your e-mail address, for NCBI."
+        default="", description="Your email address, sent to NCBI with the pubmed corpus."
     )
 
 
 class LimitSettings(SettingsGroup):
-    """Limits of the calls, and the processes that make them."""
+    """Limits on model calls, and the processes that make them."""
 
     concurrency: int = Field(
         default=0,
         ge=0,
         le=4096,
-        description="Maximum concurrent model calls of each judge; 0 chooses by the judge: 64 "
-        "for the embedded one, which answers them in one batch, else 16.",
+        description="Maximum number of concurrent calls per judge; 0 uses 64 for the embedded "
+        "judge, which processes them in one batch, and 16 for others.",
     )
     batch: bool = Field(
         default=False,
-        description="Ask hosted judges by their providers' batch interfaces, at half the price "
-        f"({', '.join(BATCH_PROVIDERS)}): replies come within a day, most within an hour. A run "
-        "that is stopped is resumed by the same command. `concurrency`, `max_rpm` and "
-        "`timeout_s` do not apply to it.",
+        description="Use the provider's batch API for hosted judges, at half the price "
+        f"({', '.join(BATCH_PROVIDERS)}). Replies arrive within a day, most within an hour. Run "
+        "the same command to resume a stopped run. `concurrency`, `max_rpm` and `timeout_s` are "
+        "ignored.",
     )
     max_rpm: int = Field(
         default=0,
         ge=0,
-        description="Maximum model calls per minute to each endpoint, evenly spaced, over all "
-        "workers together; 0 for no limit except the endpoint's own.",
+        description="Maximum number of model calls per minute to each endpoint, across all "
+        "workers; 0 for no limit.",
     )
     max_usd: float | None = Field(
         default=None,
         gt=0,
-        description="Stop before the run costs more, by LiteLLM's price list. Finished work is "
-        "kept; the same command with a higher limit continues.",
+        description="Maximum cost of the run in US dollars, at LiteLLM's prices. The run stops "
+        "before it exceeds this. Run the same command with a higher limit to continue.",
     )
     engine: EngineName = Field(
         default="local",
-        description="Where answers are judged or written: in this process (local), or by the "
-        "workers of a Ray cluster (ray).",
+        description="Where to process answers: in this process (local), or on a Ray cluster (ray).",
     )
     address: Annotated[str, Flag(metavar="ADDRESS")] = Field(
         default="local",
         min_length=1,
-        description="The Ray cluster: local starts one on this machine, auto joins the one that "
-        "this machine is part of, ray://HOST:10001 uses another one.",
+        description="Address of the Ray cluster: local starts one on this machine, auto joins the "
+        "cluster of this machine, ray://HOST:10001 connects to a remote one.",
     )
     workers: int = Field(
         default=0,
         ge=0,
-        description="Number of worker processes of a Ray cluster; 0 for one per core. "
-        "They share the concurrent calls of a judge.",
+        description="Number of Ray worker processes; 0 for one per core. The limit on concurrent "
+        "calls is shared among them.",
     )
     max_line_bytes: int = Field(
         default=MAX_LINE_BYTES,
         ge=1,
-        description="Maximum bytes of a line of a file; a longer line is rejected while it is "
-        "read.",
+        description="Maximum length of a line in an input file, in bytes. Longer lines are "
+        "rejected.",
     )
 
 
 class OutputSettings(SettingsGroup):
-    """Traces, and the key of the server."""
+    """Tracing, and the server key."""
 
     tracing: bool = Field(
         default=False,
-        description="Send OpenTelemetry spans of answers, questions and model calls to the "
-        "application's tracer provider, or to the collector that OTEL_EXPORTER_OTLP_ENDPOINT "
-        "names.",
+        description="Send OpenTelemetry spans for answers, questions and model calls to the "
+        "application's tracer provider, or to the collector in OTEL_EXPORTER_OTLP_ENDPOINT.",
     )
     tracing_content: bool = Field(
         default=False,
-        description="Put questions, answers, prompts, replies and ids into the spans too.",
+        description="Include questions, answers, prompts, replies and ids in the spans.",
     )
     server_key: SecretStr | None = Field(
         default=None,
-        description="The key that clients of `ragassay serve` must send; by default a new one.",
+        description="API key required from clients of `ragassay serve`. By default a new key is "
+        "generated.",
     )

@@ -1,4 +1,4 @@
-"""All settings: the groups, and what follows from several of them."""
+"""The `Settings` class, which combines all groups of settings."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from ragassay.settings.running import (
 )
 
 SOURCE_CHARS_LOCAL = 9_000
-"""About 2,200 tokens: five abstracts, on which the embedded judge spends seconds."""
+"""About 2,200 tokens or five abstracts, which take the embedded judge a few seconds."""
 
 SOURCE_CHARS_HOSTED = 200_000
 
 BATCH_SLOTS = 100_000
-"""Most calls that wait for batches at a time: as many as the largest batch holds."""
+"""Maximum number of calls waiting for a batch, equal to the largest batch size."""
 
 
 class Settings(BaseSettings):
-    """All settings of a run, in groups; each field has a description.
+    """All settings of a run, in groups. Settings can also be passed by their own names.
 
     Example:
         >>> settings = Settings(model="openai/gpt-4.1-mini", timeout_s=60)
@@ -71,13 +71,13 @@ class Settings(BaseSettings):
     output: OutputSettings = Field(default_factory=OutputSettings)
 
     def __init__(self, **overrides: object) -> None:
-        """Take settings by their names, or whole groups; else the environment's, else defaults."""
+        """Create settings from names or whole groups, then the environment, then the defaults."""
         super().__init__(**_in_groups(overrides))
 
     def model_copy(
         self, *, update: Mapping[str, Any] | None = None, deep: bool = False
     ) -> Settings:
-        """Return a copy with some settings changed, by their names, unchecked."""
+        """Return a copy with some settings changed, without validation."""
         changed = {
             name: getattr(self, name).model_copy(update=values) if name in GROUPS else values
             for name, values in _in_groups(update or {}).items()
@@ -85,32 +85,32 @@ class Settings(BaseSettings):
         return super().model_copy(update=changed, deep=deep)
 
     def values(self) -> dict[str, object]:
-        """Return all settings by their names."""
+        """Return all settings by name."""
         return {name: getattr(getattr(self, group), name) for name, group in GROUP_OF.items()}
 
     @model_validator(mode="after")
-    def _batched_by_its_provider(self) -> Settings:
+    def _check_batch(self) -> Settings:
         if not self.limits.batch:
             return self
         judges = (*self.judge.judges, *filter(None, (self.judge.escalated_to,)))
         hosted = [judge for judge in judges if not is_local(judge)]
         if not hosted:
-            raise ValueError("batch: no hosted judge is asked: name one, or leave batch out")
+            raise ValueError("batch requires a hosted judge; set model, or remove batch")
         for judge in hosted:
             if provider_of(judge) not in BATCH_PROVIDERS:
                 raise ValueError(
-                    f"batch: {judge} cannot be asked in batches, only judges of "
-                    f"{', '.join(BATCH_PROVIDERS)} can: leave batch out"
+                    f"batch: {judge} has no batch API; supported providers are "
+                    f"{', '.join(BATCH_PROVIDERS)}. Use one of them, or remove batch"
                 )
         if self.limits.engine != "local":
-            raise ValueError("batch: a batch needs no cluster: leave out engine or batch")
+            raise ValueError("batch cannot be combined with a cluster; remove engine or batch")
         return self
 
     def of_judge(self, place: int) -> Settings:
-        """Return the settings of one judge of the panel.
+        """Return the settings for one judge of the panel.
 
         Args:
-            place: Its place among `judges`, 0 for the run's judge.
+            place: Index of the judge in `judges`; 0 for the main judge.
         """
         hosted = [provider_of(judge) for judge in self.judge.judges if not is_local(judge)]
         judge = self.judge
@@ -123,14 +123,14 @@ class Settings(BaseSettings):
         return self.model_copy(update=overrides)
 
     def of_second(self) -> Settings:
-        """Return the second judge's settings: it verifies too, and does not search.
+        """Return the settings for the second judge, which also verifies but does not search.
 
         Raises:
             SettingsError: There is no second judge.
         """
         name, own = split_endpoint(self.judge.escalate)
         if not name:
-            raise SettingsError("there is no second judge: set escalate")
+            raise SettingsError("there is no second judge; set escalate")
         shares = is_local(self.judge.model) or provider_of(name) == provider_of(self.judge.model)
         overrides: dict[str, object] = {
             "model": name,
@@ -149,14 +149,14 @@ class Settings(BaseSettings):
 
     @property
     def n_slots(self) -> int:
-        """Most concurrent model calls."""
+        """Maximum number of concurrent model calls."""
         if self.limits.batch and not is_local(self.judge.model):
             return BATCH_SLOTS
         return self.limits.concurrency or (64 if is_ours(self.judge.model) else 16)
 
     @property
     def chosen_verifier(self) -> str:
-        """The verifier, with "auto" resolved."""
+        """Name of the verifier, with "auto" resolved."""
         chosen = self.verification.verifier
         if chosen == "auto":
             chosen = EMBEDDED if self.judge.instruments_decide else "judge"
@@ -164,41 +164,38 @@ class Settings(BaseSettings):
 
     @property
     def chosen_grader(self) -> str:
-        """The grader of passages, with "auto" resolved."""
+        """Name of the passage grader, with "auto" resolved."""
         if self.grading.grader != "auto":
             return self.grading.grader
         return EMBEDDED if self.judge.instruments_decide else "judge"
 
     @property
     def computes_signals(self) -> bool:
-        """Return whether answers are measured; only YESciEval's rubrics have signals.
+        """Return whether to compute signals; only YESciEval's rubrics have them.
 
-        Without a judge they also tell which sentences an answer does not need.
+        Without a judge, signals also identify the unnecessary sentences of an answer.
         """
-        is_read = self.evaluation.wants("rubrics") or (
+        is_used = self.evaluation.wants("rubrics") or (
             self.evaluation.wants("sentences") and not self.judge.has_judge
         )
-        return self.evaluation.signals and is_read and self.evaluation.rubric_set == "yescieval"
+        return self.evaluation.signals and is_used and self.evaluation.rubric_set == "yescieval"
 
     @property
     def query_rounds(self) -> int:
-        """Most rounds of queries by the judge; 0 without one, at most 1 by a small one of ours."""
+        """Maximum number of query rounds: 0 without a judge, at most 1 with a local one."""
         if not self.judge.has_judge:
             return 0
-        return (
-            min(self.retrieval.evidence_rounds, 1)
-            if is_ours(self.judge.model)
-            else self.retrieval.evidence_rounds
-        )
+        rounds = self.retrieval.evidence_rounds
+        return min(rounds, 1) if is_ours(self.judge.model) else rounds
 
     @property
     def judges_sufficiency(self) -> bool:
-        """Return whether the judge decides if the passages are enough; a small judge cannot."""
+        """Return whether the judge decides if passages are sufficient; local judges do not."""
         return self.query_rounds > 0 and not is_ours(self.judge.model)
 
     @property
     def cites_by_nuggets(self) -> bool:
-        """Return whether citations are checked by nuggets."""
+        """Return whether citations are checked nugget by nugget."""
         return self.evaluation.wants("citations") and self.verification.citation_evidence in (
             "nuggets",
             "nugget-lists",
@@ -206,7 +203,7 @@ class Settings(BaseSettings):
 
     @property
     def source_chars(self) -> int:
-        """The budget of source text in a prompt, in characters."""
+        """Maximum number of source characters in a prompt."""
         if self.prompting.max_source_chars:
             return self.prompting.max_source_chars
         readers = self.judge.judges if self.judge.names_model else (self.judge.escalated_to or "",)
@@ -217,23 +214,23 @@ class Settings(BaseSettings):
 
 
 GROUPS: Mapping[str, Any] = {name: one.annotation for name, one in Settings.model_fields.items()}
-"""The groups of settings, by their names in `Settings`."""
+"""Group classes by field name in `Settings`."""
 
 FIELDS: Mapping[str, FieldInfo] = {
     name: field for group in GROUPS.values() for name, field in group.model_fields.items()
 }
-"""All settings, by their names, each of which is in one group alone."""
+"""Field definitions of all settings, by name."""
 
 GROUP_OF = {name: group for group, kind in GROUPS.items() for name in kind.model_fields}
-"""The group of each setting."""
+"""Group names by setting name."""
 
 
 def _in_groups(overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings that are given by their names, by their groups."""
-    found: dict[str, Any] = {}
+    """Return overrides with single settings nested under their groups."""
+    nested: dict[str, Any] = {}
     for name, value in overrides.items():
         if group := GROUP_OF.get(name):
-            found.setdefault(group, {})[name] = value
+            nested.setdefault(group, {})[name] = value
         else:
-            found[name] = value
-    return found
+            nested[name] = value
+    return nested

@@ -187,7 +187,7 @@ def test_a_name_is_imported_from_here(tmp_path: Path, monkeypatch: pytest.Monkey
         found_app("my_other_rag:answer")
     with pytest.raises(InputError, match="of type int cannot be called"):
         found_app("my_own_rag:number")
-    with pytest.raises(InputError, match="give module:name, or http"):
+    with pytest.raises(InputError, match="specify module:name or http"):
         found_app("my_own_rag")
 
 
@@ -247,8 +247,8 @@ def test_chunks_of_one_document_are_kept_apart():
     ("reply", "problem"),
     [
         (3, "returned a int: expected text, a dictionary with an answer"),
-        ({"text": "A."}, "returned a dictionary of text: expected"),
-        ({"answer": "A.", "sources": [3]}, "a source of the application cannot be read"),
+        ({"text": "A."}, "returned a dictionary with text; expected"),
+        ({"answer": "A.", "sources": [3]}, "cannot read a source of the application"),
     ],
 )
 def test_other_replies_are_named(reply, problem):

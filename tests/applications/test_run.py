@@ -104,7 +104,7 @@ def test_the_retriever_is_measured_by_judged_documents(settings, tmp_path):
         results = ragassay.run(App(), ROWS[1:], qrels=qrels, settings=settings, only=["retrieval"])
         assert results.scores["retrieval.precision"].value == 0.5
         assert results.scores["retrieval.recall"].value == 0.5
-    with pytest.raises(InputError, match="not a file of judged documents"):
+    with pytest.raises(InputError, match="qrels file not found"):
         ragassay.run(App(), ROWS, qrels=tmp_path / "none.txt", settings=settings)
 
 
@@ -228,7 +228,7 @@ async def test_answers_are_kept_one_by_one(tmp_path):
     second = App()
     asked = await ask_all(second, "app", questions(3), Asking(), folder)
     assert list(second.asked) == ["Question 2?"] and len(asked.answers) == 3
-    with pytest.raises(RunMismatchError, match="has answers of app, not of other"):
+    with pytest.raises(RunMismatchError, match="contains answers of app, not of other"):
         await ask_all(App(), "other", questions(3), Asking(), folder)
 
 

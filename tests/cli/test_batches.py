@@ -175,7 +175,7 @@ def test_a_provider_without_batches_is_refused_before_any_work(sample, tmp_path)
         app, ["evaluate", str(answers), "--model", "groq/llama", "--batch", "--out", str(tmp_path)]
     )
     assert result.exit_code == 1
-    assert "batch: groq/llama cannot be asked in batches" in " ".join(result.stderr.split())
+    assert "batch: groq/llama has no batch API" in " ".join(result.stderr.split())
     assert not list(tmp_path.iterdir())
-    with pytest.raises(SettingsError, match="batch: no hosted judge is asked"):
+    with pytest.raises(SettingsError, match="batch requires a hosted judge"):
         ragassay.evaluate([ANSWER], batch=True)

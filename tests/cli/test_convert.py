@@ -64,7 +64,7 @@ def test_the_sample_becomes_every_format_and_what_is_left_out_is_said(sample, tm
     if form == "ragassay":
         assert errors == ""
     else:
-        assert errors.startswith(f"left out or changed, for {form} has no room for it: ")
+        assert errors.startswith(f"dropped or changed, not supported by {form}: ")
         assert " answers\n" in errors
     if form != "biogen-2024":
         assert read_records(out).format == form
@@ -109,7 +109,7 @@ def test_a_bad_line_is_named_and_the_rest_is_written(tmp_path):
     ("arguments", "said"),
     [
         (["missing.jsonl", "out"], "missing.jsonl does not exist"),
-        (["{sample}", "out", "--to", "bibtex"], "choose one of ragassay, biogen-2024"),
+        (["{sample}", "out", "--to", "bibtex"], "choose from ragassay, biogen-2024"),
         (["{sample}", "nowhere/out"], "cannot be written"),
         (["{sample}", "out", "--questions", "{sample}"], "already contains the questions"),
     ],

@@ -63,7 +63,7 @@ def test_search_and_its_filters(corpus: Path) -> None:
     assert ids("--type", "preprint") == ["99000901"]
     text, _ = run("search", corpus, "brelozant preprint migraine days")
     assert "preprint; medRxiv" in text
-    assert "nothing found" in run("search", corpus, "zzzz")[0]
+    assert "no results" in run("search", corpus, "zzzz")[0]
 
 
 def test_a_retracted_article_is_left_out_when_asked(corpus: Path) -> None:
@@ -126,7 +126,7 @@ def own(corpus: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("words")
 def test_embed_makes_vectors_that_info_and_search_know_of(own: Path) -> None:
-    assert f"no vectors; `ragassay corpus embed {own}` makes them" in run("info", own)[0]
+    assert f"no vectors; create them with `ragassay corpus embed {own}`" in run("info", own)[0]
     _, err = run("search", own, "migraine", "--by", "dense", code=1)
     assert "are missing: `ragassay corpus embed" in err and len(err.splitlines()) == 1
     out, _ = run("embed", own, "--quiet")

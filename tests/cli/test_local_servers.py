@@ -37,8 +37,8 @@ def test_judges_are_listed_with_a_command_to_paste() -> None:
         found = find("--port", str(double.port))
     assert found.lines[0] == f"Ollama 0.13.0 at {double.url}"
     assert "openai/llama3.1:8b" in found.text and "8.0B Q4_K_M" in found.text
-    assert "runs at https://ollama.com:443" in found.text, "a cloud model is no local one"
-    assert "nomic" not in found.text and "2 other models cannot judge" in found.text
+    assert "runs on https://ollama.com:443" in found.text, "a cloud model is no local one"
+    assert "nomic" not in found.text and "2 other models for embeddings" in found.text
     assert "OLLAMA_CONTEXT_LENGTH" in found.text
     command = next(line for line in found.lines if "ragassay evaluate" in line)
     assert command.split()[-4:] == [
@@ -71,7 +71,7 @@ def test_where_nothing_is_found_the_next_step_is_named() -> None:
 def test_a_server_without_a_judge_says_so() -> None:
     rows = {"data": [{"id": "bge-m3"}]}
     with serve_double("other", answers={"/v1/models": rows}) as double:
-        assert "no model that can judge" in find("--port", str(double.port)).text
+        assert "no model that can be used as a judge" in find("--port", str(double.port)).text
     with serve_double("other", answers={"/v1/models": 401}) as double:
         assert "set OPENAI_API_KEY" in find("--port", str(double.port)).text
 

@@ -47,7 +47,7 @@ def test_a_model_without_a_card_is_shown_as_such(monkeypatch: pytest.MonkeyPatch
     item = replace(registry.item_of("ragassay/signals"), card=None)
     monkeypatch.setattr(registry, "registered_models", lambda: (item,))
     done = RUN.invoke(app, ["models", "show", "ragassay/signals"])
-    assert done.exit_code == 0 and "no card" in done.output
+    assert done.exit_code == 0 and "no model card" in done.output
 
 
 def test_a_check_that_finds_nothing_wrong_ends_with_0() -> None:
@@ -81,7 +81,7 @@ def test_damage_ends_with_3_and_names_the_file(
         (["show", "nope"], "no model 'nope'"),
         (["check", "nope"], "no model 'nope'"),
         (["merge", "signals"], "--hf DIR, --gguf FILE"),
-        (["merge", "signals", "--hf", "out"], "not an adapter on a language model"),
+        (["merge", "signals", "--hf", "out"], "because it is not an adapter"),
     ],
 )
 def test_mistakes_are_one_line(arguments: list[str], problem: str) -> None:

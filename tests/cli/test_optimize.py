@@ -29,7 +29,7 @@ def test_a_better_prompt_is_written_shown_and_compared(tmp_path):
         given = [*arguments(tmp_path, model), "--optimizer", "copro"]
         code, out, err = call(*given, "--out", tmp_path / "p.json")
     assert code == 0
-    assert "macro-F1" in out and "1.000" in out and "lies above 0" in out
+    assert "macro-F1" in out and "1.000" in out and "is above 0" in out
     assert "copro" in err and "the shipped prompt" in err
     out, _ = run("prompts", "diff", tmp_path / "p.json")
     assert "--- shipped verifier_ternary" in out and f"+{WISE}" in out

@@ -47,7 +47,7 @@ def test_without_a_judge_what_is_wrong_comes_first_and_nothing_is_asked_twice(fi
     assert (out / "qa.html").read_text(encoding="utf-8") == page
     assert (out / "measures.jsonl").stat().st_mtime_ns == before
     refused = CliRunner().invoke(app, ["report", str(out)])
-    assert refused.exit_code == 1 and "is a run of pairs" in refused.output
+    assert refused.exit_code == 1 and "is a run of `ragassay qa evaluate`" in refused.output
     assert not (out / "report.html").exists()
 
 
@@ -66,7 +66,7 @@ def test_with_a_judge_a_failed_call_is_unscored_and_mended_later(files, tmp_path
         code, said = called(*words, *asked, "--retry-failed")
         assert code == 0, said
         code, said = called("filter", out, "--out", tmp_path / "good.jsonl")
-    assert code == 0 and "2 pairs kept, 1 rated too low" in said
+    assert code == 0 and "2 pairs selected, 1 rated too low" in said
     kept = [json.loads(line)["id"] for line in (tmp_path / "good.jsonl").read_text().splitlines()]
     assert kept == ["p/1", "p/3"]
 

@@ -69,7 +69,7 @@ def test_export_in_every_form(tmp_path, pairs, form):
     shown, _ = run("qa", "export", pairs, "--papers", EXAMPLE, "--as", form, "--out", out, *more)
     n = 1 if form in ("testbank", "sft") else 2
     entries = "1 entry" if n == 1 else f"{n} entries"
-    assert f"2 pairs in {entries} of {form}" in shown
+    assert f"2 pairs in {entries} ({form})" in shown
     assert out.stat().st_size > 100
 
 

@@ -46,7 +46,7 @@ def test_a_model_writes_and_repairs(papers: Path, tmp_path: Path) -> None:
     with ScriptedModel(reply) as model:
         options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
         shown, _ = run(papers, "--n", 1, "--out", out, *options)
-    assert "2 pairs of 2 papers\n2 of them repaired\n4 model calls" in shown
+    assert "2 pairs from 2 papers\n2 of them repaired\n4 model calls" in shown
     first, second = read_pairs(out).pairs
     assert (first.id, second.id, first.question) == ("p1/1", "p2/1", PAIR["question"])
 
@@ -58,7 +58,7 @@ def test_what_was_left_out_and_what_failed_is_said(papers: Path, tmp_path: Path)
         shown, told = run(
             papers, "--n", 1, "--rounds", 0, "--out", tmp_path / "pairs.jsonl", *options, code=3
         )
-    assert "0 pairs of 0 papers\n1 left out: points into the paper" in shown
+    assert "0 pairs from 0 papers\n1 dropped: refers to the paper" in shown
     assert "1 paper still had flawed or missing pairs after --rounds" in told
     assert "p2: 0 pairs: unparsable" in told
 

@@ -139,7 +139,7 @@ def test_matrix_finds_papers_as_synthesize_does(alpha, beta, tmp_path, monkeypat
     first, *_ = read_records(tmp_path / "m" / "answers.jsonl").records
     assert [source.id for source in first.sources] == ["31452104"]
     without = call("matrix", "--ratings", topics, "--corpus", corpus)
-    assert without[0] == 1 and "need --generate" in without[2]
+    assert without[0] == 1 and "require --generate" in without[2]
 
 
 def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_path):

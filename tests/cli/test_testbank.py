@@ -67,7 +67,7 @@ def test_create_writes_banks_and_counts_what_failed(queries: Path, tmp_path: Pat
         options = ("--model", model.model_name, "--api-base", model.base_url, "--quiet")
         given = ("--kind", "both", "--per-query", 3, "--limit", 4, "--collection", "made up")
         shown, err = run("create", queries, "--out", out, *given, *options, code=3)
-    assert "6 items of 3 queries" in shown
+    assert "6 items for 3 queries" in shown
     assert "q2: no questions: refused" in err and "2 of 8 calls failed" in err
     banks = read_test_banks(out).banks
     assert [(b.query_id, b.kind) for b in banks[:2]] == [("q0", "questions"), ("q0", "nuggets")]
@@ -84,7 +84,7 @@ def test_create_reads_documents_and_keeps_answers_that_they_state(queries: Path,
     assert [b.items[0].answers for b in read_test_banks(out).banks] == [
         *(("topic a",), ("topic b",), ()),
     ]
-    assert "1 answer left out" in err
+    assert "1 answer dropped" in err
 
 
 def test_create_without_a_judge_names_the_option(queries: Path, tmp_path: Path):
@@ -123,7 +123,7 @@ def test_import_then_show(tmp_path: Path, queries: Path):
     mine, out = tmp_path / "mine.tsv", tmp_path / "bank.jsonl.gz"
     mine.write_text("q0\tWho?\nno tab\nq1\tWhen?\n")
     shown, err = run("import", mine, "--out", out, "--queries", queries, code=3)
-    assert "2 items of 2 queries" in shown and "mine.tsv:2" in err
+    assert "2 items for 2 queries" in shown and "mine.tsv:2" in err
     shown, _ = run("show", out, "--query", "q1")
     assert "topic b" in shown and "When?" in shown and "Who?" not in shown
     rows = [json.loads(line) for line in run("show", out, "--json")[0].splitlines()]
@@ -219,7 +219,7 @@ def test_lint_says_what_why_and_how_to_mend(bank: Path, tmp_path: Path):
     (row,) = (json.loads(line) for line in run("lint", bank, "--json", code=3)[0].splitlines())
     assert (row["item"], row["kind"]) == ("q1/bb00", "leading")
     run("edit", bank, "--who", "Ada", "--item", "bb", "--text", "How loud was early jazz?")
-    assert "nothing found" in run("lint", bank, "--quiet")[0]
+    assert "no flaws found" in run("lint", bank, "--quiet")[0]
     corpus = tmp_path / "documents.jsonl"
     corpus.write_text('{"id": "d", "text": "Early jazz was how loud? Who began it? cornet"}\n')
     hints = run("lint", bank, "--corpus", corpus, "--json", code=3)[0].splitlines()
@@ -249,4 +249,4 @@ def test_queries_are_written_as_the_workbench_reads_them(tmp_path: Path) -> None
     facets = [{"id": "f", "text": "Birth"}]
     pages.write_text(json.dumps({"query_id": "q", "title": "Jazz", "facets": facets}))
     shown, _ = run("queries", pages, "--out", out)
-    assert "the parts of 1 of them are left out" in shown
+    assert "dropped the facets of 1 of them" in shown

@@ -13,7 +13,7 @@ from verifier_files import write_claims, write_corpus, write_medaesqa
 
 from ragassay.cli import app
 
-NO_DOCUMENT = "citations without a document here: 1; name --corpus"
+NO_DOCUMENT = "documents missing for 1 citations; add them with --corpus"
 
 
 def call(*arguments: object) -> Result:
@@ -90,7 +90,7 @@ def test_claims_to_measure_on_may_be_others(tmp_path: Path, inference: str):
     done = call("fit", claims, "--dev", same, *named)
     assert done.exit_code == 1 and "share a claim or a document" in done.stderr
     done = call("fit", claims, "--verifier", inference, "--out", tmp_path / "t.txt")
-    assert done.exit_code == 1 and "ends in .json" in done.stderr
+    assert done.exit_code == 1 and "must end in .json" in done.stderr
 
 
 def test_own_documents_are_separated_from_others(

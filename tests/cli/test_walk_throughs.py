@@ -26,7 +26,7 @@ def test_pairs_of_a_paper_by_a_scripted_model(tmp_path, monkeypatch):
     )
     assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["qa evaluate"]
     assert "Agnosticism" in said["qa audit"]
-    assert "5 pairs kept, 1 rated too low" in said["qa filter"]
+    assert "5 pairs selected, 1 rated too low" in said["qa filter"]
     judged = tmp_path / "judged"
     page = (judged / "qa.html").read_text(encoding="utf-8")
     assert "led four of them to stop is left out" in page and "<svg" in page
@@ -44,7 +44,7 @@ def test_a_leaderboard_by_a_scripted_model(tmp_path, monkeypatch):
         said = told(walk.steps(tmp_path, asked), monkeypatch)
         # Two queries; twelve passages, five questions, rated and extracted.
         assert model.n_requests == 2 + 12 * 5 * 2
-    assert "10 items of 2 queries" in said["testbank create"]
+    assert "10 items for 2 queries" in said["testbank create"]
     assert "Grades: 120 given." in said["grade"]
     assert "Elvis Presley" in said["grades verify"] and "r2" in said["grades grid"]
     # s6 is relevant and answers nothing; Roman soldiers answer a question and are not relevant.

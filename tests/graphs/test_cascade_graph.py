@@ -445,10 +445,13 @@ def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"panel": ("openai/b",), "escalate": "openai/c"}, "not with a panel of openai/a, open"),
-        ({"escalate": "openai/a"}, "names no second judge besides openai/a"),
-        ({"escalate": "openai/a@http://there/v1"}, "names no second judge besides openai/a"),
-        ({"escalate": "@http://there/v1"}, "names no second judge"),
+        (
+            {"panel": ("openai/b",), "escalate": "openai/c"},
+            r"cannot be combined with a panel \(openai/a, open",
+        ),
+        ({"escalate": "openai/a"}, "must be a different model than openai/a"),
+        ({"escalate": "openai/a@http://there/v1"}, "must be a different model than openai/a"),
+        ({"escalate": "@http://there/v1"}, "must be a different model"),
         ({"escalate": "openai/b", "when": "doubt>1"}, "when: 'doubt>1' is not a condition"),
     ],
 )

@@ -150,7 +150,9 @@ def test_an_evaluator_that_asks_a_judge_needs_one():
 
 
 def test_instruments_are_no_member_of_a_panel_and_no_language_model():
-    with pytest.raises(SettingsError, match="a panel needs language models"):
+    with pytest.raises(
+        SettingsError, match="is not a language model and cannot be part of a panel"
+    ):
         load_settings(panel=("openai/a",))
     with pytest.raises(SettingsError, match="this needs a judge"):
         JudgeLM(load_settings())

@@ -399,7 +399,7 @@ def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
         (["openai/a", "openai/a"], "each judge once"),
         (["openai/a", "openai/a@http://there/v1"], "each judge once"),
         (["openai/a", ""], "each judge once"),
-        (["openai/a@http://there/v1", "openai/b"], "name its endpoint too"),
+        (["openai/a@http://there/v1", "openai/b"], "openai/b has no endpoint, but openai/a@"),
     ],
 )
 def test_an_unclear_panel_is_refused(judges, said):

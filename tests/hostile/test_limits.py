@@ -219,11 +219,11 @@ def test_a_file_that_shrinks_while_it_is_read_ends(tmp_path: Path):
         (
             "RAGASSAY_MODLE",
             "x",
-            "RAGASSAY_MODLE: there is no such setting; RAGASSAY_JUDGE__MODEL may be",
+            "RAGASSAY_MODLE: unknown setting; did you mean RAGASSAY_JUDGE__MODEL",
         ),
-        ("RAGASSAY_MAX_LINE_BYTE", "1", "RAGASSAY_LIMITS__MAX_LINE_BYTES may be meant"),
-        ("ragassay_concurency", "1", "RAGASSAY_LIMITS__CONCURRENCY may be meant"),
-        ("RAGASSAY_TIMEOUT", "1", "RAGASSAY_JUDGE__TIMEOUT_S may be meant"),
+        ("RAGASSAY_MAX_LINE_BYTE", "1", "did you mean RAGASSAY_LIMITS__MAX_LINE_BYTES"),
+        ("ragassay_concurency", "1", "did you mean RAGASSAY_LIMITS__CONCURRENCY"),
+        ("RAGASSAY_TIMEOUT", "1", "did you mean RAGASSAY_JUDGE__TIMEOUT_S"),
         (
             "RAGASSAY_LIMITS__MAX_LINE_BYTES",
             "many",

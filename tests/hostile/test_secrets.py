@@ -147,11 +147,11 @@ TRIES = {
         f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b@{NOWHERE}", 1, "***@127.0.0.1:9"
     ),
     "a panel of one endpoint": Try(
-        f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b", 1, "name its endpoint too"
+        f"{EVALUATE} --judge openai/a@{{url}} --judge openai/b", 1, "has no endpoint, but"
     ),
     "a second judge": Try(f"{OF_URL} --escalate openai/b@{{url}}", 0),
     "a second judge that is the first": Try(
-        f"{OF_URL} --escalate openai/a@{{url}}", 1, "names no second judge"
+        f"{OF_URL} --escalate openai/a@{{url}}", 1, "must be a different model"
     ),
     "a corpus by an address": Try(
         f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is an"

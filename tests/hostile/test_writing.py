@@ -123,7 +123,7 @@ def test_a_mistyped_variable_stops_a_command_that_reads(answers, tmp_path):
         *("convert", answers, tmp_path / "out", "--to", "ragas"), RAGASSAY_MAX_LINE_BITES="1"
     )
     assert code == 1
-    assert "RAGASSAY_LIMITS__MAX_LINE_BYTES may be meant" in errors
+    assert "did you mean RAGASSAY_LIMITS__MAX_LINE_BYTES" in errors
 
 
 def test_a_bomb_beside_good_lines_costs_no_line(answers, tmp_path):

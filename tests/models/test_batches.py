@@ -377,15 +377,15 @@ def test_a_damaged_batch_says_what_to_do(tmp_path):
 
 
 REFUSED = [
-    ({}, "batch: no hosted judge is asked"),
-    ({"model": "ragassay/judge"}, "batch: no hosted judge is asked"),
-    ({"model": "groq/llama-3.3-70b-versatile"}, "batch: groq/llama-3.3-70b-versatile cannot be"),
-    ({"model": "hosted_vllm/qwen", "api_base": "http://localhost:1/v1"}, "cannot be asked in"),
-    ({"model": "gpt-4.1-mini"}, "batch: gpt-4.1-mini cannot be asked in batches"),
-    ({"model": "ollama/llama3"}, "only judges of openai, azure, anthropic, vertex_ai can"),
-    ({"model": "openai/a", "panel": ("mistral/b",)}, "batch: mistral/b cannot be"),
-    ({"model": "ragassay/judge", "escalate": "groq/b"}, "batch: groq/b cannot be"),
-    ({"model": "openai/a", "engine": "ray"}, "batch: a batch needs no cluster"),
+    ({}, "batch requires a hosted judge"),
+    ({"model": "ragassay/judge"}, "batch requires a hosted judge"),
+    ({"model": "groq/llama-3.3-70b-versatile"}, "batch: groq/llama-3.3-70b-versatile has no"),
+    ({"model": "hosted_vllm/qwen", "api_base": "http://localhost:1/v1"}, "has no batch API"),
+    ({"model": "gpt-4.1-mini"}, "batch: gpt-4.1-mini has no batch API"),
+    ({"model": "ollama/llama3"}, "supported providers are openai, azure, anthropic, vertex_ai"),
+    ({"model": "openai/a", "panel": ("mistral/b",)}, "batch: mistral/b has no"),
+    ({"model": "ragassay/judge", "escalate": "groq/b"}, "batch: groq/b has no"),
+    ({"model": "openai/a", "engine": "ray"}, "batch cannot be combined with a cluster"),
 ]
 
 

@@ -59,7 +59,13 @@ def test_a_checker_is_fetched_once_with_commit_licence_and_digest(
     done = call("get", "minicheck")
     assert done.exit_code == 0, done.output
     digest = folder_digest(str(folders[T5_MODEL]))
-    for told in (T5_MODEL, COMMIT, "(mit, ", f"SHA-256 {digest}", "use it by --verifier minicheck"):
+    for told in (
+        T5_MODEL,
+        COMMIT,
+        "(mit, ",
+        f"SHA-256 {digest}",
+        "use it with --verifier minicheck",
+    ):
         assert told in done.stdout
     n_asked = len(hub.asked)
     again = call("get", T5_MODEL)

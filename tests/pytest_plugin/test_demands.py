@@ -92,9 +92,9 @@ def test_a_message_shows_scores_findings_and_what_has_no_score():
     contradict = Demand("citations.contradict", "<=", 0.2)
     lines = told(MISSED, evaluation, correctness, contradict, no_findings=True)
     assert lines == [
-        "this answer misses 3 of 3 demands",
+        "this answer misses 3 of 3 requirements",
         "",
-        "value  95 %       wanted",
+        "value  95 %       required",
         "correctness           3.20   2.50-4.00  >= 3.5  below",
         "citations.contradict  25 %              <= 0.2  above",
         "findings              1                 none    1 found",
@@ -117,15 +117,15 @@ def test_what_could_not_be_measured_is_an_error_of_its_own():
     )
     support = Demand("citations.support", ">=", 0.5)
     lines = told(UNKNOWN, unscored, support)
-    assert lines[0] == "1 of 1 demand could not be measured, and none that could be is missed"
+    assert lines[0] == "1 of 1 requirement could not be measured; the others are met"
     assert lines[3].split() == [
         *("citations.support", "unscored", ">=", "0.5", "could", "not", "be", "measured")
     ]
     lines = told(UNKNOWN, SCORED, Demand("citations.suport", ">=", 0.5))
     known = "citations.support, citations.contradict"
-    assert f"citations.suport: there is no such score; there are {known}" in lines
+    assert f"citations.suport: unknown score; available are {known}" in lines
     lines = told(UNKNOWN, SCORED, Demand("nuggets.recall", ">=", 0.5))
-    assert "nuggets.recall: nothing was judged that gives a score of nuggets" in lines
+    assert "nuggets.recall: this evaluation has no nuggets scores" in lines
 
 
 def test_below_counts_more_than_unmeasured_and_both_are_told():
@@ -135,7 +135,7 @@ def test_below_counts_more_than_unmeasured_and_both_are_told():
         Demand("citations.support", ">=", 0.8),
         Demand("nuggets.f1", ">=", 0.5),
     )
-    assert lines[0] == "this answer misses 1 of 2 demands"
+    assert lines[0] == "this answer misses 1 of 2 requirements"
     assert sum("could not be measured" in line for line in lines) == 1
 
 
@@ -143,7 +143,7 @@ def test_no_findings_is_unknown_where_a_verdict_failed():
     lacking = SCORED.model_copy(
         update={"findings": (Finding(kind="unscored", message="2 failed."),)}
     )
-    assert told(UNKNOWN, lacking, no_findings=True)[0].startswith("1 of 1 demand could not")
+    assert told(UNKNOWN, lacking, no_findings=True)[0].startswith("1 of 1 requirement could not")
     assert verdict_on(lacking, [Demand("citations.support", ">=", 0.5)], False) == (MET, "")
 
 

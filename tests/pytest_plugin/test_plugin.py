@@ -114,7 +114,7 @@ def test_an_answer_that_falls_short_fails_and_says_how(run, monkeypatch):
     result.stdout.fnmatch_lines(
         [
             '>*assert_answer("Aspirin helps."*',
-            "E*AssertionError: this answer misses 1 of 1 demand",
+            "E*AssertionError: this answer misses 1 of 1 requirement",
             "E*correctness*>= 4.5*below",
             "E*What does aspirin do?",
             "test_rag.py:*: AssertionError",
@@ -128,7 +128,7 @@ def test_what_cannot_be_measured_is_no_failure_to_be_good_enough(run, pytester, 
     with ScriptedModel(faults=[Fault("junk")]) as junk:
         judged_by(junk, monkeypatch)
         result = run(ONE, "--ragassay")
-    result.stdout.fnmatch_lines(["E*UnmeasuredError: 1 of 1 demand could not be measured*"])
+    result.stdout.fnmatch_lines(["E*UnmeasuredError: 1 of 1 requirement could not be measured*"])
     result.stdout.fnmatch_lines(["E*1 rubric rating: unparsable reply"])
     (evaluation,) = folder(pytester).evaluations()
     assert evaluation.scores["rubric.correctness"].value is None
@@ -242,7 +242,7 @@ def test_again(assay):
 """
     result = run(source, "--ragassay")
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["*1 answer with other settings than those that the report names*"])
+    result.stdout.fnmatch_lines(["*1 answer used settings not shown in the report*"])
     result = run(source, "--ragassay", "--ragassay-model", "openai/theirs")
     result.stdout.fnmatch_lines(["E*'openai/theirs' == 'openai/mine'*"])
 
@@ -253,11 +253,11 @@ import pytest
 import ragassay
 
 @pytest.mark.parametrize(("given", "problem"), [
-    ({"no_findings": True, "out": "runs"}, "`out=` is for files of answers"),
-    ({"no_findings": True, "limit": 1}, "`limit=` is for files of answers"),
+    ({"no_findings": True, "out": "runs"}, "`out=` cannot be used with a single answer"),
+    ({"no_findings": True, "limit": 1}, "`limit=` cannot be used with a single answer"),
     ({"correctness": ">=high"}, "correctness='>=high' is not a bound"),
     ({"correctnes": ">=1"}, "names no score: 'correctnes'"),
-    ({}, "nothing is demanded"),
+    ({}, "requires a score"),
     ({"no_findings": True, "modle": "openai/a"}, "unexpected keyword argument 'modle'"),
 ])
 def test_refused(assert_answer, given, problem):
@@ -317,7 +317,7 @@ def test_another_run_s_folder_is_refused(run, model, pytester):
     run_json = path / "run.json"
     run_json.write_text(Manifest(ragassay="0", judge="j", answers=fingerprint).model_dump_json())
     result = run(ONE, "--ragassay", "--ragassay-out", "runs/first")
-    result.stderr.fnmatch_lines(["ERROR: --ragassay-out: *first holds another run"])
+    result.stderr.fnmatch_lines(["ERROR: --ragassay-out: *first contains another run*"])
     assert result.ret == pytest.ExitCode.USAGE_ERROR and model.n_requests == 0
 
 

@@ -74,7 +74,7 @@ def test_new_serious_findings_fail_a_gate(tmp_path):
 def test_a_margin_without_a_gate_is_wrong_usage(tmp_path):
     code, lines = call("compare", tmp_path, "--margin", "0.1")
     assert code == 2
-    assert any("needs --fail-if" in line for line in lines)
+    assert any("requires --fail-if" in line for line in lines)
 
 
 def test_a_page_is_written_and_its_outcome_said(tmp_path):

@@ -80,7 +80,7 @@ def test_a_dry_run_asks_nobody(alpha, beta, questions, tmp_path):
     more = ("--judge", f"openai/gamma@{beta.base_url}", "--dry-run")
     code, shown, _ = command(alpha, beta, questions, out, *more)
     assert code == 0
-    assert "6 calls that write and at most 54 that rate" in " ".join(shown.split())
+    assert "6 calls for writing and at most 54 for rating" in " ".join(shown.split())
     assert alpha.n_requests == 0 and not out.exists()
 
 
@@ -88,7 +88,7 @@ def test_a_wrong_use_is_one_clear_line(alpha, beta, questions, tmp_path):
     alone = CliRunner().invoke(
         app, ["matrix", "--generate", str(questions), "--generator", "openai/a"]
     )
-    assert alone.exit_code == 1 and "two or more generators" in alone.stderr
+    assert alone.exit_code == 1 and "at least two generators" in alone.stderr
     twice = ("--generator", f"openai/alpha@{alpha.base_url}")
     code, _, errors = command(alpha, beta, questions, tmp_path / "out", *twice)
     assert code == 1 and "openai/alpha is named twice" in errors

@@ -146,7 +146,7 @@ def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
     assert "2 reasons of openai/first" in shown and "Reasons, measured by rule" in shown
     table = (run_folder / "rationales" / "rationales.md").read_text(encoding="utf-8")
     assert "Names nothing of the answer" in table
-    assert "ratings without a reason, left out: 1" in errors
+    assert "ratings without a reason, skipped: 1" in errors
     names = {path.name for path in (run_folder / "rationales").iterdir()}
     assert names == {"rationales.csv", "reasons.csv", "rationales.md", "sheet.csv"}
 

@@ -207,9 +207,9 @@ def test_what_is_under_way_is_finished_before_it_ends(tmp_path: Path, tiny: str)
     arguments = ["--only", "--model", tiny, "--host", "0.0.0.0"]
     with served(arguments, tmp_path, key=None) as running:
         told = "".join(running.told)
-        key = re.findall(r"not shown again: (\S+)", told)[0]
+        key = re.findall(r"shown only once: (\S+)", told)[0]
         assert len(re.findall(re.escape(key), told)) == 1
-        assert "0.0.0.0 can be reached by other machines" in told
+        assert "other machines can connect to 0.0.0.0" in told
         replies: list[str] = []
 
         def ask() -> None:

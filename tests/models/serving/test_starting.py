@@ -60,7 +60,7 @@ def test_a_missing_extra_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_only_needs_a_model() -> None:
     done = RUN.invoke(app, ["serve", "--only"])
-    assert done.exit_code == 1 and "--only needs at least one --model" in done.stderr
+    assert done.exit_code == 1 and "--only requires at least one --model" in done.stderr
 
 
 @pytest.mark.parametrize(

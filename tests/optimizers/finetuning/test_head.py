@@ -73,8 +73,8 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     done = run("--data", data, "--data", data, "--dev", dev, "--out", "mine", *small)
     assert done.exit_code == 3, done.output
     assert "6 examples: supports 2, contradicts 2, neutral 2" in done.output
-    assert "held.jsonl, which it did not learn from: accuracy" in done.output
-    assert "1 line of the data" in done.output and "use it as ragassay/mine" in done.output
+    assert "held.jsonl: accuracy" in done.output
+    assert "1 line of the training data" in done.output and "use it as ragassay/mine" in done.output
     training = read_shape(Path("mine")).training
     assert training is not None and training.dev == "held.jsonl" and training.seed == 3
     assert training.data == ("claims.jsonl", "claims.jsonl") and training.n_examples == 6
@@ -147,7 +147,7 @@ def test_the_command_of_a_job_is_that_job():
         (["--start", "."], "is not an adapter with a head"),
         (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
         (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),
-        (["--method", "sft", "--dev", "claims.jsonl"], "--dev needs --method head"),
+        (["--method", "sft", "--dev", "claims.jsonl"], "--dev requires --method head"),
     ],
 )
 def test_mistakes_are_one_line(
@@ -167,4 +167,4 @@ def test_a_head_is_a_verifiers(tmp_path: Path):
         app,
         ["finetune", "judge", "--method", "head", "--data", "x.jsonl", "--out", str(tmp_path)],
     )
-    assert done.exit_code == 1 and "--method head only assigns labels" in done.stderr
+    assert done.exit_code == 1 and "--method head trains a classifier" in done.stderr

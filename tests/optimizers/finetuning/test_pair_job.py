@@ -175,7 +175,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
 
 REFUSED = [
     (["correctness", "--method", "sft"], "choose svm, logistic or head"),
-    (["correctness", "--dev", "x.jsonl"], "it is cross-validated"),
+    (["correctness", "--dev", "x.jsonl"], "which is cross-validated"),
     (["completeness", "--method", "svm"], "--method svm works for correctness only"),
     (["completeness", "--method", "logistic"], "--method logistic works for correctness only"),
     (["judge", "--method", "svm"], "--method svm works for correctness only"),

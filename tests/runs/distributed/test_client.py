@@ -193,7 +193,7 @@ def test_ctrl_c_ends_in_one_line_and_the_same_command_goes_on(tmp_path):
             driver.send_signal(signal.SIGINT)
             _, told = driver.communicate(timeout=120)
         assert driver.returncode == 130
-        assert told.strip() == b"stopped; the same command continues from here"
+        assert told.strip() == b"stopped; run the same command again to continue"
         n_kept, n_asked = n_verdicts(out), model.n_requests
         assert n_kept >= 1
         finish(words)
