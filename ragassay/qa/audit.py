@@ -1,9 +1,10 @@
-"""Audit a judge of pairs: pairs perturbed in one dimension of RACAR beside unperturbed ones."""
+"""Audit a RACAR judge with question-answer pairs perturbed in one dimension."""
 
 from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,12 +49,13 @@ _SCOPE = re.compile(
 
 @dataclass(frozen=True)
 class PairMaterial:
-    """The inputs of an attack on one pair.
+    """Inputs for perturbing one pair.
 
     Attributes:
-        rng: A generator of its own, so that other attacks and pairs do not change the result.
-        others: Pairs of other papers; those of the pair's own paper are passed over.
-        side: The side whose texts it may use.
+        rng: Random generator for this pair and attack only, so that the result does not depend on
+            other pairs or attacks.
+        others: Other pairs. Those about the same paper are ignored.
+        side: Side of the text pools to draw from.
     """
 
     rng: random.Random
@@ -62,7 +64,12 @@ class PairMaterial:
 
 
 class PairAttack(NamedTuple):
-    """A way to perturb a pair: the dimension that should fall; `apply` may return None."""
+    """A perturbation of pairs.
+
+    Attributes:
+        dimension: RACAR dimension whose rating should fall.
+        apply: Function that perturbs a pair, or returns None if not applicable.
+    """
 
     dimension: RacarDimension
     severity: Severity
@@ -70,22 +77,21 @@ class PairAttack(NamedTuple):
 
 
 def wrong_number(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Make one number of the answer wrong: a digit, its scale, its exponent or its unit."""
-    numbers = [one for one in read_quantities(pair.answer) if not one.is_name]
-    ways = list(WRONG.values())
+    """Change a digit, the scale, the exponent or the unit of one number in the answer."""
+    numbers = [quantity for quantity in read_quantities(pair.answer) if not quantity.is_name]
+    changes = list(WRONG.values())
     material.rng.shuffle(numbers)
-    for one in numbers:
-        material.rng.shuffle(ways)
-        for way in ways:
-            edit = way(pair.answer, one, material.rng)
-            if edit:
+    for number in numbers:
+        material.rng.shuffle(changes)
+        for change in changes:
+            if edit := change(pair.answer, number, material.rng):
                 start, end, new = edit
                 return _replace_answer(pair, pair.answer[:start] + new + pair.answer[end:])
     return None
 
 
 def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Make the question point to its paper: "in this paper", "as shown in Figure 2"."""
+    """Add a reference to the paper to the question, such as "as shown in Figure 2"."""
     question = pair.question.strip()
     if not question.endswith("?") or context_marks(question, ""):
         return None
@@ -100,30 +106,35 @@ def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def half_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Drop the second half of the answer, by sentences, else by clauses."""
-    parts = _sentences(pair.answer)
+    """Drop the second half of the answer's sentences, or of its clauses if it is one sentence."""
+    parts = _split_sentences(pair.answer)
     if len(parts) < 2:
         parts = clauses_of(pair.answer)
     return _replace_answer(pair, " ".join(parts[: len(parts) // 2])) if len(parts) > 1 else None
 
 
 def off_topic(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Ask what the paper is not about: another paper's question, else one of a pool."""
+    """Replace the question with one about another paper, or one from a pool."""
     own = {*tokenize(pair.question), *tokenize(pair.answer)}
     foreign = [other.question for other in material.others if other.paper != pair.paper]
     material.rng.shuffle(foreign)
-    # A question on the same subject might be answered by both papers.
-    apart = (text for text in foreign if _stands_alone(text) and own.isdisjoint(_telling(text)))
-    question = next(apart, None) or draw_text("questions", material.side, material.rng).text
+    # This paper might answer a question on the same subject.
+    unrelated = (
+        text
+        for text in foreign
+        if len(words := _content_words(text)) > 1
+        and not context_marks(text, "")
+        and own.isdisjoint(words)
+    )
+    question = next(unrelated, None) or draw_text("questions", material.side, material.rng).text
     return pair.model_copy(update={"question": question})
 
 
 def contradiction(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Let the answer say a sentence's opposite after it."""
-    sentences = _sentences(pair.answer)
-    for place in material.rng.sample(range(len(sentences)), len(sentences)):
-        opposite = turn_negation(sentences[place], material.rng)
-        if opposite and _denies(sentences[place], opposite):
+    """Append the opposite of one of the answer's sentences."""
+    for sentence in material.rng.sample(sentences := _split_sentences(pair.answer), len(sentences)):
+        opposite = turn_negation(sentence, material.rng)
+        if opposite and _negates_main_clause(sentence, opposite):
             return _replace_answer(pair, f"{pair.answer.rstrip()} {opposite}")
     return None
 
@@ -135,16 +146,16 @@ PAIR_ATTACKS: dict[str, PairAttack] = {
     "foreign_question": PairAttack("relevance", "extreme", off_topic),
     "contradiction": PairAttack("reasonableness", "extreme", contradiction),
 }
-"""The attacks, by name: each with the dimension that should fall."""
+"""Attacks by name."""
 
 
 def perturb_pair(
     pair: QAPair, attack: str, seed: int = 0, others: Sequence[QAPair] = (), side: Side = "audit"
 ) -> QAPair | None:
-    """Perturb a pair; the result depends on the seed, the attack, the pair and the others alone.
+    """Perturb a pair. The result is deterministic for the same arguments.
 
     Returns:
-        A pair of the same id; None where the attack does not apply.
+        Perturbed pair with the same id, or None if the attack does not apply.
 
     Example:
         >>> pair = QAPair(id="1", question="How long did it take?", answer="It took 7 days.")
@@ -159,28 +170,23 @@ def _replace_answer(pair: QAPair, answer: str) -> QAPair:
     return pair.model_copy(update={"answer": answer})
 
 
-def _sentences(text: str) -> list[str]:
+def _split_sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in split_sentences(text)]
 
 
-def _denies(sentence: str, opposite: str) -> bool:
-    """Return whether the main clause was turned: "after it was not finished" denies nothing."""
-    places = zip(sentence, opposite, strict=False)
-    first = next((n for n, (old, new) in enumerate(places) if old != new), len(sentence))
+def _negates_main_clause(sentence: str, opposite: str) -> bool:
+    """Return whether no word such as "after" or "which" precedes the negation."""
+    characters = enumerate(zip(sentence, opposite, strict=False))
+    first = next((i for i, (old, new) in characters if old != new), len(sentence))
     return not _SCOPE.search(sentence, 0, first)
 
 
-def _stands_alone(question: str) -> bool:
-    return len(_telling(question)) > 1 and not context_marks(question, "")
-
-
 def _lower_first_letter(question: str) -> str:
-    """Return a question as it reads behind a comma: "DNA" stays."""
+    """Return a question for use after a comma, without changing acronyms such as "DNA"."""
     return question if question[1:2].isupper() else question[0].lower() + question[1:]
 
 
-def _telling(question: str) -> set[str]:
-    """Return the words of a question that tell what it is about."""
+def _content_words(question: str) -> set[str]:
     return {word for word in tokenize(question) if len(word) > 3 and word not in _ASKING}
 
 
@@ -188,56 +194,51 @@ PART = "racar"
 
 
 def pairs_audit_job(input_pairs: InputPairs, options: AuditOptions) -> AuditJob:
-    """Choose pairs and damage them; each is rated alone with its paper.
+    """Select and perturb pairs. Each pair is rated separately with its paper.
 
     Raises:
-        InputError: An attack is unknown, or none changes a pair.
+        InputError: An attack is unknown, or no pair can be perturbed.
     """
+    unknown = [name for name in options.attacks if name not in PAIR_ATTACKS]
+    if unknown:
+        raise InputError(f"unknown attack {unknown[0]!r}; use one of {', '.join(PAIR_ATTACKS)}")
     papers = {paper.id: paper for paper in input_pairs.papers}
-    every = [paper_record(papers[pair.paper], [pair], pair.id) for pair in input_pairs.pairs]
-    records = spread(every, options.limit, options.seed)
+    originals = [paper_record(papers[pair.paper], [pair], pair.id) for pair in input_pairs.pairs]
+    records = spread(originals, options.limit, options.seed)
     perturbed: list[PerturbedAnswer] = []
-    n_unchanged: dict[str, int] = {}
-    for name in _choose_attacks(options.attacks):
+    n_unchanged: Counter[str] = Counter()
+    for name in options.attacks or PAIR_ATTACKS:
         for record in records:
-            hurt = _perturb_record(
-                record, papers[record.pairs[0].paper], name, input_pairs, options.seed
-            )
-            if hurt is None:
-                n_unchanged[name] = n_unchanged.get(name, 0) + 1
+            paper = papers[record.pairs[0].paper]
+            answer = _perturb_record(record, paper, name, input_pairs, options.seed)
+            if answer is None:
+                n_unchanged[name] += 1
             else:
-                perturbed.append(hurt)
+                perturbed.append(answer)
     if not perturbed:
-        raise InputError(f"no attack changes any of {len(records)} pairs: name more pairs")
-    hurt_of: dict[str, list[PerturbedAnswer]] = {}
-    for one in perturbed:
-        hurt_of.setdefault(one.original, []).append(one)
+        raise InputError(f"no attack can change any of the {len(records)} pairs; add more pairs")
+    by_original: dict[str, list[Record]] = {}
+    for answer in perturbed:
+        by_original.setdefault(answer.original, []).append(answer.record)
     asks = tuple(
         Ask(record, (PART,))
-        for unperturbed in records
-        if unperturbed.id in hurt_of
-        for record in (unperturbed, *(one.record for one in hurt_of[unperturbed.id]))
+        for original in records
+        if original.id in by_original
+        for record in (original, *by_original[original.id])
     )
     job = records_job(records, input_pairs)
-    return AuditJob(job, tuple(perturbed), asks, options, n_unchanged)
-
-
-def _choose_attacks(names: Sequence[str]) -> tuple[str, ...]:
-    unknown = next((name for name in names if name not in PAIR_ATTACKS), None)
-    if unknown is not None:
-        raise InputError(f"unknown attack {unknown!r}; there are {', '.join(PAIR_ATTACKS)}")
-    return tuple(names) or tuple(PAIR_ATTACKS)
+    return AuditJob(job, tuple(perturbed), asks, options, dict(n_unchanged))
 
 
 def _perturb_record(
     record: Record, paper: Paper, attack: str, input_pairs: InputPairs, seed: int
 ) -> PerturbedAnswer | None:
     (pair,) = record.pairs
-    hurt = perturb_pair(pair, attack, seed, input_pairs.pairs)
-    if hurt is None or hurt == pair:
+    perturbed = perturb_pair(pair, attack, seed, input_pairs.pairs)
+    if perturbed is None or perturbed == pair:
         return None
     return PerturbedAnswer(
-        record=paper_record(paper, [hurt], f"{pair.id}~{attack}"),
+        record=paper_record(paper, [perturbed], f"{pair.id}~{attack}"),
         original=record.id,
         attack=attack,
         family="pair",

@@ -1,4 +1,4 @@
-"""Read papers and pairs, and judge them: measures without a judge, RACAR, intents, the report."""
+"""Evaluate question-answer pairs about papers: measures, RACAR ratings, intents and reports."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ from ragassay.settings import Settings
 
 @dataclass(frozen=True)
 class InputPairs:
-    """Papers that have a pair, in the order of the input, and their pairs.
+    """Papers with pairs, in input order.
 
-    Name and SHA-256 are of the file of pairs, empty for pairs in memory; unused are the ids of
-    papers without a pair.
+    Attributes:
+        unused: Ids of papers without pairs.
+        name: Name of the file of pairs, empty for pairs in memory.
+        sha256: SHA-256 of the file of pairs, empty for pairs in memory.
     """
 
     papers: tuple[Paper, ...]
@@ -62,10 +64,10 @@ class InputPairs:
 
     @functools.cached_property
     def _pairs(self) -> dict[str, list[QAPair]]:
-        return _by_paper(self.pairs)
+        return _group_by_paper(self.pairs)
 
     def first(self, n_papers: int | None) -> InputPairs:
-        """Return the first papers with their pairs; all without a number."""
+        """Return the first `n_papers` papers with their pairs, or all if None."""
         if n_papers is None:
             return self
         first = pair_with_papers(self.papers[:n_papers], self.pairs)
@@ -73,21 +75,21 @@ class InputPairs:
 
 
 def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> InputPairs:
-    """Put pairs to their papers; papers without a pair, and pairs without a paper, are left out."""
-    input_pairs, by_paper = list(papers), _by_paper(pairs)
-    used = tuple(paper for paper in input_pairs if paper.id in by_paper)
+    """Match pairs to papers. Papers without pairs and pairs without a paper are left out."""
+    known, by_paper = list(papers), _group_by_paper(pairs)
+    used = tuple(paper for paper in known if paper.id in by_paper)
     return InputPairs(
         papers=used,
         pairs=tuple(pair for paper in used for pair in by_paper[paper.id]),
-        unused=tuple(paper.id for paper in input_pairs if paper.id not in by_paper),
+        unused=tuple(paper.id for paper in known if paper.id not in by_paper),
     )
 
 
-def _by_paper(pairs: Iterable[QAPair]) -> dict[str, list[QAPair]]:
-    found: dict[str, list[QAPair]] = {}
+def _group_by_paper(pairs: Iterable[QAPair]) -> dict[str, list[QAPair]]:
+    by_paper: dict[str, list[QAPair]] = {}
     for pair in pairs:
-        found.setdefault(pair.paper, []).append(pair)
-    return found
+        by_paper.setdefault(pair.paper, []).append(pair)
+    return by_paper
 
 
 def read_paper_pairs(
@@ -96,76 +98,75 @@ def read_paper_pairs(
     """Read pairs and their papers.
 
     Args:
-        pairs: A file (see `read_pairs`), or pairs.
-        papers: A file or folder (see `read_papers`), or papers; None where the file of pairs brings
-            them.
+        pairs: Path of a file (see `read_pairs`), or the pairs.
+        papers: Path of a file or folder (see `read_papers`), or the papers. Not needed if the file
+            of pairs includes them.
 
     Raises:
-        InputError: A file cannot be read, or no pair has its paper.
+        InputError: A file cannot be read, or no pair has a paper.
     """
-    known, rejections = _papers(papers)
+    known, rejections = _read_papers(papers)
     if not isinstance(pairs, str | Path):
-        both, name, sha256 = pair_with_papers(known, pairs), "", ""
+        matched, name, sha256 = pair_with_papers(known, pairs), "", ""
     else:
         path = Path(pairs)
-        found = read_pairs(path, known)
-        both = pair_with_papers(found.papers, found.pairs)
-        rejections = (*rejections, *found.rejections)
+        result = read_pairs(path, known)
+        matched = pair_with_papers(result.papers, result.pairs)
+        rejections = (*rejections, *result.rejections)
         name, sha256 = path.name, sha256_of(path) if path.is_file() else ""
-    if not both.pairs:
-        what = "names papers that are not there: give them with --papers FILE or FOLDER"
-        if papers is not None:
-            what = "has no pair about one of the papers"
-        raise InputError(f"{name or 'the list of pairs'} {what}")
-    return replace(both, rejections=rejections, name=name, sha256=sha256)
+    if not matched.pairs:
+        problem = "has no pairs about these papers"
+        if papers is None:
+            problem = "does not include its papers; pass them with --papers FILE or FOLDER"
+        raise InputError(f"{name or 'the list of pairs'} {problem}")
+    return replace(matched, rejections=rejections, name=name, sha256=sha256)
 
 
 def papers_of(
     papers: str | Path | Sequence[Paper],
 ) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
-    """Return papers that are given, or those of a file or folder, and what cannot be read.
+    """Return the papers and the rejected records of a file, folder or sequence.
 
     Raises:
-        InputError: Nothing can be read.
+        InputError: There are no papers.
     """
-    found, rejections = _papers(papers)
-    if not found:
-        why = f": {rejections[0].problem}" if rejections else ""
-        raise InputError(f"there is no paper to write pairs from{why}")
-    return found, rejections
+    known, rejections = _read_papers(papers)
+    if not known:
+        reason = f": {rejections[0].problem}" if rejections else ""
+        raise InputError(f"no papers to write pairs from{reason}")
+    return known, rejections
 
 
-def _papers(
+def _read_papers(
     papers: str | Path | Sequence[Paper] | None,
 ) -> tuple[Sequence[Paper], tuple[Rejection, ...]]:
     if papers is None:
         return (), ()
     if not isinstance(papers, str | Path):
         return papers, ()
-    found = read_papers(Path(papers))
-    return found.papers, found.rejections
+    result = read_papers(Path(papers))
+    return result.papers, result.rejections
 
 
 def pairs_job(input_pairs: InputPairs) -> Job:
-    """Return the job of judging pairs: one record a paper."""
+    """Return the job for judging pairs, with one record per paper."""
     return records_job(
         [paper_record(paper, input_pairs.of(paper)) for paper in input_pairs.papers], input_pairs
     )
 
 
 def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
-    """Return a job of records that were made of papers and pairs."""
+    """Return the job for records built from papers and pairs."""
     job = job_of(records, Corpus(), input_pairs.rejections)
     name = input_pairs.name or job.answers.name
-    told = {"name": name, "n_items": len(input_pairs.pairs), "format": "pairs"}
-    fingerprint = job.answers.model_copy(update=told)
-    return replace(job, answers=fingerprint)
+    update = {"name": name, "n_items": len(input_pairs.pairs), "format": "pairs"}
+    return replace(job, answers=job.answers.model_copy(update=update))
 
 
 PARTS = ("racar", "intents")
 
 MOST_SENTENCES = 100_000
-"""An answer of a run of pairs is the text of all pairs of a paper: it has no bound of its own."""
+"""Sentence limit, practically none, because one record contains all pairs of a paper."""
 
 MEASURES = "measures.jsonl"
 CUT = "sources_cut"
@@ -173,7 +174,7 @@ CUT = "sources_cut"
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Pairs with all that was found of them: by measuring papers, and by a run of the judge."""
+    """Pairs with their measures, judge run and report."""
 
     input_pairs: InputPairs
     measures: tuple[PaperMeasures, ...]
@@ -182,24 +183,25 @@ class JudgedPairs:
 
     @property
     def is_partial(self) -> bool:
-        """Return whether something could not be read, or a rating failed."""
-        verdicts = (verdict for one in self.run.evaluations for verdict in one.verdicts)
-        is_lost = any(v.failure is not None and not v.is_undecided for v in verdicts)
-        return bool(is_lost or self.run.failures or self.run.rejections)
+        """Return whether a rating failed or an input record was rejected."""
+        verdicts = (v for evaluation in self.run.evaluations for v in evaluation.verdicts)
+        has_failed = any(v.failure is not None and not v.is_undecided for v in verdicts)
+        return bool(has_failed or self.run.failures or self.run.rejections)
 
 
 def pairs_settings(
     options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return the settings of a run over pairs; it asks for nothing else.
+    """Return settings for a run that only judges pairs.
 
     Raises:
-        SettingsError: A setting is wrong, or several judges are named.
+        SettingsError: A setting is invalid, or several judges are set.
     """
     only = options.get("only") or PARTS
     chosen = settings_of({**options, "only": only}, settings, style)
     if chosen.judge.panel:
-        raise SettingsError(f"one judge rates the pairs, not {', '.join(chosen.judge.judges)}")
+        judges = ", ".join(chosen.judge.judges)
+        raise SettingsError(f"pairs are rated by a single judge, got {judges}")
     return chosen.model_copy(update={"max_sentences": MOST_SENTENCES})
 
 
@@ -209,35 +211,36 @@ async def judge_pairs(
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> JudgedPairs:
-    """Measure and judge pairs; with a folder, resume an earlier start and write the report there.
+    """Measure and judge pairs.
+
+    With a folder, an interrupted run resumes there, and the reports are written there.
 
     Raises:
-        RunMismatchError: The folder has another run.
+        RunMismatchError: The folder belongs to a different run.
         FatalModelError: The judge is unavailable.
     """
-    kept = KeptVectors(tools.models.embedder)
-    if tools.models.pair_rater is not None and kept.name == MINILM:
-        tools = tools.with_models(pair_rater=EmbeddedPairRater(kept))
-    found = await run(pairs_job(input_pairs), tools, folder, listen, has_reports=False)
+    embedder = KeptVectors(tools.models.embedder)
+    if tools.models.pair_rater is not None and embedder.name == MINILM:
+        tools = tools.with_models(pair_rater=EmbeddedPairRater(embedder))
+    result = await run(pairs_job(input_pairs), tools, folder, listen, has_reports=False)
     compared = tools.settings.grading.qa_coverage
-    measures = await in_thread(_measure_pairs, input_pairs, kept, compared, folder, listen)
+    measures = await in_thread(_measure_pairs, input_pairs, embedder, compared, folder, listen)
+    has_judge = tools.models.pair_rater is None or bool(tools.settings.judge.escalate)
     report = QAReport(
         name=input_pairs.name or "pairs",
         papers=input_pairs.papers,
         pairs=input_pairs.pairs,
         measures=measures,
-        ratings=_select_judge_ratings(found, tools),
-        intents=tuple(v for one in found.evaluations for v in one.of(IntentSimilarity)),
-        judge=tools.settings.judge.escalated_to or tools.judge.answered_by
-        if _has_judge(tools)
-        else "",
+        ratings=_select_judge_ratings(result, tools),
+        intents=tuple(v for one in result.evaluations for v in one.of(IntentSimilarity)),
+        judge=(tools.settings.judge.escalated_to or tools.judge.answered_by) if has_judge else "",
         embedder=tools.models.embedder.name,
-        cards=_cards(found.manifest),
-        notes=_notes(input_pairs, found),
+        cards=_describe_models(result.manifest),
+        notes=_collect_notes(input_pairs, result),
     )
     if folder is not None:
         write_qa_report(report, folder.path)
-    return JudgedPairs(input_pairs, measures, found, report)
+    return JudgedPairs(input_pairs, measures, result, report)
 
 
 def write_qa_report(report: QAReport, folder: Path) -> None:
@@ -248,34 +251,29 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
     write_whole(folder / "papers.csv", papers_csv(report))
 
 
-def _has_judge(tools: Run) -> bool:
-    return tools.models.pair_rater is None or bool(tools.settings.judge.escalate)
+def _select_judge_ratings(result: RunResult, tools: Run) -> tuple[RacarRating, ...]:
+    """Return ratings by a judge, without those of instruments, which only repeat the measures."""
+    ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
+    is_judged = tools.models.pair_rater is None
+    return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)
 
 
-def _select_judge_ratings(found: RunResult, tools: Run) -> tuple[RacarRating, ...]:
-    """Return the ratings that a judge gave: those of instruments repeat what was measured."""
-    ratings = (rating for one in found.evaluations for rating in one.of(RacarRating))
-    alone = tools.models.pair_rater is None
-    return tuple(one for one in ratings if alone or one.escalation is not None)
-
-
-def _cards(manifest: Manifest) -> tuple[str, ...]:
-    """Return what is known of the judge, and of the instrument that rates pairs without one."""
+def _describe_models(manifest: Manifest) -> tuple[str, ...]:
     cards = (manifest.card, load_card(PAIR_RATER) if manifest.judge == INSTRUMENTS else None)
     return tuple(f"{card.model}: {card.description}" for card in cards if card is not None)
 
 
-def _notes(input_pairs: InputPairs, found: RunResult) -> tuple[str, ...]:
-    notes = [f"{one.file}, line {one.line}: {one.problem}" for one in input_pairs.rejections]
+def _collect_notes(input_pairs: InputPairs, result: RunResult) -> tuple[str, ...]:
+    notes = [f"{bad.file}, line {bad.line}: {bad.problem}" for bad in input_pairs.rejections]
     notes += [
-        f"{one.record_id}: {finding.message}"
-        for one in found.evaluations
-        for finding in one.findings
+        f"{evaluation.record_id}: {finding.message}"
+        for evaluation in result.evaluations
+        for finding in evaluation.findings
         if finding.kind == CUT
     ]
-    notes += [f"{one.record_id} was not judged: {one.failure.detail}" for one in found.failures]
+    notes += [f"{one.record_id} was not judged: {one.failure.detail}" for one in result.failures]
     if input_pairs.unused:
-        notes.append(f"Papers without a pair: {', '.join(input_pairs.unused)}")
+        notes.append(f"Papers without pairs: {', '.join(input_pairs.unused)}")
     return tuple(notes)
 
 
@@ -286,19 +284,19 @@ def _measure_pairs(
     folder: RunFolder | None,
     listen: Listener,
 ) -> tuple[PaperMeasures, ...]:
-    """Measure, or read what an earlier start of the same run measured."""
+    """Measure all papers, or load the measures of an interrupted run."""
     file = folder.path / MEASURES if folder else None
     if file and file.exists():
-        kept = read_lines(file, PaperMeasures)
-        if [one.paper for one in kept] == [paper.id for paper in input_pairs.papers]:
-            return tuple(kept)
+        stored = read_lines(file, PaperMeasures)
+        if [one.paper for one in stored] == [paper.id for paper in input_pairs.papers]:
+            return tuple(stored)
     encode = RoleEncoder(embedder.name, embedder)
     listen(Event(n_expected=len(input_pairs.papers), phase="measuring"))
     work = [(paper, input_pairs.of(paper)) for paper in input_pairs.papers]
-    found: list[PaperMeasures] = []
+    measures: list[PaperMeasures] = []
     for group in measured_groups(work, encode, compared):
-        found += group
+        measures += group
         listen(Event(n_calls=len(group)))
     if file:
-        write_lines(file, found)
-    return tuple(found)
+        write_lines(file, measures)
+    return tuple(measures)

@@ -1,4 +1,4 @@
-"""Write question-answer pairs from papers: one job a paper, with resume."""
+"""Generate question-answer pairs from papers, with one resumable job per paper."""
 
 from __future__ import annotations
 
@@ -42,10 +42,12 @@ PAIRS = TypeAdapter(QAPairs)
 
 @dataclass(frozen=True)
 class PaperPairs:
-    """The pairs of one paper, numbered anew, in the order of its parts.
+    """Pairs of one paper, in the order of its parts.
 
-    `found` is what the graph did, None where the model could not be asked; the problem says why
-    there are no pairs, or which calls failed.
+    Attributes:
+        pairs: Pairs with ids numbered from 1.
+        found: Result of the graph, or None if the model was unavailable.
+        problem: Reason why there are no pairs, or a list of failed calls.
     """
 
     paper: str
@@ -56,73 +58,75 @@ class PaperPairs:
 
 @dataclass(frozen=True)
 class Generated:
-    """The pairs of a run, by paper, in the order given."""
+    """Pairs of a run by paper, in input order."""
 
     papers: tuple[PaperPairs, ...]
 
     @property
     def pairs(self) -> tuple[QAPair, ...]:
         """All pairs."""
-        return tuple(pair for one in self.papers for pair in one.pairs)
+        return tuple(pair for paper in self.papers for pair in paper.pairs)
 
     @property
     def n_mended(self) -> int:
-        """Pairs that were repaired and kept."""
-        return sum(draft.n_mended > 0 for found in self._found for draft in found.kept)
+        """Number of pairs that were repaired and kept."""
+        return sum(draft.n_mended > 0 for result in self._results for draft in result.kept)
 
     @property
     def dropped(self) -> Counter[str]:
-        """Pairs that were given up, by the first flaw that was found."""
-        dropped = (draft for found in self._found for draft in found.dropped)
+        """Number of dropped pairs by their first flaw."""
+        dropped = (draft for result in self._results for draft in result.dropped)
         return Counter(draft.flaws[0].kind for draft in dropped)
 
     @property
     def ends(self) -> Counter[str]:
-        """Papers, by why the work on them ended."""
-        return Counter(found.end for found in self._found)
+        """Number of papers by the reason their job ended."""
+        return Counter(result.end for result in self._results)
 
     @property
     def usage(self) -> Usage:
-        """The cost of all calls."""
-        return sum((found.usage for found in self._found), Usage())
+        """Usage of all calls."""
+        return sum((result.usage for result in self._results), Usage())
 
     @property
-    def _found(self) -> list[QAPairs]:
-        return [one.found for one in self.papers if one.found]
+    def _results(self) -> list[QAPairs]:
+        return [paper.found for paper in self.papers if paper.found]
 
 
 def check_writer(settings: Settings) -> None:
-    """Refuse to write pairs without a model, or with several.
+    """Check that exactly one model is set.
 
     Raises:
-        SettingsError: No model is named, or several are.
+        SettingsError: No model or several models are set.
     """
     if not settings.judge.has_judge:
         raise SettingsError(
-            "question-answer pairs are written by a model: name one, --model openai/gpt-4.1-mini "
-            "or another"
+            "writing question-answer pairs requires a model: pass --model, for example "
+            "--model openai/gpt-4.1-mini"
         )
     if settings.judge.panel:
-        raise SettingsError(f"one model writes the pairs, not {', '.join(settings.judge.judges)}")
+        models = ", ".join(settings.judge.judges)
+        raise SettingsError(f"pairs are written by a single model, got {models}")
 
 
 def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QATools:
-    """Return the tools to write pairs with.
+    """Return the tools for writing pairs.
 
     Args:
-        settings: Names the writer, which may be a fine-tuned one.
-        evaluator: LiteLLM name of the second model, which rates; NAME@URL has an endpoint of its
-            own. Empty: rules alone check.
+        settings: Settings with the writer model, which may be fine-tuned.
+        papers: Papers to write pairs from.
+        evaluator: LiteLLM name of a second model that rates the pairs. NAME@URL sets a separate
+            endpoint. If empty, only rules check the pairs.
 
     Raises:
         InputError: Two papers have the same id.
-        SettingsError: No writer is named, or several are.
+        SettingsError: No model or several models are set.
     """
     check_writer(settings)
     known = {paper.id: paper for paper in papers}
     if len(known) < len(papers):
-        twice, _ = Counter(paper.id for paper in papers).most_common(1)[0]
-        raise InputError(f"two papers have the id {twice!r}")
+        duplicate, _ = Counter(paper.id for paper in papers).most_common(1)[0]
+        raise InputError(f"two papers have the id {duplicate!r}")
     tools = build_run(settings)
     rating: Run | None = None
     if evaluator:
@@ -136,23 +140,23 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
         writer=JudgeLM(settings),
         papers=known,
         fold=fold,
-        rate=_rate(rating) if rating else None,
+        rate=_build_rate(rating) if rating else None,
         rater=rating.judge.answered_by if rating else "",
         window_tokens=window_of(settings.judge.model),
         window_chars=settings.source_chars,
     )
 
 
-def _rate(tools: Run) -> Rate:
+def _build_rate(tools: Run) -> Rate:
     async def rate(
         paper: Paper, dimension: RacarDimension, pairs: Sequence[QAPair]
     ) -> Sequence[RacarRating]:
         record = paper_record(paper, pairs)
         case = await in_thread(case_of, record, tools.settings, tools.retrieval.corpus)
-        found: Any = await tools.judge.ask(
+        ratings: Any = await tools.judge.ask(
             tools.agents.racar_rater(dimension), case=case, pairs=pairs
         )
-        return found
+        return ratings
 
     return rate
 
@@ -165,10 +169,17 @@ async def make_pairs(
     *,
     listen: Listener = lambda event: None,
 ) -> Generated:
-    """Write the pairs of all papers into a file, a line each.
+    """Write the pairs of all papers to a JSON Lines file.
 
-    Finished calls are kept next to `out`: a killed run goes on, and papers without a pair are tried
-    again. The plan's paper is not read; the tools are from `qa_tools`, for these papers.
+    Progress is saved next to `out`. An interrupted run resumes there and retries papers without
+    pairs.
+
+    Args:
+        papers: Papers to write pairs from.
+        plan: Job settings. Its `paper` is ignored.
+        tools: Result of `qa_tools` for the same papers.
+        out: Path of the output file.
+        listen: Called with progress events.
 
     Raises:
         FatalModelError: A model is unavailable.
@@ -181,20 +192,20 @@ async def make_pairs(
         with bounded_job(out, tools.tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
-    found = Generated(tuple(task.result() for task in started))
-    write_pairs(found.pairs, out)
-    return found
+    generated = Generated(tuple(task.result() for task in started))
+    write_pairs(generated.pairs, out)
+    return generated
 
 
 class _PairJobs:
-    """Runs jobs through the graph; any number may be in progress."""
+    """Runs jobs through the graph concurrently."""
 
     def __init__(self, graph: QAGraph, tools: QATools, listen: Listener) -> None:
         self._graph, self._tools, self._listen = graph, tools, listen
         self._slots = asyncio.Semaphore(max(2, tools.tools.settings.n_slots))
 
     async def write(self, job: QAJob) -> PaperPairs:
-        """Bring a job to its end; one without a pair is tried again."""
+        """Run a job, or load its stored pairs."""
         async with self._slots:
             try:
                 found = await self._read_or_write(job)
@@ -210,7 +221,7 @@ class _PairJobs:
         )
         problems = list(dict.fromkeys(f"{one.reason}: {one.detail}" for one in found.failures))
         if not pairs and not problems:
-            problems = ["every pair had a flaw, see the counts"]
+            problems = ["all pairs were dropped because of flaws"]
         return PaperPairs(job.paper, pairs, found, "; ".join(problems))
 
     async def _read_or_write(self, job: QAJob) -> QAPairs:
@@ -219,7 +230,7 @@ class _PairJobs:
         found = await store.get(key, PAIRS)
         if found is None:
             values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
-            state = QAState(**values)  # What no node has written is not among the values.
+            state = QAState(**values)  # Fields that no node has written get their defaults.
             found = QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
             found = replace(found, usage=found.usage + failed)
             if found.kept:

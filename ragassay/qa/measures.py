@@ -1,4 +1,4 @@
-"""Measure question-answer pairs against their paper, without a judge (SciQAG, section 3.3)."""
+"""Measure question-answer pairs against their papers without a judge (SciQAG, section 3.3)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PaperSentence:
     """A sentence of a paper's abstract or body.
 
     Attributes:
-        index: 0-based, in the paper's order.
-        start: First character in `Paper.text` (0-based).
-        end: One past the last character.
-        text: `Paper.text[start:end]`.
-        section: The section that it stands in, as `Paper.section_at(start)` gives it.
+        index: Position in the paper, from 0.
+        start: Start offset in `Paper.text`.
+        end: End offset in `Paper.text`, exclusive.
+        text: Sentence text, `Paper.text[start:end]`.
+        section: Section of the sentence, `Paper.section_at(start)`.
     """
 
     index: int
@@ -44,17 +44,16 @@ class PaperSentence:
 
 
 def paper_sentences(paper: Paper) -> tuple[PaperSentence, ...]:
-    """Return the sentences of a paper's running text, in order; they are cut once.
+    """Return the sentences of a paper's abstract and body. Results are cached.
 
-    A line of a section is a paragraph, so that no sentence goes across a line's end, even where a
-    unit ends the line ("for 10 min.").
+    Each line is a paragraph, so a sentence always ends with its line.
     """
-    return _sentences(paper.sections)
+    return _split_sections(paper.sections)
 
 
 @functools.lru_cache(maxsize=_CACHED_PAPERS)
-def _sentences(sections: tuple[PaperSection, ...]) -> tuple[PaperSentence, ...]:
-    found: list[PaperSentence] = []
+def _split_sections(sections: tuple[PaperSection, ...]) -> tuple[PaperSentence, ...]:
+    sentences: list[PaperSentence] = []
     start = 0
     for section in sections:
         if section.kind not in PROSE or not section.text:
@@ -62,36 +61,38 @@ def _sentences(sections: tuple[PaperSection, ...]) -> tuple[PaperSentence, ...]:
         for line in section.text.split("\n"):
             for first, last in split_sentences(line):
                 text = line[first:last]
-                found.append(PaperSentence(len(found), start + first, start + last, text, section))
+                sentences.append(
+                    PaperSentence(len(sentences), start + first, start + last, text, section)
+                )
             start += len(line) + 1
         start += len(SECTION_BREAK) - 1
-    return tuple(found)
+    return tuple(sentences)
 
 
 N_CHUNKS = 10
 TOP_SHARE = 0.15
-"""Share of a paper's sentences that an answer counts as drawn from (section 3.3)."""
+"""Share of a paper's sentences assumed to be the source of an answer (section 3.3)."""
 
 _ROUNDING = 1e-9
 
 
 def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
-    """Return how many sentences an answer counts as drawn from: rounded down, at least one.
+    """Return the number of source sentences per answer, rounded down but at least one.
 
-    The paper says 15 % and not how it rounds; its published code rounds down.
+    The SciQAG paper does not specify rounding. Its published code rounds down.
     """
     return min(n_sentences, max(1, math.floor(n_sentences * share + _ROUNDING)))
 
 
 def chunk_count(n_sentences: int) -> int:
-    """Return the number of chunks: ten; of fewer sentences, one for each."""
+    """Return the number of chunks, ten or one per sentence if there are fewer."""
     return min(N_CHUNKS, n_sentences)
 
 
 def chunk_of(sentence: int, n_sentences: int) -> int:
-    """Return the chunk of a sentence, from 1.
+    """Return the chunk number of a sentence, from 1.
 
-    The sizes of chunks differ by at most one: the chunk of sentence i (from 0) is 1 + 10 i // n.
+    Chunk sizes differ by at most one. The chunk of sentence i (from 0) is 1 + 10 i // n.
 
     Example:
         >>> [chunk_of(i, 12) for i in range(12)]
@@ -101,17 +102,17 @@ def chunk_of(sentence: int, n_sentences: int) -> int:
 
 
 def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
-    """Return the numbers (from 0) of the `n` sentences closest to an answer, the closest first.
+    """Return the indices of the `n` most similar sentences, best first.
 
-    Similarity has shape (n_sentences,).
+    `similarity` has shape (n_sentences,).
     """
     return tuple(sorted(range(len(similarity)), key=lambda i: (-similarity[i], i))[:n])
 
 
 def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tuple[int, ...]:
-    """Return the chunks, from 1, that hold one of the sentences closest to an answer.
+    """Return the numbers of the chunks, from 1, that contain a sentence closest to an answer.
 
-    Similarity has shape (n_sentences,).
+    `similarity` has shape (n_sentences,).
     """
     n = len(similarity)
     closest = closest_sentences(similarity, top_count(n, share))
@@ -119,18 +120,18 @@ def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tup
 
 
 def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHARE) -> float | None:
-    """Return the share of chunks that hold one of the sentences closest to some answer.
+    """Return the share of chunks that contain a sentence closest to any answer.
 
     CR = |{i : S_i and the union of topk(a) over the answers a share a sentence}| / 10   (eq. 1)
 
-    The paper's own 68 % is another figure: see `pooled_coverage_score`.
+    The 68% reported in the paper is `pooled_coverage_score`.
 
     Args:
-        similarity: shape (n_answers, n_sentences).
-        share: Share of the sentences that count as close to an answer.
+        similarity: Array of shape (n_answers, n_sentences).
+        share: Share of sentences that count as closest to an answer.
 
     Returns:
-        In [0, 1]; None without an answer or without a sentence.
+        Value in [0, 1], or None without answers or sentences.
 
     Example:
         >>> coverage_score([[0.9, 0.1, 0.2, 0.1], [0.1, 0.1, 0.2, 0.8]])
@@ -141,11 +142,11 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
 
 
 def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None:
-    """Return the share of chunks that hold one of the sentences closest to any answer, pooled.
+    """Return the share of chunks that contain a sentence closest to the pooled answers.
 
-    One list of 15 % of the sentences for all answers together, each sentence by its most similar
-    answer: the published code of the paper computes this, and its 68 % is such a figure. Arguments
-    and result are those of `coverage_score`.
+    The similarity of a sentence is that to its most similar answer. A single list of the closest
+    15% of sentences is used for all answers. The published code of the paper computes this score,
+    and the paper reports 68%. See `coverage_score` for the arguments and the result.
     """
     if not similarity:
         return None
@@ -154,27 +155,27 @@ def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None
 
 
 def chunk_share(similarity: Sequence[Sequence[float]]) -> float | None:
-    """Return the share of chunks that one answer draws on, as a mean over answers (section 5.3).
+    """Return the mean share of chunks covered by a single answer (section 5.3).
 
-    Arguments and result are those of `coverage_score`.
+    See `coverage_score` for the arguments and the result.
     """
     shares = [_share(covered_chunks(row), similarity) for row in similarity]
-    known = [one for one in shares if one is not None]
+    known = [share for share in shares if share is not None]
     return math.fsum(known) / len(known) if known else None
 
 
 def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float | None:
-    """Return the coverage to expect of answers whose closest sentences are drawn at random.
+    """Return the expected coverage if the closest sentences are drawn at random.
 
-    A chunk of c sentences escapes one answer with probability C(n - c, k) / C(n, k).
+    An answer misses a chunk of c sentences with probability C(n - c, k) / C(n, k).
 
     Args:
-        n_answers: At least 0.
-        n_sentences: n, at least 0.
-        n_top: k, the sentences drawn by each answer without replacement; at most n.
+        n_answers: Number of answers.
+        n_sentences: Number of sentences, n.
+        n_top: Number of sentences drawn per answer without replacement, k. At most n.
 
     Returns:
-        In [0, 1]; None without an answer or without a sentence.
+        Value in [0, 1], or None without answers or sentences.
 
     Example:
         >>> chance_coverage_score(1, 10, 4)
@@ -186,8 +187,8 @@ def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float
     sizes = [0] * n_chunks
     for sentence in range(n):
         sizes[chunk_of(sentence, n) - 1] += 1
-    escapes = (math.comb(n - size, n_top) / math.comb(n, n_top) for size in sizes)
-    return math.fsum(1 - escape**n_answers for escape in escapes) / n_chunks
+    misses = (math.comb(n - size, n_top) / math.comb(n, n_top) for size in sizes)
+    return math.fsum(1 - miss**n_answers for miss in misses) / n_chunks
 
 
 def _share(chunks: Collection[int], similarity: Sequence[Sequence[float]]) -> float | None:
@@ -196,16 +197,16 @@ def _share(chunks: Collection[int], similarity: Sequence[Sequence[float]]) -> fl
 
 
 N_CLOSEST = 10
-"""Sentences of a paper that are named for an answer (figure 5)."""
+"""Number of closest sentences to record for an answer (figure 5)."""
 
 N_DIGITS = 5
-"""Digits that are kept of a similarity: what is computed twice is then the same."""
+"""Digits to round similarities to, so that results are reproducible."""
 
 N_TEXTS = 1000
-"""Texts that are embedded at a time, those of several papers together: more is hardly faster."""
+"""Number of texts to embed in one batch. Larger batches are hardly faster."""
 
 Compared = Literal["pair", "answer"]
-"""What is compared with a paper's sentences: question and answer together, or the answer alone."""
+"""Text to compare with a paper's sentences: question and answer, or only the answer."""
 
 Rows = tuple[tuple[float, ...], ...]
 PaperPairs = tuple[Paper, Sequence[QAPair]]
@@ -214,51 +215,51 @@ PaperPairs = tuple[Paper, Sequence[QAPair]]
 def measure_papers(
     papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
 ) -> list[PaperMeasures]:
-    """Measure the pairs of papers: coverage, likeness of questions, numbers, context.
+    """Measure the coverage, question similarity, numbers and context of pairs.
 
-    An answer without a word draws on no sentence. An only pair has no nearest question.
+    Empty answers cover no sentences. A single pair has no nearest question.
 
     Args:
-        papers: Papers, each with its pairs in order; both may be empty.
-        encode: Embeds texts by their role, e.g. `ragassay.models.embeddings.RoleEncoder()`.
-        compared: What is compared with the sentences. SciQAG's paper says the answer, its program
-            embeds the question, a newline and the answer, with the paper's instruction: "pair".
+        papers: Papers with their pairs, which may be empty.
+        encode: Function that embeds texts by role, such as
+            `ragassay.models.embeddings.RoleEncoder()`.
+        compared: Text to compare with the sentences. The SciQAG paper describes "answer", but its
+            code uses "pair": question, newline and answer.
 
     Returns:
-        One for each paper, in the given order.
+        Measures of each paper, in input order.
     """
-    return [one for group in measured_groups(papers, encode, compared) for one in group]
+    groups = measured_groups(papers, encode, compared)
+    return [measures for group in groups for measures in group]
 
 
 def measured_groups(
     papers: Sequence[PaperPairs], encode: Encode, compared: Compared = "pair"
 ) -> Iterator[list[PaperMeasures]]:
-    """Yield what `measure_papers` returns, in groups of about `N_TEXTS` texts."""
+    """Yield the results of `measure_papers` in groups of about `N_TEXTS` texts."""
     group: list[_Texts] = []
-    for place, (paper, pairs) in enumerate(papers, 1):
+    for number, (paper, pairs) in enumerate(papers, 1):
         group.append(_Texts(paper, pairs, compared))
-        # Long enough to sort by length.
-        if place == len(papers) or sum(texts.n for texts in group) >= N_TEXTS:
+        if number == len(papers) or sum(texts.n for texts in group) >= N_TEXTS:
             yield list(_measure_group(group, encode, compared))
             group = []
 
 
 class _Texts:
-    """Texts of one paper to embed."""
+    """Texts to embed for one paper."""
 
     def __init__(self, paper: Paper, pairs: Sequence[QAPair], compared: Compared) -> None:
         self.paper, self.pairs = paper, pairs
         self.of: dict[TextRole, list[str]] = {
-            # A frozen record can be hashed, which its base class does not tell.
-            "sentence": [one.text for one in paper_sentences(paper)],  # pyright: ignore[reportArgumentType]
-            compared: [_text_of(pair, compared) for pair in pairs if pair.answer.strip()],
+            "sentence": [sentence.text for sentence in paper_sentences(paper)],
+            compared: [
+                pair.answer if compared == "answer" else f"{pair.question}\n{pair.answer}"
+                for pair in pairs
+                if pair.answer.strip()
+            ],
             "question": [pair.question for pair in pairs],
         }
         self.n = sum(map(len, self.of.values()))
-
-
-def _text_of(pair: QAPair, compared: Compared) -> str:
-    return pair.answer if compared == "answer" else f"{pair.question}\n{pair.answer}"
 
 
 def _measure_group(
@@ -273,7 +274,7 @@ def _measure_group(
             end = starts[role] + len(texts.of[role])
             own[role] = vectors[role][starts[role] : end]
             starts[role] = end
-        yield _measures(
+        yield _measure_paper(
             texts,
             _cosines(own[compared], own["sentence"]),
             _cosines(own["question"], own["question"]),
@@ -281,15 +282,15 @@ def _measure_group(
 
 
 def _cosines(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> Rows:
-    """Return cosines of vectors of length 1, shape (n_rows, n_columns)."""
+    """Return the cosines of unit vectors, shape (n_rows, n_columns)."""
     if not len(rows) or not len(columns):
         return tuple(() for _ in rows)
-    # Rounded as double precision: as single, .1 would be .10000000149 in a file.
+    # In single precision, 0.1 would be written to files as 0.10000000149.
     cosines = (rows.astype(float) @ columns.astype(float).T).clip(-1, 1).round(N_DIGITS)
     return tuple(tuple(row) for row in cosines.tolist())
 
 
-def _measures(texts: _Texts, similarity: Rows, questions: Rows) -> PaperMeasures:
+def _measure_paper(texts: _Texts, similarity: Rows, questions: Rows) -> PaperMeasures:
     paper, pairs = texts.paper, texts.pairs
     n_sentences = len(texts.of["sentence"])
     rows = iter(similarity)
@@ -304,21 +305,21 @@ def _measures(texts: _Texts, similarity: Rows, questions: Rows) -> PaperMeasures
         coverage=0.0 if coverage is None and pairs and n_sentences else coverage,
         question_similarity=questions,
         pairs=tuple(
-            _pair_measures(pairs, place, row, questions[place], numbers)
-            for place, row in enumerate(own)
+            _measure_pair(pairs, index, row, questions[index], numbers)
+            for index, row in enumerate(own)
         ),
     )
 
 
-def _pair_measures(
+def _measure_pair(
     pairs: Sequence[QAPair],
-    place: int,
+    index: int,
     similarity: Sequence[float],
     questions: Sequence[float],
     source: SourceNumbers,
 ) -> PairMeasures:
-    pair = pairs[place]
-    others = [other for other in range(len(pairs)) if other != place]
+    pair = pairs[index]
+    others = [other for other in range(len(pairs)) if other != index]
     nearest = max(others, key=lambda other: (questions[other], -other), default=None)
     return PairMeasures(
         pair=pair.id,

@@ -1,4 +1,4 @@
-"""View of one question-answer pair: what is wrong with it, in words, and where."""
+"""View of a question-answer pair with its ratings and faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MarkKind = Literal["", "number", "look", "context"]
 
 @dataclass(frozen=True, slots=True)
 class MarkedPart:
-    """A part of a text: marked, or with kind "" plain."""
+    """A part of a text. The kind is empty for unmarked text."""
 
     text: str
     kind: MarkKind = ""
@@ -38,20 +38,19 @@ def mark_parts(
     context: Sequence[ContextMark] = (),
     numbers: Sequence[AnswerNumber] = (),
 ) -> tuple[MarkedPart, ...]:
-    """Return a text in parts, which joined are the text.
+    """Split a text into marked and unmarked parts.
 
-    Marked are numbers that the paper lacks or has elsewhere only, and words that need the paper. A
-    place outside the text or inside another mark is passed over, and so are marks of the other
-    part, and numbers that were found in place.
+    Marks cover context-dependent words and, in answers, numbers that the paper lacks or has only in
+    a different context. Marks that overlap an earlier mark or exceed the text are ignored.
     """
     spans: dict[tuple[int, int], MarkKind] = {
         (mark.start, mark.end): "context" for mark in context if mark.part == part
     }
     if part == "answer":
         spans |= {
-            (one.start, one.end): "look" if one.is_found else "number"
-            for one in numbers
-            if not (one.is_found and one.is_near)
+            (number.start, number.end): "look" if number.is_found else "number"
+            for number in numbers
+            if not (number.is_found and number.is_near)
         }
     parts: list[MarkedPart] = []
     position = 0
@@ -61,7 +60,7 @@ def mark_parts(
         parts += [MarkedPart(text[position:start]), MarkedPart(text[start:end], kind)]
         position = end
     parts.append(MarkedPart(text[position:]))
-    return tuple(one for one in parts if one.text)
+    return tuple(marked for marked in parts if marked.text)
 
 
 TONES: Mapping[int, Tone] = {3: "good", 2: "plain", 1: "bad"}
@@ -71,7 +70,7 @@ PARTS = {"question": "The question", "answer": "The answer"}
 
 @dataclass(frozen=True, slots=True)
 class RatingView:
-    """A rating of one dimension; `word` is the rating, or why there is none."""
+    """A rating of one dimension. `word` is the rating, or the reason why it is missing."""
 
     title: str
     word: str
@@ -83,7 +82,7 @@ class RatingView:
 
 @dataclass(frozen=True, slots=True)
 class PairFault:
-    """Something to look at: `quote` is the paper's or another pair's text that belongs to it."""
+    """A possible fault, with quotes from the paper or from another pair."""
 
     message: str
     severity: Severity
@@ -92,7 +91,7 @@ class PairFault:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """A pair; `rank` sorts the worst first."""
+    """View of a pair. Sorting by `rank` puts the worst pairs first."""
 
     number: int
     anchor: str
@@ -111,10 +110,14 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """Everything known of a pair.
+    """Data of one pair.
 
-    Ratings are in RACAR's order; intents compare its question; sentences and questions (by pair)
-    are of its paper; the embedder is behind the cosines.
+    Attributes:
+        ratings: Ratings in RACAR order.
+        intents: Comparisons of the pair's question with others.
+        sentences: Sentences of the paper.
+        questions: Questions about the paper by pair id.
+        embedder: Name of the embedding model.
     """
 
     pair: QAPair
@@ -127,17 +130,19 @@ class PairFacts:
 
 
 def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> PairView:
-    """Return the view of a pair; its number, and its paper's, count from 1."""
+    """Return the view of a pair. Pair and paper numbers start at 1."""
     pair, measures = facts.pair, facts.measures
     context = measures.context if measures else ()
-    ratings = tuple(map(_rating, facts.ratings))
+    ratings = tuple(map(_view_rating, facts.ratings))
     faults = (*_measured_faults(facts), *_rated_faults(ratings), *_intent_faults(facts))
     serious, caution = (sum(f.severity == kind for f in faults) for kind in SEVERITIES[:2])
     first = measures.closest[0] if measures and measures.closest else -1
     closest_text = ""
     if measures and first >= 0 and measures.similarity:
-        place = f"sentence {first + 1} of {len(measures.similarity)}"
-        closest_text = f"{place}, cosine {measures.similarity[first]:.2f}"
+        closest_text = (
+            f"sentence {first + 1} of {len(measures.similarity)}, "
+            f"cosine {measures.similarity[first]:.2f}"
+        )
     return PairView(
         number=number,
         anchor=f"p{paper_number}-{number}",
@@ -155,7 +160,7 @@ def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> P
     )
 
 
-def _rating(rating: RacarRating) -> RatingView:
+def _view_rating(rating: RacarRating) -> RatingView:
     tentative_label = None if rating.tentative_rating is None else str(rating.tentative_rating)
     word = unscored_text(rating.failure, tentative_label)
     tone = label_tone(None, rating.failure)
@@ -176,37 +181,40 @@ def _rating(rating: RacarRating) -> RatingView:
 def _rated_faults(ratings: Sequence[RatingView]) -> list[PairFault]:
     return [
         PairFault(
-            f"{one.title} was rated {one.word}{': ' + one.reason if one.reason else '.'}",
-            "serious" if one.tone == "bad" else "caution",
-            one.quotes,
+            f"{rating.title} was rated {rating.word}"
+            + (f": {rating.reason}" if rating.reason else "."),
+            "serious" if rating.tone == "bad" else "caution",
+            rating.quotes,
         )
-        for one in ratings
-        if one.is_low
+        for rating in ratings
+        if rating.is_low
     ]
 
 
 def _measured_faults(facts: PairFacts) -> list[PairFault]:
-    measures, found = facts.measures, list[PairFault]()
+    measures, faults = facts.measures, list[PairFault]()
     if not facts.pair.answer.strip():
-        found.append(PairFault("The answer is empty.", "serious"))
+        faults.append(PairFault("The answer is empty.", "serious"))
     if measures is None:
-        return found
-    if missing := _quote(one.text for one in measures.numbers if not one.is_found):
-        found.append(PairFault(f"The paper does not have {missing}.", "serious"))
-    if astray := _quote(n.text for n in measures.numbers if n.is_found and not n.is_near):
-        message = f"Worth a look: the paper has {astray} with another unit or among other words."
-        found.append(PairFault(message, "caution"))
-    for part, words in PARTS.items():
+        return faults
+    if missing := _quote(number.text for number in measures.numbers if not number.is_found):
+        faults.append(PairFault(f"The paper does not contain {missing}.", "serious"))
+    if misplaced := _quote(n.text for n in measures.numbers if n.is_found and not n.is_near):
+        message = (
+            f"Worth a look: the paper has {misplaced} only with another unit or in another context."
+        )
+        faults.append(PairFault(message, "caution"))
+    for part, label in PARTS.items():
         if marks := _quote(mark.text for mark in measures.context if mark.part == part):
-            # An answer still has its question to lean on.
+            # The question can provide the context of an answer.
             severity: Severity = "serious" if part == "question" else "note"
-            found.append(PairFault(f"{words} needs the paper: {marks}.", severity))
-    likeness = measures.nearest_similarity or 0.0
-    if likeness >= NEAR_DUPLICATE and facts.embedder == NEAR_DUPLICATE_BY:
+            faults.append(PairFault(f"{label} needs the paper: {marks}.", severity))
+    similarity = measures.nearest_similarity or 0.0
+    if similarity >= NEAR_DUPLICATE and facts.embedder == NEAR_DUPLICATE_BY:
         other = facts.questions.get(measures.nearest_question or "", "")
-        message = f"Another question is almost the same: cosine {likeness:.2f}."
-        found.append(PairFault(message, "caution", (other,) if other else ()))
-    return found
+        message = f"Another question is almost the same: cosine {similarity:.2f}."
+        faults.append(PairFault(message, "caution", (other,) if other else ()))
+    return faults
 
 
 def _quote(texts: Iterable[str]) -> str:
@@ -214,11 +222,12 @@ def _quote(texts: Iterable[str]) -> str:
 
 
 def _intent_faults(facts: PairFacts) -> list[PairFault]:
-    found: list[PairFault] = []
-    for one in facts.intents:
-        if one.score is None or one.score < SAME_INTENT:
+    faults: list[PairFault] = []
+    for intent in facts.intents:
+        if intent.score is None or intent.score < SAME_INTENT:
             continue
-        other = facts.questions.get(one.second if one.first == facts.pair.id else one.first, "")
-        message = f"The judge finds that another question asks for the same: {one.score:g} of 100."
-        found.append(PairFault(message, "caution", (other,) if other else ()))
-    return found
+        other_id = intent.second if intent.first == facts.pair.id else intent.first
+        other = facts.questions.get(other_id, "")
+        message = f"The judge rates another question as equivalent: {intent.score:g} of 100."
+        faults.append(PairFault(message, "caution", (other,) if other else ()))
+    return faults

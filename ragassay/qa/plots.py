@@ -1,4 +1,4 @@
-"""Geometry of the plots of question-answer pairs: from numbers to paths. A template draws them."""
+"""Compute SVG paths for plots of question-answer pairs. Templates draw the plots."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal
 
 N_SHADES = 8
 MAX_ROWS = 40
-"""Questions or answers that a plot shows; a paper with more shows its first ones."""
+"""Maximum number of questions or answers in a plot."""
 MAX_COLUMNS = 300
-"""Columns of a heatmap of sentences; a longer paper's neighbours share one."""
+"""Maximum number of columns in a sentence heatmap. Longer papers share columns."""
 DARK = 0.625
-"""Value from which a cell is too dark for dark numbers: the fifth of its eight shades ends here."""
+"""Value from which cell labels are light, the upper end of the fifth of eight shades."""
 MAX_NUMBERED = 12
-"""Questions of a heatmap that has room for numbers."""
+"""Maximum number of questions in a heatmap with cell labels."""
 N_BARS = 10
 CELL, ROW, WIDTH = 22, 14, 600
 GUTTER = 26
@@ -24,7 +24,7 @@ BAR_HEIGHT = 60
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A word or a number at a place: in the margin, in a cell or at an end of the plot."""
+    """A text label in the margin, in a cell or at an end of the plot."""
 
     x: float
     y: float
@@ -34,7 +34,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """All cells of one shade, from 0 for the least, as one path."""
+    """All cells of one shade as a single path. Level 0 is the lightest."""
 
     level: int
     path: str
@@ -42,7 +42,7 @@ class Shade:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A grid of shaded cells; `note` says what was left out or joined."""
+    """A grid of shaded cells. `note` describes omitted rows and merged columns."""
 
     width: float
     height: float
@@ -55,7 +55,7 @@ class Heatmap:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """For each answer, its closest sentences as dots along the paper."""
+    """The closest sentences of each answer as dots along the paper."""
 
     width: float
     height: float
@@ -77,7 +77,7 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts of similarities in bars of .1; what is below 0 is in the first."""
+    """Counts of similarities in bins of width 0.1. Negative values are in the first bin."""
 
     width: float
     height: float
@@ -86,18 +86,18 @@ class Histogram:
 
 
 def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None:
-    """Return figure 4: the similarity of each two questions; None for fewer than two.
+    """Return the heatmap of question similarities (figure 4), or None for fewer than two questions.
 
-    The diagonal, where a question meets itself, stays empty, and so does an unscored cell.
+    The diagonal and unscored cells are empty.
 
     Args:
-        matrix: shape (n_questions, n_questions).
+        matrix: Similarities of shape (n_questions, n_questions).
     """
     n = min(len(matrix), MAX_ROWS)
     if n < 2:
         return None
     cells = [[None if i == j else matrix[i][j] for j in range(n)] for i in range(n)]
-    shades, _, _ = _shades(cells, CELL, CELL, (0.0, 1.0))
+    shades, _, _ = _build_shades(cells, CELL, CELL, (0.0, 1.0))
     labels = [Label(GUTTER - 6, CELL * (i + 0.65), str(i + 1), "right") for i in range(n)]
     labels += [Label(GUTTER + CELL * (i + 0.5), CELL * n + 14, str(i + 1)) for i in range(n)]
     if n <= MAX_NUMBERED:
@@ -112,37 +112,38 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
             for j, value in enumerate(row)
             if value is not None
         ]
-    note = _left_out(len(matrix), "questions")
+    note = _omission_note(len(matrix), "questions")
     return Heatmap(GUTTER + CELL * n + 2, CELL * n + 20, shades, tuple(labels), 0.0, 1.0, note)
 
 
 def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
-    """Return figure 5 (c): the similarity of each answer and each sentence; None without any.
+    """Return the heatmap of answers and sentences (figure 5 c), or None if empty.
 
-    Of a long paper, neighbouring sentences share a column, which shows the most similar of them.
+    In long papers, neighboring sentences share a column that shows the highest similarity.
 
     Args:
-        rows: shape (n_answers, n_sentences); a row without a value stays empty.
+        rows: Similarities of shape (n_answers, n_sentences). Rows may be empty.
     """
     shown = rows[:MAX_ROWS]
     n_sentences = max(map(len, shown), default=0)
     if not n_sentences:
         return None
     n_columns = min(n_sentences, MAX_COLUMNS)
-    cells = [_columns(row, n_columns) for row in shown]
-    shades, low, high = _shades(cells, (WIDTH - GUTTER) / n_columns, ROW)
+    cells = [_merge_columns(row, n_columns) for row in shown]
+    shades, low, high = _build_shades(cells, (WIDTH - GUTTER) / n_columns, ROW)
     height = ROW * len(shown)
-    labels = (*_row_labels(len(shown)), *_ends(n_sentences, height + 13))
-    notes = [_left_out(len(rows), "answers")]
+    labels = (*_row_labels(len(shown)), *_end_labels(n_sentences, height + 13))
+    notes = [_omission_note(len(rows), "answers")]
     if n_sentences > n_columns:
-        joined = f"{n_sentences} sentences in {n_columns} columns"
-        notes.append(f"{joined}: each shows its most similar sentence.")
+        notes.append(
+            f"{n_sentences} sentences in {n_columns} columns: each shows its most similar sentence."
+        )
     note = " ".join(filter(None, notes))
     return Heatmap(WIDTH, height + 18, shades, labels, low, high, note)
 
 
 def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
-    """Return figure 5 (a): the closest sentences of each answer, by place; None without any."""
+    """Return the positions of each answer's closest sentences (figure 5 a), or None if empty."""
     closest = closest[:MAX_ROWS]
     if not n_sentences or not any(closest):
         return None
@@ -154,12 +155,12 @@ def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places
     )
     height = ROW * len(closest)
     lines = tuple(round(GUTTER + (WIDTH - GUTTER) * i / 10, 1) for i in range(1, 10))
-    labels = (*_row_labels(len(closest)), *_ends(n_sentences, height + 13))
+    labels = (*_row_labels(len(closest)), *_end_labels(n_sentences, height + 13))
     return Places(WIDTH, height + 18, path, lines if n_sentences >= 10 else (), labels)
 
 
 def histogram(values: Sequence[float]) -> Histogram | None:
-    """Return how often each similarity is found; None without a value."""
+    """Return the histogram of similarities, or None if empty."""
     if not values:
         return None
     counts = [0] * N_BARS
@@ -177,13 +178,16 @@ def histogram(values: Sequence[float]) -> Histogram | None:
         for i, count in enumerate(counts)
     )
     base = 14 + BAR_HEIGHT
-    labels = [Label(b.x + b.width / 2, b.y - 3, str(n)) for b, n in zip(bars, counts, strict=True)]
-    labels = [label for label, n in zip(labels, counts, strict=True) if n]
+    labels = [
+        Label(bar.x + bar.width / 2, bar.y - 3, str(n))
+        for bar, n in zip(bars, counts, strict=True)
+        if n
+    ]
     labels += [Label(width * i, base + 13, _edge(i)) for i in (0, 5, 10)]
     return Histogram(width * N_BARS, base + 18, bars, tuple(labels))
 
 
-def _left_out(n: int, things: str) -> str:
+def _omission_note(n: int, things: str) -> str:
     return f"The first {MAX_ROWS} of {n} {things}." if n > MAX_ROWS else ""
 
 
@@ -191,21 +195,21 @@ def _edge(i: int) -> str:
     return f"{i / N_BARS:g}"
 
 
-def _columns(row: Sequence[float], n_columns: int) -> list[float | None]:
-    """Return a row's values, neighbours joined to their greatest where there are too many."""
+def _merge_columns(row: Sequence[float], n_columns: int) -> list[float | None]:
+    """Reduce a row to `n_columns` values by taking the maximum of neighbors."""
     if not row:
         return [None] * n_columns
     edges = [len(row) * i // n_columns for i in range(n_columns + 1)]
     return [max(row[a:b]) for a, b in pairwise(edges)]
 
 
-def _shades(
+def _build_shades(
     cells: Sequence[Sequence[float | None]],
     width: float,
     height: float,
     ends: tuple[float, float] | None = None,
 ) -> tuple[tuple[Shade, ...], float, float]:
-    """Return cells as one path for each shade, and the values of the least and the darkest."""
+    """Return one path per shade, and the values of the lightest and the darkest shade."""
     known = [value for row in cells for value in row if value is not None]
     low, high = ends or (min(known, default=0.0), max(known, default=0.0))
     paths: dict[int, list[str]] = {}
@@ -217,9 +221,9 @@ def _shades(
                 continue
             level = levels[start]
             if level is not None:
-                left, wide = GUTTER + width * start, width * (x - start)
+                left, run = GUTTER + width * start, width * (x - start)
                 paths.setdefault(level, []).append(
-                    f"M{left:.1f} {height * y:g}h{wide:.1f}v{height:g}h-{wide:.1f}z"
+                    f"M{left:.1f} {height * y:g}h{run:.1f}v{height:g}h-{run:.1f}z"
                 )
             start = x
     return tuple(Shade(level, "".join(paths[level])) for level in sorted(paths)), low, high
@@ -234,6 +238,6 @@ def _row_labels(n: int) -> list[Label]:
     return [Label(GUTTER - 6, ROW * (i + 0.75), str(i + 1), "right") for i in range(n)]
 
 
-def _ends(n_sentences: int, y: float) -> tuple[Label, Label]:
+def _end_labels(n_sentences: int, y: float) -> tuple[Label, Label]:
     last = Label(WIDTH, y, f"sentence {n_sentences}", "right")
     return Label(GUTTER, y, "first sentence", "left"), last

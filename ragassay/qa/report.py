@@ -1,4 +1,4 @@
-"""Papers and pairs for people: as a page, as Markdown, as CSV, as tables for the terminal."""
+"""Reports on papers and pairs as HTML, Markdown, CSV and terminal tables."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _SHOWN_KEYWORDS = 4
 
 
 def paper_sheet(papers: Sequence[Paper]) -> Sheet:
-    """Return a row a paper: its sections by kind, sentences, words and keywords.
+    """Return a table of papers with counts of sections, sentences and words.
 
-    Parts are the sections of abstract and body; sentences and words are theirs.
+    The columns "parts", "sents" and "words" cover the abstract and the body only.
     """
     return Sheet(
         title=f"{len(papers)} papers" if len(papers) != 1 else "1 paper",
@@ -57,11 +57,11 @@ def paper_sheet(papers: Sequence[Paper]) -> Sheet:
             number("words", "words"),
             Column("keywords", "keywords", n_most=80),
         ),
-        rows=tuple(_row(paper) for paper in papers),
+        rows=tuple(map(_paper_row, papers)),
     )
 
 
-def _row(paper: Paper) -> tuple[str | int, ...]:
+def _paper_row(paper: Paper) -> tuple[str | int, ...]:
     kinds = [section.kind for section in paper.sections]
     n_references = sum(
         len(section.text.splitlines()) for section in paper.sections if section.kind == "reference"
@@ -103,9 +103,9 @@ PAPER_COLUMNS = (
 
 
 def pairs_csv(report: QAReport) -> str:
-    """Return a row for each pair; an unscored rating is an empty cell, with its reason beside it.
+    """Return a CSV table with one row per pair.
 
-    Numbers of sentences count from 1, as on the page.
+    Unscored ratings are empty, with the reason in the next column. Sentence numbers start at 1.
     """
     measures = {pair.pair: pair for one in report.measures for pair in one.pairs}
     ratings: dict[tuple[str, str], RacarRating] = {(r.pair, r.dimension): r for r in report.ratings}
@@ -148,7 +148,7 @@ def _list_measures(pair: PairMeasures | None) -> Sequence[Plain]:
 
 
 def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
-    """Return the rating, why there is none, and the judge's reason."""
+    """Return the cells for the rating, the reason why it is missing, and the judge's reason."""
     if rating is None:
         return None, None, None
     if rating.rating is None:
@@ -158,7 +158,7 @@ def _rating_cells(rating: RacarRating | None) -> tuple[Plain, Plain, Plain]:
 
 
 def papers_csv(report: QAReport) -> str:
-    """Return a row for each paper with pairs: means, and how many judgments were unscored."""
+    """Return a CSV table with the mean scores and the unscored counts of each paper."""
     pairs: dict[str, list[QAPair]] = defaultdict(list)
     for pair in report.pairs:
         pairs[pair.paper].append(pair)
@@ -167,8 +167,8 @@ def papers_csv(report: QAReport) -> str:
     for rating in report.ratings:
         ratings[paper_of.get(rating.pair, "")].append(rating)
     intents: dict[str, list[IntentSimilarity]] = defaultdict(list)
-    for one in report.intents:
-        intents[paper_of.get(one.first, "")].append(one)
+    for intent in report.intents:
+        intents[paper_of.get(intent.first, "")].append(intent)
     titles = {paper.id: paper.title for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
     rows: list[tuple[Plain, ...]] = []
@@ -184,13 +184,13 @@ def papers_csv(report: QAReport) -> str:
                 *(name, titles.get(name, ""), len(own), measured.n_sentences if measured else None),
                 sum(len(pair.numbers) for pair in measured.pairs) if measured else None,
                 *(scores[key].value if key in scores else None for key in PAPER_SCORES),
-                *(cell for key in JUDGED_SCORES for cell in _score(scores.get(key))),
+                *(cell for key in JUDGED_SCORES for cell in _score_cells(scores.get(key))),
             )
         )
     return csv_text(PAPER_COLUMNS, rows)
 
 
-def _score(score: Score | None) -> tuple[Plain, Plain, Plain]:
+def _score_cells(score: Score | None) -> tuple[Plain, Plain, Plain]:
     return (score.value, score.n, score.n_unscored) if score else (None, None, None)
 
 
@@ -198,10 +198,11 @@ PAGE, STYLE = "qa.html.j2", "qa_style.html.j2"
 
 
 def render_qa_html(report: QAReport) -> str:
-    """Render a report on question-answer pairs as a page for a browser or a printer.
+    """Render a report on question-answer pairs as HTML.
 
     Returns:
-        An HTML document that loads nothing; more than one paper is folded. Same input, same bytes.
+        Self-contained HTML document, identical for the same input. Papers are collapsed if there is
+        more than one.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
@@ -218,35 +219,35 @@ def render_qa_html(report: QAReport) -> str:
 
 
 N_WORST = 5
-"""Pairs that the terminal shows."""
+"""Number of worst pairs to show in the terminal."""
 
 
 def render_qa_markdown(report: QAReport) -> str:
-    """Write a report as Markdown (GitHub's dialect): the worst pairs, scores, papers.
+    """Render a report as GitHub Flavored Markdown, with the worst pairs, scores and papers.
 
     Returns:
-        Markdown, ending in a newline; the same bytes for the same input.
+        Markdown that ends with a newline, identical for the same input.
     """
-    return "\n".join(_lines(view_report(report))).rstrip("\n") + "\n"
+    return "\n".join(_report_lines(view_report(report))).rstrip("\n") + "\n"
 
 
-def _lines(view: QAView) -> Iterator[str]:
+def _report_lines(view: QAView) -> Iterator[str]:
     yield from (f"# ragassay: {escape(view.name)}", "", f"**{escape(view.headline)}**", "")
-    judge = escape(view.judge) if view.judge else "none: what follows is measured and found by rule"
+    judge = escape(view.judge) if view.judge else "none, results are from measures and rules"
     yield from (f"Judge: {judge}. Embeddings: {escape(view.embedder) or 'not named'}.", "")
     yield from ("## Look at these first", "")
     for pair in view.worst:
-        yield from _pair(pair)
+        yield from _pair_lines(pair)
     if view.further:
-        yield from (f"{len(view.further)} further pairs have something to look at.", "")
+        yield from (f"{len(view.further)} more pairs have possible faults.", "")
     if not view.worst:
-        yield from ("Nothing was found wrong.", "")
+        yield from ("No faults found.", "")
     yield from ("## Scores", "")
     if view.unscored:
         yield from (view.unscored, "")
     yield sheet_markdown(score_sheet(view.scores))
-    for one in view.likeness:
-        yield from (f"**{one.title}**: {one.mean}", "", sheet_markdown(one.sheet))
+    for likeness in view.likeness:
+        yield from (f"**{likeness.title}**: {likeness.mean}", "", sheet_markdown(likeness.sheet))
     yield from ("## Papers", "", sheet_markdown(_paper_sheet(view.papers)))
     for note in (*view.cards, *view.notes):
         yield from (f"Note: {escape(note)}", "")
@@ -265,18 +266,19 @@ def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
 
 
 def qa_lines(report: QAReport) -> Iterator[Text | Table]:
-    """Yield, for the terminal, the headline, the scores, and the worst pairs with their faults."""
+    """Yield the headline, the scores and the worst pairs for the terminal."""
     view = view_report(report)
     yield cell_text(view.headline, "bold")
     yield sheet_table(score_sheet(view.scores))
     if view.worst:
         rows = tuple((pair.id, pair.faults[0].message) for pair in view.worst[:N_WORST])
-        yield sheet_table(Sheet("The worst pairs", words("Pair", "What is wrong"), rows))
+        yield sheet_table(Sheet("Worst pairs", words("Pair", "Fault"), rows))
 
 
-def _pair(pair: PairView) -> Iterator[str]:
+def _pair_lines(pair: PairView) -> Iterator[str]:
     yield from (f"**Pair {pair.number} of {escape(pair.paper)}**", "")
-    yield from (f"- Question: {_text(pair.question)}", f"- Answer: {_text(pair.answer) or 'none'}")
+    answer = _marked_text(pair.answer) or "none"
+    yield from (f"- Question: {_marked_text(pair.question)}", f"- Answer: {answer}")
     for fault in pair.faults:
         yield f"- Look: {escape(fault.message)}"
         for quote in fault.quotes:
@@ -289,8 +291,7 @@ def _pair(pair: PairView) -> Iterator[str]:
     yield ""
 
 
-def _text(parts: Sequence[MarkedPart]) -> str:
-    # Bold needs a letter next to its stars; a space between words is kept outside of it.
+def _marked_text(parts: Sequence[MarkedPart]) -> str:
     return "".join(
         f"**{escape(part.text)}**" if part.kind else _escape_between_spaces(part.text)
         for part in parts
@@ -298,5 +299,5 @@ def _text(parts: Sequence[MarkedPart]) -> str:
 
 
 def _escape_between_spaces(text: str) -> str:
-    """Return escaped text with the spaces at its ends, which part it from a marked word."""
+    """Escape a text, and keep one space at each end to separate it from bold text."""
     return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

@@ -1,4 +1,4 @@
-"""Scores of question-answer pairs as rows, dots and histograms."""
+"""Views of question-answer pair scores as tables, dot plots and histograms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,12 @@ from ragassay.reports.text import count_text
 
 @dataclass(frozen=True, slots=True)
 class PairScoreLine:
-    """A score as a row of a table: `meaning` is what it counts, `chance` what chance would give."""
+    """A score as a table row.
+
+    Attributes:
+        chance: Score expected by chance, empty if unknown.
+        meaning: Explanation of the score.
+    """
 
     title: str
     value: str
@@ -49,7 +54,7 @@ class PairScoreLine:
 
 @dataclass(frozen=True, slots=True)
 class LikenessView:
-    """Similarities of questions: table 2's bins, and a histogram."""
+    """Question similarities in the bins of table 2, and as a histogram."""
 
     title: str
     mean: str
@@ -79,77 +84,79 @@ TITLES = {
     "intent_similarity": "Similarity of intent",
 }
 MEANINGS = {
-    "relevance": "Rated 1 to 3: the question is about what the paper says.",
-    "agnosticism": "Rated 1 to 3: the question can be asked without the paper.",
-    "completeness": "Rated 1 to 3: the answer covers all that the question asks.",
-    "accuracy": "Rated 1 to 3: the paper bears the answer out.",
+    "relevance": "Rated 1 to 3: the question is about the content of the paper.",
+    "agnosticism": "Rated 1 to 3: the question makes sense without the paper.",
+    "completeness": "Rated 1 to 3: the answer covers all parts of the question.",
+    "accuracy": "Rated 1 to 3: the paper supports the answer.",
     "reasonableness": "Rated 1 to 3: the answer does not contradict itself.",
     "coverage": (
-        "Tenths of a paper that hold one of the 15 % of sentences closest to some answer. A low"
-        " value tells something; a high one does not, as chance reaches it."
+        "Share of the ten parts of a paper that contain one of the 15 % of sentences closest to any"
+        " answer. Only low values are informative, because chance can reach high ones."
     ),
     "pooled_coverage": (
-        "Tenths that hold one of the 15 % of sentences closest to all answers together. SciQAG's"
-        " 68 % is this figure."
+        "Share of the ten parts that contain one of the 15 % of sentences closest to all answers"
+        " together. SciQAG reports 68 % for this score."
     ),
-    "chunks_per_answer": "Tenths of its paper that one answer draws on, as a mean.",
-    "numbers_found": "Numbers of the answers that the paper has, in whatever notation.",
-    "numbers_near": "Numbers that the paper has with this unit and among such words.",
+    "chunks_per_answer": "Mean share of the ten parts of a paper that one answer draws on.",
+    "numbers_found": "Numbers in answers that the paper contains, in any notation.",
+    "numbers_near": "Numbers that the paper contains with the same unit and in a similar context.",
     "answers_with_numbers": "Answers that state a number.",
     "context_free_questions": "Questions without words such as \u201cthis study\u201d, by rule.",
     "question_similarity": (
-        "Cosine of questions on one paper; lower is more diverse. Counts words and subject, so that"
-        " advantages and disadvantages of one thing are alike; comparable only with the same model."
+        "Cosine similarity of questions about one paper. Lower is more diverse. Compares words and"
+        " subject, so opposites such as advantages and disadvantages are similar. Comparable only"
+        " for the same model."
     ),
     "intent_similarity": (
-        "The judge's score of what questions on one paper ask for, 0 to 1; lower is more diverse."
+        "The judge's score for how similar the questions about one paper are in intent, 0 to 1."
+        " Lower is more diverse."
     ),
 }
 
 
 def view_plots(scores: Mapping[str, Score]) -> tuple[Plot, ...]:
-    """Return a plot for ratings, one for shares and one for similarities, of what there is."""
+    """Return plots for the ratings, shares and similarities that exist."""
     groups = (
         ("Ratings, 1 to 3", RATINGS),
         ("Shares", SHARES),
         ("Similarity of questions, lower is more diverse", LIKENESS),
     )
-    found: list[Plot] = []
+    plots: list[Plot] = []
     for title, keys in groups:
-        own = {TITLES[key]: scores[key] for key in keys if key in scores}
+        group = {TITLES[key]: scores[key] for key in keys if key in scores}
         if keys == LIKENESS:
-            own = {name: _as_cosine(score) for name, score in own.items()}
-        if own:
-            found.append(dot_plot(title, list(own), {"": own}))
-    return tuple(found)
+            group = {name: _as_cosine(score) for name, score in group.items()}
+        if group:
+            plots.append(dot_plot(title, list(group), {"": group}))
+    return tuple(plots)
 
 
 def _as_cosine(score: Score) -> Score:
-    """Return a similarity on the scale of cosines, on which it is no share and has no per cent."""
+    """Return the score with the scale of cosines, so that it is not displayed as a percentage."""
     return score.model_copy(update={"scale": COSINE_SCALE})
 
 
 def view_scores(
     scores: Mapping[str, Score], measures: Sequence[PaperMeasures]
 ) -> tuple[PairScoreLine, ...]:
-    """Return the rows of the table of scores, in their given order."""
-    chance = _chance(measures)
-    return tuple(_line(key, score, chance.get(key)) for key, score in scores.items())
+    """Return the rows of the score table, in the order of `scores`."""
+    chance = _compute_chance(measures)
+    return tuple(_build_line(key, score, chance.get(key)) for key, score in scores.items())
 
 
 def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
-    """Return the scores, each with what answers drawn at random would reach.
+    """Return the table of scores.
 
-    With meanings, that is a part of them in place of a column.
+    The score expected by chance is part of the meaning if `has_meanings`, otherwise a column.
     """
     rows = tuple(
         (
-            *(one.title, value_cell(one.value, one.scored), one.interval),
-            *(one.chance,) * (not has_meanings),
-            *(one.n, Shown(none_text(one.n_unscored), notes=(one.bounds,) * bool(one.bounds))),
-            *(_meaning(one),) * has_meanings,
+            *(line.title, value_cell(line.value, line.scored), line.interval),
+            *(line.chance,) * (not has_meanings),
+            *(line.n, Shown(none_text(line.n_unscored), notes=(line.bounds,) * bool(line.bounds))),
+            *(_meaning(line),) * has_meanings,
         )
-        for one in lines
+        for line in lines
     )
     columns = (
         *(*words("Score"), *numbers("Mean", "95 % interval", *("By chance",) * (not has_meanings))),
@@ -159,24 +166,28 @@ def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> S
 
 
 def _meaning(line: PairScoreLine) -> Shown:
-    chance = f" Sentences drawn at random would reach {line.chance}." if line.chance else ""
+    chance = f" Random sentences would reach {line.chance}." if line.chance else ""
     return Shown(f"{line.meaning}{chance}")
 
 
-def _chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
-    """Return what answers that draw on sentences at random would reach, by score."""
+def _compute_chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
+    """Return the expected scores if answers drew on random sentences."""
     sizes = [(len(similarities(one)), one.n_sentences) for one in measures]
     sizes = [(n_answers, n) for n_answers, n in sizes if n_answers and n]
     if not sizes:
         return {}
-    each, one = (
+    all_answers, one_answer = (
         math.fsum(chance_coverage_score(m, n, top_count(n)) or 0.0 for m, n in drawn) / len(drawn)
         for drawn in (sizes, [(1, n) for _, n in sizes])
     )
-    return {"coverage": each, "pooled_coverage": one, "chunks_per_answer": one}
+    return {
+        "coverage": all_answers,
+        "pooled_coverage": one_answer,
+        "chunks_per_answer": one_answer,
+    }
 
 
-def _line(key: str, score: Score, chance: float | None) -> PairScoreLine:
+def _build_line(key: str, score: Score, chance: float | None) -> PairScoreLine:
     if key in LIKENESS:
         score = _as_cosine(score)
     return PairScoreLine(
@@ -195,29 +206,29 @@ def _line(key: str, score: Score, chance: float | None) -> PairScoreLine:
 def view_likeness(
     measures: Sequence[PaperMeasures], intents: Sequence[IntentSimilarity]
 ) -> tuple[LikenessView, ...]:
-    """Return similarities of questions: by a judge where there is one, and by cosine."""
-    found: list[LikenessView] = []
+    """Return the question similarities by intent, if judged, and by cosine."""
+    views: list[LikenessView] = []
     if intents:
         scores = intent_similarities(intents)
         known = [value for value in scores if value is not None]
-        found.append(_likeness_view("By intent", question_diversity(scores), known))
-    cosines = [v for one in measures for v in pair_similarities(one.question_similarity)]
+        views.append(_build_likeness("By intent", question_diversity(scores), known))
+    cosines = [v for paper in measures for v in pair_similarities(paper.question_similarity)]
     if cosines:
         by_cosine = question_diversity(cosines, scale=COSINE_SCALE)
-        found.append(_likeness_view("By cosine", by_cosine, cosines))
-    return tuple(found)
+        views.append(_build_likeness("By cosine", by_cosine, cosines))
+    return tuple(views)
 
 
-def _likeness_view(
+def _build_likeness(
     title: str, diversity: QuestionDiversity, values: Sequence[float]
 ) -> LikenessView:
     score = diversity.similarity
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     mean = NOT_DEFINED if score.value is None else f"{score.value:.2f}"
     rows = tuple(
-        (one.name, one.count, None if one.share is None else f"{one.share * 100:.1f}{NBSP}%")
-        for one in diversity.bins
+        (bin.name, bin.count, None if bin.share is None else f"{bin.share * 100:.1f}{NBSP}%")
+        for bin in diversity.bins
     )
-    told = f"mean {mean} of {count_text(score.n, 'pair')} of questions{unscored}"
+    summary = f"mean {mean} of {count_text(score.n, 'question pair')}{unscored}"
     sheet = Sheet(title, (*words("Similarity"), *numbers("Pairs", "Share")), rows)
-    return LikenessView(title, told, sheet, histogram(values))
+    return LikenessView(title, summary, sheet, histogram(values))

@@ -1,4 +1,4 @@
-"""Scores of pairs: diversity, averages, and a filter by ratings (SciQAG, section 5)."""
+"""Compute diversity and mean scores of pairs, and filter pairs by ratings (SciQAG, section 5)."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from ragassay.records.qa import (
 
 BIN_EDGES = (0.3, 0.5, 0.7)
 BIN_NAMES = ("< 0.3", "0.3\u20130.5", "0.5\u20130.7", "> 0.7")
-"""Table 2's bins. It leaves open to which an edge belongs; here 0.3 and 0.5 begin a bin and 0.7
-ends one, so that the first and the last bin are as named."""
+"""Bins of table 2. The paper does not specify the edges. Here, 0.3 and 0.5 belong to the upper bin
+and 0.7 to the lower bin, so that the first and the last bin match their names."""
 
 NEAR_DUPLICATE = 0.95
-"""Cosine from which two questions count as one asked twice; ours, not the paper's. Questions on one
-subject reach .94 without asking for the same."""
+"""Cosine from which two questions are near duplicates, not from the paper. Different questions on
+one subject reach 0.94."""
 
 NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
-"""The model that `NEAR_DUPLICATE` holds for: others put all questions closer, or further apart."""
+"""Embedding model for which `NEAR_DUPLICATE` is valid."""
 
 SAME_INTENT = 90
-"""A judge's score of intent, of 100, from which two questions count as one asked twice."""
+"""Intent score of the judge, out of 100, from which two questions are duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarityBin:
-    """A row of table 2: `share` is of all scored pairs, in [0, 1]; None without any."""
+    """A row of table 2. `share` is the share of all scored pairs, or None without pairs."""
 
     name: str
     count: int
@@ -48,7 +48,7 @@ class SimilarityBin:
 
 @dataclass(frozen=True, slots=True)
 class QuestionDiversity:
-    """Similarities of questions: their mean, lower is more diverse, and their bins."""
+    """Mean question similarity (lower is more diverse), and its distribution."""
 
     similarity: Score
     bins: tuple[SimilarityBin, ...]
@@ -60,22 +60,22 @@ def question_diversity(
     scale: tuple[float, float] = (0.0, 1.0),
     judge: str = "",
 ) -> QuestionDiversity:
-    """Return the distribution of similarities of pairs of questions, in the bins of table 2.
+    """Return the mean and the distribution of question similarities, in the bins of table 2.
 
     Args:
-        similarities: shape (n_question_pairs,); an unscored pair is None and is left out.
-        papers: shape (n_question_pairs,): the paper of each, whose questions are resampled
-            together for the interval; None where each pair stands for itself.
-        scale: Least and greatest similarity: (-1, 1) for cosines.
-        judge: What gave the similarities.
+        similarities: Similarity of each pair of questions. Unscored pairs are None and are ignored.
+        papers: Paper of each pair, resampled together for the interval. By default, pairs are
+            independent.
+        scale: Lowest and highest possible similarity, (-1, 1) for cosines.
+        judge: Name of the judge or the embedding model.
     """
     names = list(map(str, range(len(similarities)))) if papers is None else papers
-    # Lower is better: the worst case is that every unscored pair is the same question twice.
     score = clustered_score(similarities, names, scale, judge, lower_is_better=True)
-    return QuestionDiversity(score, _bins([value for value in similarities if value is not None]))
+    known = [value for value in similarities if value is not None]
+    return QuestionDiversity(score, _count_bins(known))
 
 
-def _bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
+def _count_bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
     low, middle, high = BIN_EDGES
     counts = Counter((v >= low) + (v >= middle) + (v > high) for v in values)
     n = len(values)
@@ -86,63 +86,65 @@ def _bins(values: Sequence[float]) -> tuple[SimilarityBin, ...]:
 
 
 def pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
-    """Return the similarity of each pair of questions once: what is above the diagonal, by rows."""
+    """Return the similarities above the diagonal, row by row."""
     return [value for i, row in enumerate(matrix) for value in row[i + 1 :]]
 
 
 def intent_similarities(intents: Sequence[IntentSimilarity]) -> list[float | None]:
-    """Return a judge's scores of intent as similarities in [0, 1]; None where unscored."""
-    return [None if one.score is None else one.score / MOST_INTENT for one in intents]
+    """Return the judge's intent scores as similarities in [0, 1], or None if unscored."""
+    return [None if intent.score is None else intent.score / MOST_INTENT for intent in intents]
 
 
 COSINE_SCALE = (-1.0, 1.0)
 
 
 def similarities(paper: PaperMeasures) -> list[tuple[float, ...]]:
-    """Return the similarities of the answers that were compared with a paper's sentences."""
+    """Return the similarities of all compared answers with the paper's sentences."""
     return [pair.similarity for pair in paper.pairs if pair.similarity]
 
 
 def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) -> dict[str, Score]:
-    """Return the mean score, else rating, of each dimension that was rated (table 1)."""
-    found: dict[str, Score] = {}
+    """Return the mean of each rated dimension (table 1), using scores if available."""
+    means: dict[str, Score] = {}
     for dimension in RACAR:
-        own = [rating for rating in ratings if rating.dimension == dimension]
-        if own:
+        group = [rating for rating in ratings if rating.dimension == dimension]
+        if group:
             mean = clustered_score(
-                [one.rating if one.score is None else one.score for one in own],
-                [paper_of.get(one.pair, one.pair) for one in own],
+                [rating.rating if rating.score is None else rating.score for rating in group],
+                [paper_of.get(rating.pair, rating.pair) for rating in group],
                 scale=(float(RACAR_SCALE[0]), float(RACAR_SCALE[1])),
-                judge=own[0].judge,
+                judge=group[0].judge,
             )
-            found[dimension] = drop_undecided_mean(mean, own)
-    return found
+            means[dimension] = drop_undecided_mean(mean, group)
+    return means
 
 
 def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str, Score]:
-    """Return the means of what is measured without a judge; what applies to nothing is left out.
+    """Return the mean scores that need no judge. Scores without values are left out.
 
-    Coverage is a mean over papers, the share of numbers found one over numbers, the rest are means
-    over pairs, or pairs of questions. An answer without a word is not compared.
+    Coverage is averaged over papers, number scores over numbers, and other scores over pairs or
+    question pairs. Empty answers are ignored.
 
     Args:
-        measures: Papers without pairs are left out.
-        embedder: The model behind the similarities.
+        measures: Measures of papers. Papers without pairs are ignored.
+        embedder: Name of the embedding model.
     """
-    papers = [one for one in measures if one.pairs]
-    spread = [one for one in papers if one.coverage is not None]
+    papers = [paper for paper in measures if paper.pairs]
+    covered = [paper for paper in papers if paper.coverage is not None]
 
     def of_papers(value: Callable[[PaperMeasures], float | None]) -> Score:
-        values = [value(one) for one in spread]
-        return clustered_score(values, [one.paper for one in spread], judge=embedder)
+        values = [value(paper) for paper in covered]
+        return clustered_score(values, [paper.paper for paper in covered], judge=embedder)
 
     def of_pairs(value: Callable[[PairMeasures], Sequence[float]], judge: str = "") -> Score:
-        rows = [(v, one.paper) for one in papers for pair in one.pairs for v in value(pair)]
+        rows = [(v, paper.paper) for paper in papers for pair in paper.pairs for v in value(pair)]
         return clustered_score([v for v, _ in rows], [paper for _, paper in rows], judge=judge)
 
-    found = {
-        "coverage": of_papers(lambda one: one.coverage),
-        "pooled_coverage": of_papers(lambda one: pooled_coverage_score(similarities(one)) or 0.0),
+    scores = {
+        "coverage": of_papers(lambda paper: paper.coverage),
+        "pooled_coverage": of_papers(
+            lambda paper: pooled_coverage_score(similarities(paper)) or 0.0
+        ),
         "chunks_per_answer": of_pairs(drawn_on, embedder),
         "numbers_found": of_pairs(lambda pair: [float(n.is_found) for n in pair.numbers]),
         "numbers_near": of_pairs(lambda pair: [float(n.is_near) for n in pair.numbers]),
@@ -152,36 +154,40 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
         ),
     }
     cosines = [
-        (value, one.paper) for one in papers for value in pair_similarities(one.question_similarity)
+        (value, paper.paper)
+        for paper in papers
+        for value in pair_similarities(paper.question_similarity)
     ]
-    likeness = question_diversity(
+    diversity = question_diversity(
         [value for value, _ in cosines], [paper for _, paper in cosines], COSINE_SCALE, embedder
     )
-    found["question_similarity"] = likeness.similarity
-    return {key: score for key, score in found.items() if score.n}
+    scores["question_similarity"] = diversity.similarity
+    return {key: score for key, score in scores.items() if score.n}
 
 
 def intent_score(
     intents: Sequence[IntentSimilarity], paper_of: Mapping[str, str]
 ) -> dict[str, Score]:
-    """Return the mean similarity of intent, 0 to 1, lower is more diverse; empty without any."""
+    """Return the mean intent similarity in [0, 1] (lower is more diverse), or an empty dict."""
     if not intents:
         return {}
-    papers = [paper_of.get(one.first, one.first) for one in intents]
-    found = question_diversity(intent_similarities(intents), papers, judge=intents[0].judge)
-    return {"intent_similarity": found.similarity}
+    papers = [paper_of.get(intent.first, intent.first) for intent in intents]
+    diversity = question_diversity(intent_similarities(intents), papers, judge=intents[0].judge)
+    return {"intent_similarity": diversity.similarity}
 
 
 def drawn_on(pair: PairMeasures) -> list[float]:
-    """Return the share of chunks that an answer draws on; empty where it was not compared."""
+    """Return the share of chunks an answer draws on as a list, empty if not compared."""
     return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The pairs that a filter keeps, and the ids of the others.
+    """Result of filtering pairs.
 
-    Those dropped are with the dimensions that were rated too low; those unrated lack a rating.
+    Attributes:
+        dropped: Dimensions rated too low by id of dropped pair.
+        unrated: Ids of pairs with missing ratings.
     """
 
     pairs: tuple[QAPair, ...]
@@ -190,11 +196,11 @@ class Kept:
 
 
 def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimension, float]) -> Kept:
-    """Keep the pairs whose score is at least as high as asked for, in each dimension named.
+    """Filter pairs by minimum scores.
 
     Args:
-        evaluations: Of papers with their pairs.
-        least: Least score, 1 to 3, by dimension; dimensions that are not named do not count.
+        evaluations: Evaluations of papers with pairs.
+        least: Minimum score (1 to 3) by dimension. Other dimensions are ignored.
     """
     kept: list[QAPair] = []
     dropped: dict[str, tuple[RacarDimension, ...]] = {}
@@ -202,15 +208,11 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     for evaluation in evaluations:
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
-            own: dict[RacarDimension, float | None] = {
-                name: scores.get((pair.id, name)) for name in least
-            }
-            low: list[RacarDimension] = [
-                name for name, bar in least.items() if (v := own[name]) is not None and v < bar
-            ]
+            known = {name: v for name in least if (v := scores.get((pair.id, name))) is not None}
+            low = tuple(name for name, score in known.items() if score < least[name])
             if low:
-                dropped[pair.id] = tuple(low)
-            elif None in own.values():
+                dropped[pair.id] = low
+            elif len(known) < len(least):
                 unrated.append(pair.id)
             else:
                 kept.append(pair)
@@ -218,28 +220,28 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
 
 
 def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:
-    """Read least scores: "2" for all dimensions, "accuracy=2.5" for one; the last one counts.
+    """Parse minimum scores such as "2" (all dimensions) or "accuracy=2.5". The last value wins.
 
     Raises:
-        InputError: There is no such dimension, or the score is not between 1 and 3.
+        InputError: The dimension is unknown, or the score is not between 1 and 3.
 
     Example:
         >>> least_scores(["accuracy=3"])
         {'accuracy': 3.0}
     """
-    found: dict[RacarDimension, float] = {}
+    minimums: dict[RacarDimension, float] = {}
     low, high = RACAR_SCALE
     for text in given:
         name, _, score = text.rpartition("=")
-        named: tuple[RacarDimension, ...] = tuple(one for one in RACAR if name in ("", one))
+        dimensions = [dimension for dimension in RACAR if name in ("", dimension)]
         try:
             value = float(score)
         except ValueError:
             value = -1.0
-        if not named or not low <= value <= high:
+        if not dimensions or not low <= value <= high:
             raise InputError(
                 f"--least {text}: expected a score from {low} to {high}, or DIMENSION=SCORE with "
                 f"{', '.join(RACAR)}"
             )
-        found |= dict.fromkeys(named, value)
-    return found
+        minimums |= dict.fromkeys(dimensions, value)
+    return minimums

@@ -1,4 +1,4 @@
-"""View of a set of question-answer pairs: the worst pairs, scores, each paper's plots."""
+"""View of a report on question-answer pairs, with the worst pairs, scores and plots."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from ragassay.reports.display import NOT_DEFINED, count_missing, format_share
 from ragassay.reports.text import count_text, join_words
 
 MAX_PLOTTED = 60
-"""Papers whose plots a page holds: some 20 kB each."""
+"""Maximum number of papers with plots, about 20 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperView:
-    """A paper, its pairs and its plots; `rating` is the mean of all its ratings."""
+    """View of a paper with its pairs and plots. `rating` is the mean of all ratings."""
 
     number: int
     id: str
@@ -68,7 +68,7 @@ class PaperView:
 
 @dataclass(frozen=True)
 class _PaperFacts:
-    """Everything known of a paper; its text, and its measures, may be missing."""
+    """Data of one paper."""
 
     id: str
     paper: Paper | None
@@ -80,24 +80,24 @@ class _PaperFacts:
 
     @property
     def title(self) -> str:
-        """The paper's title; empty where it is not known."""
-        titles = (one.title for one in (self.paper, self.measures) if one)
+        """Title of the paper, empty if unknown."""
+        titles = (source.title for source in (self.paper, self.measures) if source)
         return next(filter(None, titles), "")
 
 
 def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
-    """Return the view of a paper, by its 1-based place; beyond `MAX_PLOTTED`, without plots."""
+    """Return the view of a paper, without plots if its number exceeds `MAX_PLOTTED`."""
     is_plotted = number <= MAX_PLOTTED
     measures = facts.measures
     n_sentences = measures.n_sentences if measures else 0
     matrix: Sequence[Sequence[float | None]] = measures.question_similarity if measures else ()
     if facts.intents:
-        matrix = _intents(facts)
+        matrix = _intent_matrix(facts)
     known = [v for i, row in enumerate(matrix) for v in row[i + 1 :] if v is not None]
-    rated = [one.rating for one in facts.ratings if one.rating is not None]
+    rated = [rating.rating for rating in facts.ratings if rating.rating is not None]
     rows = similarities(measures) if measures else []
     pooled = pooled_coverage_score(rows)
-    own = measures.pairs if measures and is_plotted else ()
+    plotted = measures.pairs if measures and is_plotted else ()
     pairs = _view_pairs(number, facts)
     return PaperView(
         number=number,
@@ -114,44 +114,43 @@ def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
         questions=question_heatmap(matrix) if is_plotted else None,
         questions_by="intent" if facts.intents else "cosine",
         histogram=histogram(known) if is_plotted else None,
-        places=closest_places([pair.closest for pair in own], n_sentences),
-        sentences=sentence_heatmap([pair.similarity for pair in own]),
+        places=closest_places([pair.closest for pair in plotted], n_sentences),
+        sentences=sentence_heatmap([pair.similarity for pair in plotted]),
         pairs=pairs,
     )
 
 
 def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
-    sentences: list[str] = []
-    if facts.paper:
-        # A frozen record can be hashed, which its base class does not tell.
-        found = paper_sentences(facts.paper)  # pyright: ignore[reportArgumentType]
-        sentences = [one.text for one in found]
+    sentences = [one.text for one in paper_sentences(facts.paper)] if facts.paper else []
     measured = {one.pair: one for one in (facts.measures.pairs if facts.measures else ())}
     questions = {pair.id: pair.question for pair in facts.pairs}
     ratings = sorted(facts.ratings, key=lambda rating: RACAR.index(rating.dimension))
     views: list[PairView] = []
-    for place, pair in enumerate(facts.pairs, start=1):
-        told = PairFacts(
+    for pair_number, pair in enumerate(facts.pairs, start=1):
+        pair_facts = PairFacts(
             pair,
             measured.get(pair.id),
-            [one for one in ratings if one.pair == pair.id],
-            [one for one in facts.intents if pair.id in (one.first, one.second)],
+            [rating for rating in ratings if rating.pair == pair.id],
+            [intent for intent in facts.intents if pair.id in (intent.first, intent.second)],
             sentences,
             questions,
             facts.embedder,
         )
-        views.append(view_pair(place, facts.title or facts.id, number, told))
+        views.append(view_pair(pair_number, facts.title or facts.id, number, pair_facts))
     return tuple(views)
 
 
-def _intents(facts: _PaperFacts) -> list[list[float | None]]:
-    """Return the judge's scores as a matrix of similarities; None where two were not compared."""
-    scores = {frozenset((one.first, one.second)): one.score for one in facts.intents}
-    found: list[list[float | None]] = []
-    for first in facts.pairs:
-        row = [scores.get(frozenset((first.id, second.id))) for second in facts.pairs]
-        found.append([None if score is None else score / MOST_INTENT for score in row])
-    return found
+def _intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
+    """Return the judge's intent scores as a matrix of similarities, None if not compared."""
+    scores = {
+        frozenset((intent.first, intent.second)): intent.score / MOST_INTENT
+        for intent in facts.intents
+        if intent.score is not None
+    }
+    return [
+        [scores.get(frozenset((first.id, second.id))) for second in facts.pairs]
+        for first in facts.pairs
+    ]
 
 
 def _share(value: float | None) -> str:
@@ -159,22 +158,22 @@ def _share(value: float | None) -> str:
 
 
 N_WORST = 10
-"""Pairs that the page opens with; further ones are folded."""
+"""Number of worst pairs to show. The others are collapsed."""
 
 
 @dataclass(frozen=True)
 class QAReport:
-    """Everything that a report on question-answer pairs shows; a paper without pairs is not shown.
+    """Data for a report on question-answer pairs. Papers without pairs are not shown.
 
     Attributes:
-        name: What was evaluated, e.g. the file's name.
-        measures: Of each paper that was measured.
-        ratings: RACAR's ratings of any pairs; one that failed is shown as unscored.
-        intents: A judge's comparisons of questions, any.
-        embedder: The model behind coverage and similarity.
-        judge: The model behind ratings and comparisons; "" without any.
-        cards: What is known of how well the judge and the rules do, a paragraph each.
-        notes: What else a reader must know, e.g. what could not be read.
+        name: Name of the evaluated input, such as a file name.
+        measures: Measures of papers.
+        ratings: RACAR ratings. Failed ratings are shown as unscored.
+        intents: Question comparisons by a judge.
+        embedder: Embedding model for coverage and similarity.
+        judge: Judge model for ratings and comparisons, or an empty string.
+        cards: Descriptions of the accuracy of the judge and the rules, one paragraph each.
+        notes: Notes for the reader, such as rejected records.
     """
 
     name: str
@@ -191,7 +190,7 @@ class QAReport:
 
 @dataclass(frozen=True, slots=True)
 class QAView:
-    """The whole page; `worst` are the first of the pairs with a fault, `further` the others."""
+    """View of the report. Pairs with faults are split into `worst` and `further`."""
 
     name: str
     headline: str
@@ -211,13 +210,12 @@ class QAView:
 
 
 def view_report(report: QAReport) -> QAView:
-    """Return the view of a report; papers come by their first pair, pairs in their order."""
-    papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_facts(report), start=1))
+    """Return the view of a report. Papers are in the order of their first pair."""
+    papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_group_facts(report), start=1))
     pairs = [pair for paper in papers for pair in paper.pairs]
     faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)
     scores = report_scores(report)
-    drawn = f"Plots are drawn of the first {MAX_PLOTTED} papers"
-    unplotted = f"{drawn}; the tables have the figures of all."
+    unplotted = f"Only the first {MAX_PLOTTED} papers have plots. The tables include all papers."
     return QAView(
         name=report.name,
         headline=_headline(report, len(papers)),
@@ -238,7 +236,7 @@ def view_report(report: QAReport) -> QAView:
 
 
 def report_scores(report: QAReport) -> dict[str, Score]:
-    """Return all scores of a report by their keys: ratings first, then what asks no judge."""
+    """Return all scores of a report by key, ratings first."""
     paper_of = {pair.id: pair.paper for pair in report.pairs}
     return {
         **rating_means(report.ratings, paper_of),
@@ -247,56 +245,55 @@ def report_scores(report: QAReport) -> dict[str, Score]:
     }
 
 
-def _facts(report: QAReport) -> list[_PaperFacts]:
+def _group_facts(report: QAReport) -> list[_PaperFacts]:
     papers = {paper.id: paper for paper in report.papers}
     measures = {one.paper: one for one in report.measures}
-    found: dict[str, _PaperFacts] = {}
-    of_pair: dict[str, _PaperFacts] = {}
+    by_paper: dict[str, _PaperFacts] = {}
+    by_pair: dict[str, _PaperFacts] = {}
     for pair in report.pairs:
         name = pair.paper
-        if name not in found:
-            found[name] = _PaperFacts(name, papers.get(name), measures.get(name), report.embedder)
-        found[name].pairs.append(pair)
-        of_pair[pair.id] = found[name]
+        if name not in by_paper:
+            by_paper[name] = _PaperFacts(
+                name, papers.get(name), measures.get(name), report.embedder
+            )
+        by_paper[name].pairs.append(pair)
+        by_pair[pair.id] = by_paper[name]
     for rating in report.ratings:
-        if rating.pair in of_pair:
-            of_pair[rating.pair].ratings.append(rating)
-    for one in report.intents:
-        if one.first in of_pair:
-            of_pair[one.first].intents.append(one)
-    return list(found.values())
+        if rating.pair in by_pair:
+            by_pair[rating.pair].ratings.append(rating)
+    for intent in report.intents:
+        if intent.first in by_pair:
+            by_pair[intent.first].intents.append(intent)
+    return list(by_paper.values())
 
 
 def _describe_unscored(verdicts: Sequence[RacarRating | IntentSimilarity]) -> str:
-    """Say what the judge could not tell; empty where it told everything."""
     missing = [one.failure for one in verdicts if one.value is None and one.choice is None]
-    n_undecided = sum(bool(one and one.is_undecided) for one in missing)
-    missing_text = join_words(
-        count_missing(n_undecided, len(missing) - n_undecided, "not to be had")
-    )
-    of = count_text(len(verdicts), "judgment")
+    if not missing:
+        return ""
+    n_undecided = sum(bool(failure and failure.is_undecided) for failure in missing)
+    counts = join_words(count_missing(n_undecided, len(missing) - n_undecided, "failed"))
     return (
-        f"Of {of}, {missing_text}: left out of every mean, never counted as zero."
-        if missing_text
-        else ""
+        f"Of {count_text(len(verdicts), 'judgment')}, {counts}. They are left out of all means and "
+        "never counted as zero."
     )
 
 
 def _headline(report: QAReport, n_papers: int) -> str:
-    who = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
+    counts = f"{count_text(len(report.pairs), 'pair')} on {count_text(n_papers, 'paper')}"
     measured = [pair for paper in report.measures for pair in paper.pairs]
-    n_wrong = sum(any(not one.is_found for one in pair.numbers) for pair in measured)
-    n_astray = sum(any(n.is_found and not n.is_near for n in pair.numbers) for pair in measured)
+    n_missing = sum(any(not n.is_found for n in pair.numbers) for pair in measured)
+    n_misplaced = sum(any(n.is_found and not n.is_near for n in pair.numbers) for pair in measured)
     n_bound = sum(any(mark.part == "question" for mark in pair.context) for pair in measured)
-    n_low = len({one.pair for one in report.ratings if one.rating == 1})
-    n_blank = sum(not pair.answer.strip() for pair in report.pairs)
-    lacked, astray = "that the paper does not have", "that is worth a look"
+    n_low = len({rating.pair for rating in report.ratings if rating.rating == 1})
+    n_empty = sum(not pair.answer.strip() for pair in report.pairs)
+    missing, misplaced = "that the paper does not contain", "that is worth a look"
     clauses = (
         (n_low, "pair is rated 1 of 3", "pairs are rated 1 of 3"),
-        (n_blank, "answer is empty", "answers are empty"),
-        (n_wrong, f"answer has a number {lacked}", f"answers have a number {lacked}"),
+        (n_empty, "answer is empty", "answers are empty"),
+        (n_missing, f"answer has a number {missing}", f"answers have a number {missing}"),
         (n_bound, "question needs the paper", "questions need the paper"),
-        (n_astray, f"answer has a number {astray}", f"answers have a number {astray}"),
+        (n_misplaced, f"answer has a number {misplaced}", f"answers have a number {misplaced}"),
     )
-    missing_text = join_words(count_text(n, one, several) for n, one, several in clauses if n)
-    return f"{who}: {missing_text or 'nothing was found wrong'}."
+    faults = join_words(count_text(n, one, several) for n, one, several in clauses if n)
+    return f"{counts}: {faults or 'no faults found'}."

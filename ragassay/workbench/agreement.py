@@ -1,10 +1,10 @@
-"""Agreement of graders with each other and with people (Dietz 2024, table 5)."""
+"""Agreement between graders, and between graders and human judges (Dietz 2024, table 5)."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 
@@ -16,12 +16,12 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, PassageGrade, grad
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Two graders on the items of passages that both graded.
+    """Agreement of two graders on the items both graded.
 
     Attributes:
-        kind: The kind of item, or "all".
-        covered: Whether an item is covered, the first's verdicts as the truth.
-        ratings: Their ratings; None where one of them does not rate.
+        kind: Item kind, or "all".
+        covered: Agreement on whether an item is covered. The first grader is the reference.
+        ratings: Agreement on ratings, or None if either grader assigns no ratings.
     """
 
     kind: str
@@ -33,12 +33,14 @@ class GraderPair:
 
 @dataclass(frozen=True)
 class GraderAgreement:
-    """Agreement of all graders.
+    """Agreement between all graders.
 
     Attributes:
-        pairs: Each pair within a kind; then each pair of models with the same prompts, over all.
-        alpha: Krippendorff's alpha (nominal) of whether an item is covered, by kind and for "all".
-        rating_alpha: The same of the ratings (ordinal); kinds with two raters only.
+        pairs: Every pair of graders of the same item kind, followed by every pair of models over
+            all the prompt classes they share.
+        alpha: Nominal Krippendorff's alpha for item coverage, by kind and for "all".
+        rating_alpha: Ordinal Krippendorff's alpha for ratings. Includes only kinds with at least
+            two graders that assign ratings.
     """
 
     pairs: tuple[GraderPair, ...]
@@ -48,10 +50,10 @@ class GraderAgreement:
 
 ALL = "all"
 Unit = tuple[str, str, str]
-"""Query, passage, item."""
+"""Query id, passage id and item id."""
 
 Grader = tuple[GradeKind, str, str]
-"""Kind of item, class of prompts, model."""
+"""Item kind, prompt class and model."""
 
 _Verdicts = dict[Unit, tuple["bool | None", "int | None"]]
 _COVERED = ("no", "yes")
@@ -61,39 +63,39 @@ _RATED = ("0", "1", "2", "3", "4", "5")
 def grader_agreement(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter, min_rating: int | None = None
 ) -> GraderAgreement:
-    """Compare graders, a model with a prompt class each, item by item.
+    """Compare graders item by item. A grader is a model with a prompt class.
 
     Args:
-        chosen: The grades that count, all of them.
-        min_rating: The least rating that covers an item, for graders that rate; None takes what is
-            marked as correct.
+        chosen: Filter for the grades to compare.
+        min_rating: Lowest rating that covers an item, for graders that assign ratings. By default,
+            an item is covered if it is marked as correct.
 
     Returns:
-        Empty where no kind has two graders. An item that one of two did not grade is left out of
-        their pair; if it failed there, it is counted as unscored.
+        Empty if no kind has two graders. A pair ignores items that only one of its graders
+        attempted, and counts items as unscored if grading failed.
     """
     graders: dict[Grader, _Verdicts] = {}
     for query in queries:
-        for one in query.paragraphs:
-            _collect(graders, query.query_id, one, chosen, min_rating)
+        for paragraph in query.paragraphs:
+            _collect_verdicts(graders, query.query_id, paragraph, chosen, min_rating)
     pairs = [
-        _pair(first[0], _name(first), _name(second), graders[first], graders[second])
+        _compare_pair(first[0], _label(first), _label(second), graders[first], graders[second])
         for first, second in itertools.combinations(graders, 2)
         if first[0] == second[0]
     ]
-    pairs += _model_pairs(graders)
+    pairs += _compare_models(graders)
     by_kind: dict[str, list[_Verdicts]] = {}
     for (kind, _, _), verdicts in graders.items():
         by_kind.setdefault(kind, []).append(verdicts)
-    shared = {kind: found for kind, found in by_kind.items() if len(found) > 1}
+    shared = {kind: group for kind, group in by_kind.items() if len(group) > 1}
     return GraderAgreement(
-        pairs=tuple(one for one in pairs if one is not None),
-        alpha=_alphas(shared, is_rating=False),
-        rating_alpha=_alphas(shared, is_rating=True),
+        pairs=tuple(pair for pair in pairs if pair is not None),
+        alpha=_compute_alphas(shared, is_rating=False),
+        rating_alpha=_compute_alphas(shared, is_rating=True),
     )
 
 
-def _collect(
+def _collect_verdicts(
     graders: dict[Grader, _Verdicts],
     query: str,
     paragraph: GradedParagraph,
@@ -103,48 +105,44 @@ def _collect(
     for grade in grades_of(paragraph, chosen):
         verdicts = graders.setdefault((grade.kind, grade.prompt_class, grade.model), {})
         ratings = grade.ratings or {}
-        for item, is_covered in grade.check_cover(
-            None if grade.ratings is None else min_rating
-        ).items():
+        threshold = None if grade.ratings is None else min_rating
+        for item, is_covered in grade.check_cover(threshold).items():
             unit = query, paragraph.paragraph_id, item
             verdicts.setdefault(unit, (is_covered, ratings.get(item)))
 
 
-def _name(grader: Grader) -> str:
+def _label(grader: Grader) -> str:
     _, prompt_class, model = grader
     return f"{prompt_class} by {model}" if model else prompt_class
 
 
-def _model_pairs(
-    graders: Mapping[Grader, _Verdicts],
-) -> list[GraderPair | None]:
-    """Pair models over all kinds, by the prompt classes that both have."""
+def _compare_models(graders: Mapping[Grader, _Verdicts]) -> list[GraderPair | None]:
+    """Compare models over all item kinds, using the prompt classes they share."""
     models = list(dict.fromkeys(model for *_, model in graders))
-    found: list[GraderPair | None] = []
+    pairs: list[GraderPair | None] = []
     for first, second in itertools.combinations(models, 2):
         joined: tuple[_Verdicts, _Verdicts] = ({}, {})
-        for kind, name, model in list(graders):
+        for kind, name, model in graders:
             if model == first and (kind, name, second) in graders:
                 for own_model, verdicts in zip((first, second), joined, strict=True):
                     own = graders[kind, name, own_model]
                     verdicts.update({(q, p, f"{name}/{i}"): v for (q, p, i), v in own.items()})
-        found.append(_pair(ALL, first, second, *joined))
-    return found
+        pairs.append(_compare_pair(ALL, first, second, *joined))
+    return pairs
 
 
-def _pair(
+def _compare_pair(
     kind: str, first: str, second: str, left: _Verdicts, right: _Verdicts
 ) -> GraderPair | None:
     shared = [unit for unit in left if unit in right]
-    covered = _compare_graders(shared, left, right, _COVERED, is_rating=False)
+    covered = _compare_verdicts(shared, left, right, _COVERED, is_rating=False)
     if covered is None:
         return None
-    return GraderPair(
-        kind, first, second, covered, _compare_graders(shared, left, right, _RATED, is_rating=True)
-    )
+    ratings = _compare_verdicts(shared, left, right, _RATED, is_rating=True)
+    return GraderPair(kind, first, second, covered, ratings)
 
 
-def _compare_graders(
+def _compare_verdicts(
     units: Sequence[Unit],
     left: _Verdicts,
     right: _Verdicts,
@@ -152,12 +150,12 @@ def _compare_graders(
     *,
     is_rating: bool,
 ) -> Agreement | None:
-    """Compare two graders; None where there is nothing that both could have graded.
+    """Compare two graders, or return None if they share no items.
 
-    What either has no verdict on is unscored. Kappa has no order of its raters: where only the
-    first has none, the other's verdict stands in its place.
+    An item without a verdict from both graders is unscored. If only the first verdict is missing,
+    the second is used as the reference, which is safe because kappa is symmetric.
     """
-    rows = [(_word(left[unit], is_rating), _word(right[unit], is_rating)) for unit in units]
+    rows = [(_to_text(left[unit], is_rating), _to_text(right[unit], is_rating)) for unit in units]
     if not units or (is_rating and not any(a and b for a, b in rows)):
         return None
     return agreement(
@@ -169,56 +167,51 @@ def _compare_graders(
     )
 
 
-def _word(verdict: tuple[bool | None, int | None], is_rating: bool) -> str | None:
+def _to_text(verdict: tuple[bool | None, int | None], is_rating: bool) -> str | None:
     covered, rating = verdict
     if is_rating:
         return None if rating is None else str(rating)
     return None if covered is None else _COVERED[covered]
 
 
-def _alphas(shared: Mapping[str, Sequence[_Verdicts]], *, is_rating: bool) -> dict[str, Score]:
-    units: dict[str, dict[Unit, list[str]]] = {}
+def _compute_alphas(
+    shared: Mapping[str, Sequence[_Verdicts]], *, is_rating: bool
+) -> dict[str, Score]:
+    rows_by_kind: dict[str, list[tuple[Unit, list[str]]]] = {}
     for kind, graders in shared.items():
-        found: dict[Unit, list[str]] = {}
+        labels: dict[Unit, list[str]] = {}
         for verdicts in graders:
             for unit, verdict in verdicts.items():
-                word = _word(verdict, is_rating)
-                found.setdefault(unit, []).extend(() if word is None else (word,))
-        if not is_rating or any(len(words) > 1 for words in found.values()):
-            units[kind] = found
-    labels = _RATED if is_rating else _COVERED
-    scores = {kind: _alpha(found.items(), labels, is_rating) for kind, found in units.items()}
-    if len(units) > 1:
-        every = itertools.chain.from_iterable(found.items() for found in units.values())
-        scores[ALL] = _alpha(every, labels, is_rating)
-    return scores
-
-
-def _alpha(
-    units: Iterable[tuple[Unit, list[str]]], labels: Sequence[str], is_rating: bool
-) -> Score:
-    rows = list(units)
-    return krippendorff_alpha(
-        [words for _, words in rows],
-        labels,
-        "ordinal" if is_rating else "nominal",
-        [query for (query, _, _), _ in rows],
-    )
+                label = _to_text(verdict, is_rating)
+                labels.setdefault(unit, []).extend(() if label is None else (label,))
+        if not is_rating or any(len(ratings) > 1 for ratings in labels.values()):
+            rows_by_kind[kind] = list(labels.items())
+    if len(rows_by_kind) > 1:
+        rows_by_kind[ALL] = list(itertools.chain.from_iterable(rows_by_kind.values()))
+    return {
+        kind: krippendorff_alpha(
+            [labels for _, labels in rows],
+            _RATED if is_rating else _COVERED,
+            "ordinal" if is_rating else "nominal",
+            [query for (query, _, _), _ in rows],
+        )
+        for kind, rows in rows_by_kind.items()
+    }
 
 
 RATINGS = (5, 4, 3, 2, 1, 0)
 RELEVANT, OTHER = "relevant", "not relevant"
 MIN_ANSWERS = (1, 2, 5)
-"""The original's numbers of items that a passage must cover."""
+"""Minimum numbers of covered items used in the original paper."""
 
 
 @dataclass(frozen=True)
 class LabelledPassage:
-    """A passage that people judged.
+    """A passage with human relevance judgments.
 
     Attributes:
-        judgment: The highest of its judgments.
-        label: By its grades; None without a grade.
+        judgment: Highest judgment of the passage.
+        label: Label derived from the grades, or None without grades.
     """
 
     query_id: str
@@ -228,13 +221,13 @@ class LabelledPassage:
 
 @dataclass(frozen=True)
 class GradeTable:
-    """Labels by grades (rows) and people's judgments (columns).
+    """Contingency table of labels (rows) and human judgments (columns).
 
     Attributes:
-        labels: The rows, the highest first.
-        judgments: The columns, the highest first.
-        counts: Passages, row by row.
-        n_unscored: Judged passages without a label.
+        labels: Row labels, highest first.
+        judgments: Column judgments, highest first.
+        counts: Number of passages in each cell, row by row.
+        n_unscored: Number of judged passages without a label.
     """
 
     labels: tuple[int, ...]
@@ -245,11 +238,11 @@ class GradeTable:
 
 @dataclass(frozen=True)
 class AnnotatorTables:
-    """Agreement of grades with judgments, if a passage needs so many items.
+    """Agreement between grades and human judgments.
 
     Attributes:
-        min_answers: The least number of items that a passage must cover.
-        binary: By the least label that counts as relevant, people's labels as the truth.
+        min_answers: Minimum number of items a passage must cover.
+        binary: Binary agreement for each lowest relevant label. Human judgments are the reference.
     """
 
     min_answers: int
@@ -265,29 +258,29 @@ def annotator_tables(
     *,
     like_original: bool = False,
 ) -> tuple[AnnotatorTables, ...]:
-    """Compare grades with people's judgments (Dietz 2024, table 5).
+    """Compare grades with human judgments (Dietz 2024, table 5).
 
-    The original's kappas of single grades compare a grade with a judgment that its program pairs it
-    with; they are not given here, every minimum's is.
+    Kappa is computed for each minimum label. The original program's kappas, which match single
+    grades to single judgments, are not reproduced.
 
     Args:
-        queries: Graded and judged passages; others are left out.
-        chosen: The grades that count; of several for a passage the first does.
-        min_relevant: The least judgment that is relevant; 2 for TREC DL.
-        min_answers: A table for each.
+        queries: Passages. Those without judgments are skipped.
+        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        min_relevant: Lowest relevant judgment, 2 for TREC DL.
+        min_answers: Minimum numbers of covered items. Each adds one table.
         like_original: See `passage_labels`.
 
     Raises:
-        InputError: No passage was judged.
+        InputError: There are no judged passages.
     """
-    found: list[AnnotatorTables] = []
+    tables: list[AnnotatorTables] = []
     for least in min_answers:
         passages = passage_labels(queries, chosen, least, like_original=like_original)
         by_grade = grade_table(passages)
         cuts = [label for label in by_grade.labels if label > 0]
-        binary = {cut: _binary(passages, cut, min_relevant) for cut in reversed(cuts)}
-        found.append(AnnotatorTables(least, by_grade, binary))
-    return tuple(found)
+        binary = {cut: _compare_binary(passages, cut, min_relevant) for cut in reversed(cuts)}
+        tables.append(AnnotatorTables(least, by_grade, binary))
+    return tuple(tables)
 
 
 def passage_labels(
@@ -299,32 +292,32 @@ def passage_labels(
 ) -> tuple[LabelledPassage, ...]:
     """Label judged passages by their grades.
 
-    With ratings, a passage's label is the rating that its best `min_answers` items reach, the
-    lowest of all if it has fewer; without, whether it covers so many items, 1 or 0. Items without a
-    grade are left out: their passage's label may be too low.
+    With ratings, the label is the `min_answers`-th highest rating, or the lowest rating if there
+    are fewer. Without ratings, it is 1 if at least `min_answers` items are correct, otherwise 0.
+    Ungraded items are ignored, so labels may be too low.
 
     Args:
-        queries: Graded passages; one without a judgment is left out.
-        chosen: The grades that count; of several for a passage the first does.
-        min_answers: The number of items, 1 or more.
-        like_original: As the original's program has it, a passage without a grade has the label 0,
-            and without ratings a passage must cover one item more than `min_answers`.
+        queries: Passages. Those without judgments are skipped.
+        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        min_answers: Number of items, at least 1.
+        like_original: Whether to follow the original program: ungraded passages are labeled 0, and
+            without ratings a passage must cover `min_answers` + 1 items.
     """
-    found: list[LabelledPassage] = []
+    labelled: list[LabelledPassage] = []
     for query in queries:
-        for one in query.paragraphs:
-            judgments = [judgment.relevance for judgment in one.paragraph_data.judgments]
+        for paragraph in query.paragraphs:
+            judgments = [judgment.relevance for judgment in paragraph.paragraph_data.judgments]
             if judgments:
-                grade = grade_of(one, chosen)
+                grade = grade_of(paragraph, chosen)
                 if grade is None:
                     label = 0 if like_original else None
                 else:
-                    label = _label(grade, min_answers, min_answers + like_original)
-                found.append(LabelledPassage(query.query_id, max(judgments), label))
-    return tuple(found)
+                    label = _label_grade(grade, min_answers, min_answers + like_original)
+                labelled.append(LabelledPassage(query.query_id, max(judgments), label))
+    return tuple(labelled)
 
 
-def _label(grade: PassageGrade, n_ratings: int, n_correct: int) -> int | None:
+def _label_grade(grade: PassageGrade, n_ratings: int, n_correct: int) -> int | None:
     if grade.ratings is not None:
         return min(nlargest(n_ratings, grade.ratings.values()), default=None)
     if not grade.correct and not grade.wrong:
@@ -347,14 +340,11 @@ def grade_table(passages: Sequence[LabelledPassage]) -> GradeTable:
     )
 
 
-def _binary(passages: Sequence[LabelledPassage], cut: int, min_relevant: int) -> Agreement:
-    def name_side(is_relevant: bool) -> str:
-        """Return the label of a side."""
-        return RELEVANT if is_relevant else OTHER
-
+def _compare_binary(passages: Sequence[LabelledPassage], cut: int, min_relevant: int) -> Agreement:
+    sides = (OTHER, RELEVANT)
     return agreement(
-        truth=[name_side(one.judgment >= min_relevant) for one in passages],
-        predicted=[None if one.label is None else name_side(one.label >= cut) for one in passages],
+        truth=[sides[one.judgment >= min_relevant] for one in passages],
+        predicted=[None if one.label is None else sides[one.label >= cut] for one in passages],
         labels=(RELEVANT, OTHER),
         questions=[one.query_id for one in passages],
     )

@@ -1,4 +1,4 @@
-"""Write test banks for queries: by a judge or by rule, query by query, with resume."""
+"""Generate test banks for queries with a judge model or by rule. Interrupted runs can resume."""
 
 from __future__ import annotations
 
@@ -37,44 +37,46 @@ if TYPE_CHECKING:
 
 
 BY_RULE = "clauses by rule"
-"""In place of a model's name."""
+"""Name recorded for rule-based banks in place of a model name."""
 
 
 def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
-    """Return the clauses that are closest to a query, none twice; they are longer than a model's.
+    """Return the source clauses most similar to the query, without duplicates.
+
+    The clauses are longer than the nuggets a model writes.
 
     Args:
-        job: Its sources are read as far as a prompt would be.
-        tools: Has the embedder.
+        job: Query and sources. Sources are shortened as they would be for a prompt.
+        tools: Provides the embedder.
     """
-    asked = f"{job.text} {job.facet_text}".strip()
-    sources = condense(job.sources, asked, tools.settings.source_chars)
+    query = f"{job.text} {job.facet_text}".strip()
+    sources = condense(job.sources, query, tools.settings.source_chars)
     sentences = (sentence for source in sources for sentence in sentences_of(source.text))
     clauses = list(dict.fromkeys(c for sentence in sentences for c in clauses_of(sentence)))
-    vectors = tools.models.embedder.encode([asked, *clauses])
-    closeness = vectors[1:] @ vectors[0]
-    order = sorted(range(len(clauses)), key=lambda i: -closeness[i])
+    vectors = tools.models.embedder.encode([query, *clauses])
+    similarities = vectors[1:] @ vectors[0]
+    order = sorted(range(len(clauses)), key=lambda i: -similarities[i])
     ranked = [clauses[i] for i in order[: 3 * job.number]]
-    again = repeats(ranked, "nuggets", tools.models.embedder.encode)
-    texts = [text for i, text in enumerate(ranked) if i not in again][: job.number]
+    duplicates = repeats(ranked, "nuggets", tools.models.embedder.encode)
+    texts = [text for i, text in enumerate(ranked) if i not in duplicates][: job.number]
     return ExamItems(tuple(texts), ("",) * len(texts), 0, [], Usage())
 
 
 Origin = Literal["query", "documents", "reference"]
-"""What the items are written from."""
+"""Source the items are written from."""
 
 ITEMS = TypeAdapter(ExamItems)
 
 
 @dataclass(frozen=True)
 class ExamPlan:
-    """A plan of what is written for each query.
+    """Settings for test bank generation.
 
     Attributes:
-        number: Items of a query, or of each of its parts.
-        with_facets: Whether queries that have parts get items by part.
-        with_answers: Whether questions come with answers.
-        n_documents: Documents of the corpus that are read for a query.
+        number: Number of items per query, or per facet.
+        with_facets: Whether to write items for each facet of a query.
+        with_answers: Whether to write answers to the questions.
+        n_documents: Number of corpus documents to retrieve per query.
     """
 
     kinds: tuple[BankKind, ...] = ("questions",)
@@ -87,7 +89,7 @@ class ExamPlan:
 
 @dataclass(frozen=True)
 class WrittenBank:
-    """The outcome of a job: items, or why there are none."""
+    """Result of one job: the items, or the problem if there are none."""
 
     job: ExamJob
     found: ExamItems | None = None
@@ -96,12 +98,12 @@ class WrittenBank:
 
 @dataclass(frozen=True)
 class CreatedBanks:
-    """The banks of a run, and what was left out.
+    """All banks of a run.
 
     Attributes:
-        banks: Those that have items, in the order of the queries.
-        written: One a job.
-        folded: Query and text of items that repeated another one's meaning.
+        banks: Banks with items, in query order.
+        written: Results of all jobs.
+        folded: Query id and text of each item removed as a duplicate.
     """
 
     banks: tuple[RubricBank, ...]
@@ -112,10 +114,10 @@ class CreatedBanks:
 def exam_tools(
     settings: Settings, plan: ExamPlan, corpus: CorpusLike | None = None
 ) -> tuple[Run, str]:
-    """Return the tools to write test banks with, and what to tell the user of the corpus.
+    """Return the run for writing test banks, and a note about the corpus for the user.
 
     Raises:
-        SettingsError: There is no judge to write them, and no rule can.
+        SettingsError: No judge is set, and the plan cannot be carried out by rule.
         InputError, CorpusError: The corpus cannot be opened.
     """
     if not settings.judge.has_judge:
@@ -127,15 +129,15 @@ def exam_tools(
 
 
 def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
-    """Return a job for each query, part and kind, in the file's order."""
+    """Return a job for each query, facet and kind, in file order."""
     known: dict[str, tuple[Document, ...]] = {}
     if file.records and plan.origin != "query":
-        found = nugget_jobs(file.records, plan.origin, tools, n_window=1, n_most=1)
-        known = {job.topic: job.sources for job in found}
+        nuggets = nugget_jobs(file.records, plan.origin, tools, n_window=1, n_most=1)
+        known = {job.topic: job.sources for job in nuggets}
     jobs: list[ExamJob] = []
     for query in file.queries:
         for facet, heading in query.facets if plan.with_facets and query.facets else [("", "")]:
-            sources: tuple[Document, ...] = known.get(query.id, ())
+            sources = known.get(query.id, ())
             if plan.origin == "documents" and not sources:
                 hits = tools.retrieval.corpus.search(f"{query.text} {heading}", plan.n_documents)
                 sources = tuple(hit.document for hit in hits)
@@ -159,19 +161,19 @@ async def write_testbanks(
     collection: str = "",
     listen: Listener = lambda event: None,
 ) -> CreatedBanks:
-    """Write the banks of all jobs into a file.
+    """Run all jobs and write their banks to a file.
 
-    Finished items are kept next to `out`: a killed run continues, and what failed is tried again.
+    Progress is saved next to `out`. An interrupted run resumes there and retries failed jobs.
 
     Raises:
         FatalModelError: The model is unavailable.
         InputError: The file cannot be written, or another process is writing it.
-        SettingsError: There is no judge to write them, and no rule can.
+        SettingsError: No judge is set, and the plan cannot be carried out by rule.
     """
     if tools.judge.lm is None:
-        written = await _written_by_rule(jobs, plan, tools, listen)
+        written = await _write_by_rule(jobs, plan, tools, listen)
     else:
-        written = await _written_by_judge(jobs, plan, tools, out, listen)
+        written = await _write_with_judge(jobs, plan, tools, out, listen)
     banks = [bank_of(one, plan.origin, tools, collection) for one in written if one.found]
     embedder, matcher = tools.models.embedder, tools.models.matcher
     least = matcher.similarity_threshold if matcher else None
@@ -180,38 +182,38 @@ async def write_testbanks(
     return CreatedBanks(kept, written, folded)
 
 
-async def _written_by_rule(
+async def _write_by_rule(
     jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     check_by_rule(plan)
     written: list[WrittenBank] = []
     for job in jobs:
         found = await in_thread(clause_nuggets, job, tools) if job.sources else None
-        problem = "" if found and found.texts else _nothing(plan.origin)
+        problem = "" if found and found.texts else _no_sources(plan.origin)
         written.append(WrittenBank(job, None if problem else found, problem))
         listen(Event(n_records=1))
     return tuple(written)
 
 
 def check_by_rule(plan: ExamPlan) -> None:
-    """Refuse what no rule can write.
+    """Check that the plan needs no model.
 
     Raises:
-        SettingsError: Questions are wanted, or there is nothing to take nuggets from.
+        SettingsError: The plan includes questions, or has no sources to extract nuggets from.
     """
     if plan.kinds != ("nuggets",) or plan.origin == "query":
         raise SettingsError(
-            "questions are written by a model, not by rule: name one, --model openai/gpt-4.1-mini "
-            "or ragassay/judge. Without one there are --kind nuggets --from documents (or "
-            "reference), and `ragassay testbank import` for items written by hand"
+            "questions require a model: pass --model openai/gpt-4.1-mini or --model "
+            "ragassay/judge. Without a model, use --kind nuggets --from documents (or reference), "
+            "or import hand-written items with `ragassay testbank import`"
         )
 
 
-def _nothing(origin: Origin) -> str:
-    return f"there is no {origin.rstrip('s')} to write from"
+def _no_sources(origin: Origin) -> str:
+    return f"no {origin.rstrip('s')} to write from"
 
 
-async def _written_by_judge(
+async def _write_with_judge(
     jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     with written_alone(out) as states, opened_store(states) as store:
@@ -224,17 +226,17 @@ async def _written_by_judge(
 
 
 class _BankJobs:
-    """Runs jobs through the graph; any number may be in progress."""
+    """Runs jobs through the graph concurrently."""
 
     def __init__(self, graph: ExamGraph, tools: Run, listen: Listener) -> None:
         self._graph, self._tools, self._listen = graph, tools, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
 
     async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
-        """Bring a job to its end; one that failed before is tried again."""
+        """Run a job, or load its stored items. Failed jobs are not stored."""
         if origin != "query" and not job.sources:
             self._listen(Event(n_records=1))
-            return WrittenBank(job, problem=_nothing(origin))
+            return WrittenBank(job, problem=_no_sources(origin))
         async with self._slots:
             key, store = self._key(job), self._tools.store
             found = await store.get(key, ITEMS)
@@ -255,14 +257,14 @@ class _BankJobs:
         return replace(found, usage=found.usage + failed)
 
     def _key(self, job: ExamJob) -> str:
-        """Return a hash of everything that the items of a job depend on."""
+        """Return a hash of all inputs of a job."""
         parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def bank_of(written: WrittenBank, origin: Origin, tools: Run, collection: str = "") -> RubricBank:
-    """Return what was written as a bank that says by what it was made."""
+    """Return the written items as a bank, with their origin in `info`."""
     job, found = written.job, written.found
     info: dict[str, object] = {
         "gpt_model": tools.judge.answered_by if tools.judge.lm else BY_RULE,

@@ -1,4 +1,4 @@
-"""Read test banks from other forms: by hand, of TREC, of TQA, gold nuggets."""
+"""Import test banks from text lines, CSV tables, TREC nuggets, TQA lessons and gold nuggets."""
 
 from __future__ import annotations
 
@@ -22,13 +22,21 @@ from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank
 from ragassay.formats.workbench.banks import BankResult, read_test_banks
 from ragassay.records import Rejection
 
-SHAPES = (__doc__ or "").partition("\n\n")[2]
+_FORMATS = "\n".join(
+    (
+        "- one item per line, with --query ID",
+        "- one query id, tab and item per line",
+        "- CSV with the columns query and text",
+        "- TREC QA nuggets: query, number, vital or okay, text",
+        "- JSON: questions with query_id and question, TQA lessons, gold nuggets or test banks",
+    )
+)
 _TREC = re.compile(r"(\S+)\s+(\d+)\s+(vital|okay|ok)\s+(\S.*)")
 
 
 @dataclass(frozen=True)
 class ImportedItem:
-    """An item with the query that it is of."""
+    """An item with its query."""
 
     query: str
     text: str
@@ -41,7 +49,7 @@ class ImportedItem:
 
 
 class KeyedRow(Row):
-    """A question with its answer key."""
+    """Fields of a question with its answer key."""
 
     query_id: IdText
     query_text: str = ""
@@ -57,13 +65,13 @@ class KeyedRow(Row):
 
 
 class TextRow(Row):
-    """A text of TQA."""
+    """Fields of a TQA text."""
 
     text: str = Field(min_length=1, validation_alias=AliasChoices("processedText", "rawText"))
 
 
 class TqaQuestionRow(Row):
-    """A question of TQA."""
+    """Fields of a TQA question."""
 
     asked: TextRow = Field(validation_alias=AliasChoices("beingAsked"))
     choices: dict[str, TextRow] = Field(validation_alias=AliasChoices("answerChoices"))
@@ -71,7 +79,7 @@ class TqaQuestionRow(Row):
 
 
 class TqaQuestionsRow(Row):
-    """The questions of a lesson; those about a diagram are left out, as in the original."""
+    """Questions of a TQA lesson, without diagram questions, as in the original."""
 
     texts: dict[str, dict[str, object]] = Field(
         validation_alias=AliasChoices("nonDiagramQuestions")
@@ -79,7 +87,7 @@ class TqaQuestionsRow(Row):
 
 
 class LessonRow(Row):
-    """A lesson of TQA: its title is the query."""
+    """Fields of a TQA lesson. The lesson title becomes the query."""
 
     id: IdText = Field(validation_alias=AliasChoices("globalID"))
     title: str = Field(validation_alias=AliasChoices("lessonName"))
@@ -94,24 +102,24 @@ def read_bank_import(
     queries: Mapping[str, str] | None = None,
     collection: str = "",
 ) -> BankResult:
-    """Read test banks from a file in any known form; it is recognised by its content.
+    """Read test banks from a file and detect its format.
 
     Args:
-        path: The file, plain or gzip.
-        query: Id of the query, for a file of items without one.
-        kind: What the items are; by default what the form says, else questions where all items of
-            the file end with a question mark.
-        queries: Texts of queries that the file does not give.
-        collection: Name of the queries' collection, where the file gives none.
+        path: Path of the file, plain or gzip.
+        query: Query id for files that contain only items.
+        kind: Item kind. By default, the kind set by the format, or "questions" if every item ends
+            with a question mark, otherwise "nuggets".
+        queries: Query texts by id, used if missing from the file.
+        collection: Test collection name, used if missing from the file.
 
     Raises:
-        InputError: the file cannot be opened, is empty, or is in no known form.
+        InputError: The file cannot be opened, is empty, or has an unknown format.
     """
     data = whole_bytes(path)
     if data.lstrip().startswith((b"{", b"[")):
-        found = _json_banks(path, kind)
+        result = _read_json(path, kind)
     else:
-        found = _group_items(_lines(path, data, query), kind)
+        result = _group_items(_read_text(path, data, query), kind)
     texts = queries or {}
     banks = tuple(
         replace(
@@ -119,47 +127,43 @@ def read_bank_import(
             query_text=bank.query_text or texts.get(bank.query_id, ""),
             test_collection=bank.test_collection or collection,
         )
-        for bank in found.banks
+        for bank in result.banks
     )
-    if not banks and not found.rejections:
-        raise InputError(f"{path} has no item; expected one of\n{SHAPES}")
-    return BankResult(banks, found.rejections)
+    if not banks and not result.rejections:
+        raise InputError(f"{path} has no items; expected one of these formats:\n{_FORMATS}")
+    return BankResult(banks, result.rejections)
 
 
-def _json_banks(path: Path, kind: BankKind | None) -> BankResult:
-    items = iter_items(path)
-    first = next((item for item in items if isinstance(item, Item)), None)
+def _read_json(path: Path, kind: BankKind | None) -> BankResult:
+    first = next((item for item in iter_items(path) if isinstance(item, Item)), None)
     keys = first.fields.keys() if first else set[str]()
     if {"items", "query_id"} <= keys or keys & {"nugget_bank", "claim_bank"}:
         return read_test_banks(path)
     if "globalID" in keys:
-        return _group_items(_each(iter_items(path), _lesson), kind)
+        return _group_items(_read_items(path, _read_lesson), kind)
     if "query_id" in keys and keys & {"question", "question_text"}:
-        return _group_items(_each(iter_items(path), _read_keyed), kind or "questions")
+        return _group_items(_read_items(path, _read_keyed), kind or "questions")
     banks, rejections = read_nugget_banks(path)
     gold = (
         ImportedItem(
             *(bank.topic, nugget.text, bank.question),
-            info=_importance(nugget.importance or ""),
+            info=_importance_info(nugget.importance or ""),
         )
         for bank in banks
         for nugget in bank.nuggets
     )
-    found = _group_items(gold, "nuggets")
-    return BankResult(found.banks, (*rejections, *found.rejections))
+    return BankResult(_group_items(gold, "nuggets").banks, tuple(rejections))
 
 
-def _importance(label: str) -> str:
+def _importance_info(label: str) -> str:
     return json.dumps({"importance": "okay" if label == "ok" else label}) if label else ""
 
 
 Imported = ImportedItem | Rejection
 
 
-def _each(
-    items: Iterable[Item | Rejection], read: Callable[[Item], Iterator[Imported]]
-) -> Iterator[Imported]:
-    for item in items:
+def _read_items(path: Path, read: Callable[[Item], Iterator[Imported]]) -> Iterator[Imported]:
+    for item in iter_items(path):
         if isinstance(item, Rejection):
             yield item
         else:
@@ -169,7 +173,7 @@ def _each(
 def _read_keyed(item: Item) -> Iterator[Imported]:
     row = validate(KeyedRow, item.fields)
     if not isinstance(row, Problem) and row.key and row.choices and row.key not in row.choices:
-        text = f"the key {found_text(row.key)} is none of the choices"
+        text = f"the key {found_text(row.key)} is not one of the choices"
         row = Problem("correctKey", text, ", ".join(row.choices))
     if isinstance(row, Problem):
         yield item.place.reject(row)
@@ -183,49 +187,47 @@ def _read_keyed(item: Item) -> Iterator[Imported]:
     )
 
 
-def _lesson(item: Item) -> Iterator[Imported]:
+def _read_lesson(item: Item) -> Iterator[Imported]:
     row = validate(LessonRow, item.fields)
     if isinstance(row, Problem):
         yield item.place.reject(row)
         return
     for name, fields in row.questions.texts.items():
-        asked = validate(TqaQuestionRow, fields)
-        where = f"questions.nonDiagramQuestions.{name}"
-        if not isinstance(asked, Problem) and asked.key.text not in asked.choices:
-            text = f"the key {found_text(asked.key.text)} is none of the choices"
-            asked = Problem("correctAnswer", text, ", ".join(asked.choices))
-        if isinstance(asked, Problem):
-            problem = replace(asked, field=f"{where}.{asked.field}")
-            yield item.place.reject(problem)
+        question = validate(TqaQuestionRow, fields)
+        if not isinstance(question, Problem) and question.key.text not in question.choices:
+            text = f"the key {found_text(question.key.text)} is not one of the choices"
+            question = Problem("correctAnswer", text, ", ".join(question.choices))
+        if isinstance(question, Problem):
+            field = f"questions.nonDiagramQuestions.{name}.{question.field}"
+            yield item.place.reject(replace(question, field=field))
         else:
-            answer = asked.choices[asked.key.text].text
+            answer = question.choices[question.key.text].text
             yield ImportedItem(
-                *(row.id, asked.asked.text, row.title, (answer,)), kind="questions", name=name
+                *(row.id, question.asked.text, row.title, (answer,)), kind="questions", name=name
             )
 
 
-def _lines(path: Path, data: bytes, query: str) -> Iterator[Imported]:
+def _read_text(path: Path, data: bytes, query: str) -> Iterator[Imported]:
     try:
         lines = data.decode("utf-8").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 ({error.reason})") from error
-    written = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
-    first = written[0][1] if written else ""
+    numbered = [(n, line) for n, line in enumerate(lines, 1) if line.strip() and line[0] != "#"]
+    first = numbered[0][1] if numbered else ""
     if re.match(r"(query|query_id|qid|topic|topic_id)\s*,", first, re.IGNORECASE):
-        return _csv(path, lines)
+        return _read_csv(path, lines)
     if _TREC.fullmatch(first.strip()):
-        return _each_line(path, written, _trec)
+        return _read_lines(path, numbered, _read_trec)
     if query:
-        return (ImportedItem(query, line.strip()) for _, line in written)
+        return (ImportedItem(query, line.strip()) for _, line in numbered)
     if "\t" not in first:
         raise InputError(
-            f"{path} names no query: give --query ID for a file of items, or a file in the form\n"
-            f"{SHAPES}"
+            f"{path} has no query ids: pass --query ID, or use one of these formats:\n{_FORMATS}"
         )
-    return _each_line(path, written, _read_tabbed)
+    return _read_lines(path, numbered, _read_tabbed)
 
 
-def _each_line(
+def _read_lines(
     path: Path, lines: Iterable[tuple[int, str]], read: Callable[[str], ImportedItem | Problem]
 ) -> Iterator[Imported]:
     for number, line in lines:
@@ -234,12 +236,12 @@ def _each_line(
         yield place.reject(item) if isinstance(item, Problem) else item
 
 
-def _trec(line: str) -> ImportedItem | Problem:
+def _read_trec(line: str) -> ImportedItem | Problem:
     match = _TREC.fullmatch(line)
     if not match:
-        return Problem("", "no nugget of TREC's QA track", "query, number, vital or okay, text")
+        return Problem("", "not a TREC QA nugget", "query, number, vital or okay, text")
     query, _, importance, text = match.groups()
-    return ImportedItem(query, text, kind="nuggets", info=_importance(importance))
+    return ImportedItem(query, text, kind="nuggets", info=_importance_info(importance))
 
 
 def _read_tabbed(line: str) -> ImportedItem | Problem:
@@ -250,7 +252,7 @@ def _read_tabbed(line: str) -> ImportedItem | Problem:
 
 
 class CsvRow(Row):
-    """A row of a table of items."""
+    """Fields of a CSV row."""
 
     query: str = Field(
         min_length=1,
@@ -265,7 +267,7 @@ class CsvRow(Row):
     query_text: str = ""
 
 
-def _csv(path: Path, lines: list[str]) -> Iterator[Imported]:
+def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
     table = csv.reader(io.StringIO("\n".join(lines), newline=""))
     header = [name.strip().casefold() for name in next(table)]
     for cells in table:
@@ -273,9 +275,8 @@ def _csv(path: Path, lines: list[str]) -> Iterator[Imported]:
         if not any(cells):
             continue
         if len(cells) > len(header):
-            yield place.reject(
-                Problem("", f"found {len(cells)} cells", f"at most {len(header)}: quote commas")
-            )
+            expected = f"at most {len(header)}; quote cells that contain commas"
+            yield place.reject(Problem("", f"found {len(cells)} cells", expected))
             continue
         cells_by_name = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}
         row = validate(CsvRow, {name: cell for name, cell in cells_by_name.items() if cell})
@@ -286,22 +287,26 @@ def _csv(path: Path, lines: list[str]) -> Iterator[Imported]:
         yield ImportedItem(row.query, row.text, row.query_text, answers, row.facet, row.kind)
 
 
-def _group_items(found: Iterable[Imported], kind: BankKind | None) -> BankResult:
-    """Make banks of items; one that is repeated in its bank is left out."""
-    every = list(found)
-    rejections = [one for one in every if isinstance(one, Rejection)]
-    items = [one for one in every if not isinstance(one, Rejection)]
-    asks = bool(items) and all(item.text.rstrip().endswith("?") for item in items)
-    guess: BankKind = "questions" if asks else "nuggets"
+def _group_items(imported: Iterable[Imported], kind: BankKind | None) -> BankResult:
+    """Group items into banks, skipping repeated ids within a bank."""
+    rejections: list[Rejection] = []
+    items: list[ImportedItem] = []
+    for entry in imported:
+        if isinstance(entry, Rejection):
+            rejections.append(entry)
+        else:
+            items.append(entry)
+    are_questions = bool(items) and all(item.text.rstrip().endswith("?") for item in items)
+    default: BankKind = "questions" if are_questions else "nuggets"
     banks: dict[tuple[str, str, str], RubricBank] = {}
-    for one in items:
-        chosen: BankKind = kind or one.kind or guess
+    for item in items:
+        item_kind: BankKind = kind or item.kind or default
         bank = banks.setdefault(
-            (one.query, one.facet, chosen),
-            RubricBank(one.query, one.query_text, chosen, facet_id=one.facet),
+            (item.query, item.facet, item_kind),
+            RubricBank(item.query, item.query_text, item_kind, facet_id=item.facet),
         )
-        name = one.name or bank_item_id(one.query, one.text, one.facet)
-        if all(item.id != name for item in bank.items):
-            item = BankItem(one.text, name, one.info, one.answers)
-            banks[bank.key] = replace(bank, items=(*bank.items, item))
+        name = item.name or bank_item_id(item.query, item.text, item.facet)
+        if all(known.id != name for known in bank.items):
+            added = BankItem(item.text, name, item.info, item.answers)
+            banks[bank.key] = replace(bank, items=(*bank.items, added))
     return BankResult(tuple(banks.values()), tuple(rejections))

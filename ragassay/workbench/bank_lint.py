@@ -1,4 +1,4 @@
-"""Flaws of the items of a test bank: wording, repeats, and what no document answers."""
+"""Find flawed test bank items: poor wording, duplicates and unanswerable questions."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ragassay.runs.banks import BankFile, Encode, repeats
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.progress import shown_steps
 from ragassay.settings import Settings
+from ragassay.text.questions import question_flaws
 from ragassay.text.search import windows
 
 if TYPE_CHECKING:
     from ragassay.options import CorpusLike
-from ragassay.text.questions import question_flaws
 
 CLOSE = 0.45
-"""Cosine similarity from which a passage may answer an item, by all-MiniLM-L6-v2.
+"""Lowest cosine similarity (all-MiniLM-L6-v2) at which a passage may answer an item.
 
-Of 311 questions that were written from papers, 9 % have no such passage in the paper, and 39 % have
-none in the 34 other papers: a hint, no more."""
+This is only a hint. Among 311 questions written from papers, 9% have no such passage in their own
+paper, and 39% have none in the 34 other papers."""
 
 N_DOCUMENTS = 5
-"""Documents whose passages are compared with an item."""
+"""Number of documents to search for an answer to an item."""
 
 TITLES = {
     "leading": "leading",
@@ -46,9 +46,9 @@ class Lint:
     """A flaw of an item.
 
     Attributes:
-        kind: What is wrong, a key of `TITLES`.
-        why: What shows it.
-        mend: How to mend it.
+        kind: Kind of flaw, a key of `TITLES`.
+        why: Evidence for the flaw.
+        mend: Suggested fix.
     """
 
     query: str
@@ -67,16 +67,16 @@ def lint_banks(
     least: float | None = None,
     on_bank: Callable[[], None] = lambda: None,
 ) -> tuple[Lint, ...]:
-    """Return what is wrong with the items, in the banks' order.
+    """Return the flaws of all items, in bank order.
 
     Args:
-        banks: As `read_bank_file` returns them.
-        encode: The embedder's.
-        corpus: Where an answer to each item should be found; None to leave that open.
-        least: Least similarity of nuggets that are one; see `repeats`.
+        banks: Test banks, as returned by `read_bank_file`.
+        encode: Function that embeds texts.
+        corpus: Documents to search for answers. By default, answers are not checked.
+        least: Lowest similarity of duplicate nuggets. See `repeats`.
         on_bank: Called after each bank.
     """
-    told: dict[tuple[str, str], Lint] = {}
+    duplicates: dict[tuple[str, str], Lint] = {}
     groups: dict[tuple[str, str], list[tuple[RubricBank, BankItem]]] = {}
     for bank in banks:
         group = groups.setdefault((bank.query_id, bank.kind), [])
@@ -84,44 +84,45 @@ def lint_banks(
     for (_, kind), members in groups.items():
         texts = [item.text for _, item in members]
         first = repeats(texts, "nuggets" if kind == "nuggets" else "questions", encode, least)
-        for later, one in first.items():
+        for later, earlier in first.items():
             bank, item = members[later]
-            why = f'says what "{members[one][1].text}" does ({item_id(members[one][1], bank)})'
-            mend = "remove one of the two"
-            told[(bank.query_id, item_id(item, bank))] = _lint(bank, item, "duplicate", why, mend)
-    found: list[Lint] = []
+            original = members[earlier][1]
+            why = f'same meaning as "{original.text}" ({item_id(original, bank)})'
+            key = (bank.query_id, item_id(item, bank))
+            duplicates[key] = _build_lint(bank, item, "duplicate", why, "remove one of the two")
+    flaws: list[Lint] = []
     for bank in banks:
         for item in bank.items:
-            found += _lint_wording(bank, item)
-            twice = told.get((bank.query_id, item_id(item, bank)))
-            found += [twice] if twice else []
+            flaws += _lint_wording(bank, item)
+            if duplicate := duplicates.get((bank.query_id, item_id(item, bank))):
+                flaws.append(duplicate)
             if corpus is not None:
-                found += _lint_unanswered(bank, item, encode, corpus)
+                flaws += _lint_unanswered(bank, item, encode, corpus)
         on_bank()
-    return tuple(found)
+    return tuple(flaws)
 
 
-def _lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str) -> Lint:
+def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str) -> Lint:
     return Lint(bank.query_id, item_id(item, bank), item.text, kind, why, mend)
 
 
 def _lint_wording(bank: RubricBank, item: BankItem) -> Iterator[Lint]:
     if bank.kind == "questions":
         for flaw in question_flaws(item.text, item.answers):
-            yield _lint(bank, item, **asdict(flaw))
+            yield _build_lint(bank, item, **asdict(flaw))
 
 
 def _lint_unanswered(
     bank: RubricBank, item: BankItem, encode: Encode, corpus: Literature
 ) -> Iterator[Lint]:
-    """Tell of an item to which no passage of the closest documents comes close."""
+    """Yield a flaw if no passage of the top documents is similar to the item."""
     hits = corpus.search(f"{bank.query_text} {item.text}", N_DOCUMENTS)
     passages = [span.text for hit in hits for span in windows(hit.document)]
     best = float((encode(passages) @ encode([item.text])[0]).max()) if passages else 0.0
     if best < CLOSE:
-        why = f"a hint: no passage of {len(hits)} documents comes close (at best {best:.2f})"
-        mend = "look for an answer by hand; reword or remove it where there is none"
-        yield _lint(bank, item, "unanswerable", why, mend)
+        why = f"a hint: no similar passage in {len(hits)} documents (best similarity {best:.2f})"
+        mend = "look for an answer yourself, and reword or remove the item if there is none"
+        yield _build_lint(bank, item, "unanswerable", why, mend)
 
 
 def lint_file(
@@ -132,16 +133,16 @@ def lint_file(
     query: str = "",
     is_shown: bool = False,
 ) -> tuple[Lint, ...]:
-    """Return what is wrong with the items of a file.
+    """Return the flaws of all items in a file.
 
     Args:
-        settings: They name the embedder and the matcher of nuggets.
-        corpus: Where answers should be found; None to leave that open.
-        query: Only this query; empty for all.
-        is_shown: Whether a progress bar is.
+        settings: Settings for the embedder and the nugget matcher.
+        corpus: Documents to search for answers. By default, answers are not checked.
+        query: Id of the query to check, or empty for all.
+        is_shown: Whether to show a progress bar.
 
     Raises:
-        InputError: There is no such query, or the corpus cannot be opened.
+        InputError: The query does not exist, or the corpus cannot be opened.
     """
     banks = [bank for bank in file.banks if query in ("", bank.query_id)]
     if not banks:

@@ -1,8 +1,9 @@
-"""Rubric-Cover: the share of a test bank that a system's passages cover (Dietz 2024, 4.5)."""
+"""Compute Rubric-Cover, the share of test bank items a system covers (Dietz 2024, 4.5)."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,75 +28,75 @@ from ragassay.records import Rejection, Score
 from ragassay.workbench.grades import GradeFilter, grade_of
 
 Rankings = Mapping[str, Mapping[str, Mapping[str, int]]]
-"""System to query to passage to rank, best passage first."""
+"""Ranks by system, query and passage. Passages are ordered by rank."""
 
 
 def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
-    """Return the rankings that a graded file has.
+    """Return the rankings in a graded file.
 
-    A passage that a system ranks twice, as for two facets, has its best rank. Passages of the same
-    rank, as of a generated text, keep the file's order.
+    If a system ranks a passage several times (for example for two facets), the best rank is used.
+    Passages with equal ranks keep their order in the file.
     """
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    rankings: dict[str, dict[str, dict[str, int]]] = {}
     for query in queries:
-        for one in query.paragraphs:
-            for ranking in one.paragraph_data.rankings:
-                ranks = found.setdefault(ranking.method, {}).setdefault(query.query_id, {})
-                best = min(ranking.rank, ranks.get(one.paragraph_id, ranking.rank))
-                ranks[one.paragraph_id] = best
+        for paragraph in query.paragraphs:
+            for ranking in paragraph.paragraph_data.rankings:
+                ranks = rankings.setdefault(ranking.method, {}).setdefault(query.query_id, {})
+                best = min(ranking.rank, ranks.get(paragraph.paragraph_id, ranking.rank))
+                ranks[paragraph.paragraph_id] = best
     return {
         system: {
             query: dict(sorted(ranks.items(), key=lambda pair: pair[1]))
             for query, ranks in by_query.items()
         }
-        for system, by_query in found.items()
+        for system, by_query in rankings.items()
     }
 
 
 def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
-    """Return the rankings of run files: by score, as trec_eval does, equal scores by id descending.
+    """Return the rankings of run files, ordered like trec_eval by descending score and id.
 
     Raises:
         InputError: Two runs have the same tag.
     """
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    rankings: dict[str, dict[str, dict[str, int]]] = {}
     for run in runs:
-        if run.tag in found:
-            raise InputError(f"two runs have the tag {run.tag!r}: each system needs its own")
-        found[run.tag] = {}
+        if run.tag in rankings:
+            raise InputError(f"two runs have the tag {run.tag!r}: give each system its own tag")
+        rankings[run.tag] = {}
         for query, ranking in run.rankings.items():
-            order = sorted(ranking, key=lambda one: (one.score, one.id), reverse=True)
-            found[run.tag][query] = {one.id: rank for rank, one in enumerate(order, start=1)}
-    return found
+            order = sorted(ranking, key=lambda hit: (hit.score, hit.id), reverse=True)
+            rankings[run.tag][query] = {hit.id: rank for rank, hit in enumerate(order, start=1)}
+    return rankings
 
 
 def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
-    """Read an official leaderboard, as scores: higher is better.
+    """Read an official leaderboard.
 
     Args:
-        path: JSON `{system: rank}`, 1 the best; or two columns, system and score.
+        path: Path of a JSON file `{system: rank}` (1 is best), or of a file with the columns
+            system and score.
 
     Returns:
-        Scores by system, and what could not be read. Ranks are negated, so that the best rank is
-        the highest score.
+        Scores by system (higher is better), and the rejected entries. Ranks are negated.
 
     Raises:
-        InputError: The file cannot be opened, or has no system.
+        InputError: The file cannot be opened, or has no systems.
     """
     if path.name.endswith(".json"):
-        return _ranks(path)
+        return _read_ranks(path)
     scores: dict[str, float] = {}
 
     def add(number: int, columns: list[str]) -> Problem | None:
         if len(columns) != 2:
             return Problem("", f"found {len(columns)} columns", "`system score`")
-        score = _number(columns[1])
-        if score is None and number == 1:
+        score = _parse_number(columns[1])
+        if score is None and number == 1:  # a header
             return None
         if score is None:
             return Problem("score", f"found {describe_value(columns[1])}", "a number")
         if columns[0] in scores:
-            text = f"{found_text(columns[0])} is there above, with the score that counts"
+            text = f"{found_text(columns[0])} is a duplicate; the first score is used"
             return Problem("system", text, "each system once")
         scores[columns[0]] = score
         return None
@@ -106,11 +107,11 @@ def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     return scores, rejections
 
 
-def _ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
+def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     value = parse_json(whole_bytes(path))
     if isinstance(value, Problem) or not is_object(value) or not value:
-        raise InputError(f"{path}: expected one object {{system: rank}}")
-    ranks = {name: _number(rank) for name, rank in value.items()}
+        raise InputError(f"{path}: expected a JSON object {{system: rank}}")
+    ranks = {name: _parse_number(rank) for name, rank in value.items()}
     rejections = [
         Place(str(path), 0, name, content_of({name: value[name]})).reject(
             Problem(join_path((name,)), f"found {describe_value(value[name])}", "a rank: a number")
@@ -124,7 +125,7 @@ def _ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     return scores, rejections
 
 
-def _number(value: object) -> float | None:
+def _parse_number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -135,15 +136,15 @@ def _number(value: object) -> float | None:
 
 
 OVERALL = "_overall_"
-"""The name of what all graded passages of a query cover together."""
+"""System name for all graded passages of a query taken together."""
 
 
 @dataclass(frozen=True)
 class OriginalCover:
-    """The original's four numbers (EXAM and n-EXAM), defined as its program has them.
+    """EXAM and n-EXAM scores, computed like the original program.
 
-    A query whose items nobody covers has an n-EXAM of 0; a grader without ratings has an EXAM of 0
-    at any minimum rating; an item without a grade is not counted; the standard error of one query
+    n-EXAM is 0 for queries without covered items. EXAM is 0 if a minimum rating is set but the
+    grader assigns no ratings. Ungraded items are ignored. The standard error of a single query
     is 0.
     """
 
@@ -155,17 +156,17 @@ class OriginalCover:
 
 @dataclass(frozen=True)
 class SystemCover:
-    """The share of the test banks that a system covers.
+    """Test bank coverage of a system.
 
     Attributes:
-        system: Its name, or `OVERALL`.
-        cover: Mean over queries of covered items by asked items. `n` counts the items of all
-            queries that have a verdict, `n_unscored` those that have none and are left out.
-        cover_se: Its standard error over queries; None for fewer than two.
-        normalised: Mean over queries of covered items by the items that any graded passage covers;
-            a query where none is covered has no value and is left out. None where all are.
-        n_queries: Queries for which the system has a passage in the top k.
-        n_ungraded: Passages in the top k without a grade: they cover nothing.
+        system: System name, or `OVERALL`.
+        cover: Mean share of items covered per query. `n` counts the scored items of all queries,
+            and `n_unscored` the items left out because they have no verdict.
+        cover_se: Standard error of `cover` over queries, or None for fewer than two queries.
+        normalised: Mean share per query of the items covered by any graded passage. Queries
+            without covered items are left out.
+        n_queries: Number of queries with a passage of this system in the top k.
+        n_ungraded: Number of ungraded passages in the top k. They cover nothing.
     """
 
     system: str
@@ -180,7 +181,7 @@ class SystemCover:
 
 @dataclass(frozen=True)
 class _CoverItems:
-    """The items of some passages: asked, covered by one of them, without a verdict."""
+    """Asked, covered and unscored items of a set of passages."""
 
     asked: frozenset[str]
     covered: frozenset[str]
@@ -188,7 +189,7 @@ class _CoverItems:
 
     @staticmethod
     def of(grades: Iterable[Mapping[str, bool | None]]) -> _CoverItems:
-        """Return the items of passages by their verdicts on each."""
+        """Combine the verdicts of several passages."""
         pairs = [pair for grade in grades for pair in grade.items()]
         covered = frozenset(item for item, verdict in pairs if verdict)
         unscored = frozenset(item for item, verdict in pairs if verdict is None) - covered
@@ -197,11 +198,10 @@ class _CoverItems:
 
 @dataclass(frozen=True)
 class _QueryCover:
-    """One query of one system.
+    """Items covered for a query by a system, by all passages, and by all other passages.
 
     Attributes:
-        others: Of the passages that are not the system's.
-        n_verdicts: Items that some passage has a verdict on.
+        n_verdicts: Number of items with a verdict for at least one passage.
     """
 
     own: _CoverItems
@@ -217,24 +217,23 @@ def rubric_cover(
     min_rating: int | None = None,
     rankings: Rankings | None = None,
 ) -> tuple[SystemCover, ...]:
-    """Return what each system covers with its top k passages.
+    """Compute the coverage of each system's top k passages.
 
-    Cover@k = |{items that a passage of rank k or better covers}| / |{items asked}|, a mean over
-    queries (Dietz 2024, 4.5; EXAM in Sander and Dietz 2021). An item that the system's passages do
-    not cover and that one of them has no grade for is unscored: it is left out of both counts, and
-    worst and best case count it as missed and as covered.
+    Cover@k = |{items covered by a passage of rank k or better}| / |{items asked}|, averaged over
+    queries (Dietz 2024, 4.5; called EXAM in Sander and Dietz 2021). An item is unscored if no
+    passage of the system covers it and a grade is missing. Unscored items are left out of both
+    counts. The worst case counts them as missed, and the best case as covered.
 
-    The original's numbers are in `original`. `cover` and `normalised` equal them where every item
-    has a grade, every query has an item that somebody covers, and ratings are there where a minimum
-    is asked for. On the oracles' data they differ for a minimum of 5 (nobody covers an item of one
-    query: n-EXAM@20 of system-a's questions is .646, `normalised` of the seven others .738) and for
-    any minimum of the classes without ratings (EXAM 0, `cover` None).
+    The original program's scores are in `original`. `cover` and `normalised` equal those scores if
+    all items are graded, each query has a covered item, and ratings exist whenever `min_rating` is
+    set. The original counts a query without covered items as an n-EXAM of 0.
 
     Args:
-        chosen: The grades that count; of several for a passage the first does.
-        k: The last rank that counts.
-        min_rating: The least rating that covers an item; None takes what is marked as correct.
-        rankings: Of the systems; by default those in the file.
+        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        k: Number of top-ranked passages to use.
+        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
+            marked as correct.
+        rankings: Rankings of the systems, by default those in the graded file.
 
     Returns:
         `OVERALL` first, then systems by name.
@@ -244,13 +243,13 @@ def rubric_cover(
         ()
     """
     ranked = rankings_in(queries) if rankings is None else rankings
-    found: dict[str, list[_QueryCover]] = {}
-    n_ungraded: dict[str, int] = {}
+    covers: dict[str, list[_QueryCover]] = {}
+    n_ungraded: Counter[str] = Counter()
     for query in queries:
         grades = {
-            one.paragraph_id: grade.check_cover(min_rating)
-            for one in query.paragraphs
-            if (grade := grade_of(one, chosen)) is not None
+            paragraph.paragraph_id: grade.check_cover(min_rating)
+            for paragraph in query.paragraphs
+            if (grade := grade_of(paragraph, chosen)) is not None
         }
         tops = {
             name: [passage for passage, rank in by_query[query.query_id].items() if rank <= k]
@@ -259,13 +258,12 @@ def rubric_cover(
         }
         for name, top in {OVERALL: list(grades), **tops}.items():
             if top or name == OVERALL:
-                found.setdefault(name, []).append(_query_cover(grades, top))
-                missing = sum(passage not in grades for passage in top)
-                n_ungraded[name] = n_ungraded.get(name, 0) + missing
-    return tuple(_system(name, found[name], n_ungraded[name]) for name in found)
+                covers.setdefault(name, []).append(_compute_query_cover(grades, top))
+                n_ungraded[name] += sum(passage not in grades for passage in top)
+    return tuple(_summarize(name, covers[name], n_ungraded[name]) for name in covers)
 
 
-def _query_cover(
+def _compute_query_cover(
     grades: Mapping[str, Mapping[str, bool | None]], top: Sequence[str]
 ) -> _QueryCover:
     own = set(top)
@@ -278,9 +276,9 @@ def _query_cover(
     )
 
 
-def _system(name: str, queries: Sequence[_QueryCover], n_ungraded: int) -> SystemCover:
-    cover, cover_se = _score(queries, lambda one: one.every.asked, lambda one: one.every.asked)
-    normalised, normalised_se = _score(
+def _summarize(name: str, queries: Sequence[_QueryCover], n_ungraded: int) -> SystemCover:
+    cover, cover_se = _average(queries, lambda one: one.every.asked, lambda one: one.every.asked)
+    normalised, normalised_se = _average(
         queries,
         lambda one: one.every.covered,
         lambda one: one.every.covered | (one.every.unscored & one.others.unscored),
@@ -293,22 +291,22 @@ def _system(name: str, queries: Sequence[_QueryCover], n_ungraded: int) -> Syste
         normalised_se=normalised_se,
         n_queries=len(queries),
         n_ungraded=n_ungraded,
-        original=_original(name, queries),
+        original=_compute_original(name, queries),
     )
 
 
 ItemSet = Callable[[_QueryCover], frozenset[str]]
 
 
-def _score(
+def _average(
     queries: Sequence[_QueryCover], base: ItemSet, worst_base: ItemSet
 ) -> tuple[Score, float | None]:
-    """Return a mean over queries and its standard error.
+    """Return the mean coverage over queries and its standard error.
 
     Args:
-        queries: Of one system.
-        base: The items that the covered ones are divided by.
-        worst_base: The same, if everything without a verdict were the worst for the system.
+        queries: Coverage of each query.
+        base: Function that returns the items in the denominator.
+        worst_base: The same function for the worst case.
     """
     counted = [base(one) - one.own.unscored for one in queries]
     values = [
@@ -335,7 +333,7 @@ def _score(
 
 
 def standard_error(values: Sequence[float]) -> float | None:
-    """Return the standard error of a mean; None for fewer than two values.
+    """Return the standard error of the mean, or None for fewer than two values.
 
     Example:
         >>> standard_error([0.0, 1.0])
@@ -344,7 +342,7 @@ def standard_error(values: Sequence[float]) -> float | None:
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
-def _original(name: str, queries: Sequence[_QueryCover]) -> OriginalCover:
+def _compute_original(name: str, queries: Sequence[_QueryCover]) -> OriginalCover:
     exam = [_ratio(len(one.own.covered), one.n_verdicts) for one in queries]
     n_exam = [
         1.0 if name == OVERALL else _ratio(len(one.own.covered), len(one.every.covered))

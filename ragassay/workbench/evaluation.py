@@ -1,4 +1,4 @@
-"""Evaluate systems by graded files: the work behind `ragassay grades`."""
+"""Evaluate systems with graded files. Implements `ragassay grades`."""
 
 from __future__ import annotations
 
@@ -42,42 +42,42 @@ from ragassay.workbench.leaderboards import (
 )
 
 LabelBy = Literal["rating", "covered"]
-"""How a passage is labelled: by its highest rating, or by the number of items it covers."""
+"""Source of passage labels: the highest rating, or the number of covered items."""
 
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 
 def graders_of(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
-    """Return the graders of the grades that a filter accepts, as "class by model".
+    """Return the graders accepted by a filter, as "prompt class by model".
 
     Raises:
-        InputError: It accepts none.
+        InputError: No grades match the filter.
     """
 
-    def name_graders(accepts: GradeFilter) -> tuple[str, ...]:
+    def name_graders(accepted: GradeFilter) -> tuple[str, ...]:
         names = {
             f"{grade.prompt_class or 'unnamed prompt'} by {grade.model or 'unnamed model'}": 0
             for query in file.queries
-            for one in query.paragraphs
-            for grade in grades_of(one, accepts)
+            for paragraph in query.paragraphs
+            for grade in grades_of(paragraph, accepted)
         }
         return tuple(names)
 
     names = name_graders(chosen)
     if not names:
-        there = "; ".join(name_graders(GradeFilter())) or "none at all"
-        raise InputError(f"no grade is {chosen}: there are grades of {there}")
+        available = "; ".join(name_graders(GradeFilter())) or "none"
+        raise InputError(f"no grades match the filter '{chosen}'; available graders: {available}")
     return names
 
 
 @dataclass(frozen=True)
 class SystemFiles:
-    """Rankings, labels and an official leaderboard, as files have them beside graded passages.
+    """Rankings, labels and official leaderboard read from separate files.
 
     Attributes:
-        rankings: Those of run files; None for those in the graded file.
-        labels: Labels of passages, in place of grades; None for grades.
-        official: The official leaderboard; None where it is not known.
+        rankings: Rankings from run files, or None to use those in the graded file.
+        labels: Passage labels that replace grades, or None to use grades.
+        official: Official leaderboard, or None if unknown.
     """
 
     rankings: Rankings | None = None
@@ -89,20 +89,21 @@ class SystemFiles:
 def read_system_files(
     runs: Sequence[Path] = (), qrels: Path | None = None, official: Path | None = None
 ) -> SystemFiles:
-    """Read what systems are ranked by.
+    """Read run files, passage labels and an official leaderboard.
 
     Args:
-        runs: Run files, and folders of files that end in `.run`.
-        qrels: Labels of passages.
+        runs: Run files, and folders with files that end in `.run`.
+        qrels: Path of the passage labels.
+        official: Path of the official leaderboard. See `read_official`.
 
     Raises:
-        InputError: A file cannot be opened or has nothing in it, or a folder has no run.
+        InputError: A file cannot be opened or is empty, or the folders contain no run files.
     """
     paths = [
-        path for one in runs for path in (sorted(one.glob("*.run")) if one.is_dir() else [one])
+        path for run in runs for path in (sorted(run.glob("*.run")) if run.is_dir() else [run])
     ]
     if runs and not paths:
-        raise InputError(f"there is no *.run file in {', '.join(map(str, runs))}")
+        raise InputError(f"no *.run files in {', '.join(map(str, runs))}")
     rejections: list[Rejection] = []
 
     def read_runs() -> Iterator[RetrievalRun]:
@@ -112,16 +113,16 @@ def read_system_files(
             yield run
 
     rankings = rankings_of(read_runs()) if paths else None
-    labels, odd_labels = read_qrels(qrels) if qrels else (None, [])
-    known, odd_scores = read_official(official) if official else (None, [])
-    return SystemFiles(rankings, labels, known, (*rejections, *odd_labels, *odd_scores))
+    labels, bad_labels = read_qrels(qrels) if qrels else (None, [])
+    scores, bad_scores = read_official(official) if official else (None, [])
+    return SystemFiles(rankings, labels, scores, (*rejections, *bad_labels, *bad_scores))
 
 
-def _rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
-    found = rankings_in(queries) if systems.rankings is None else systems.rankings
-    if not found:
-        raise InputError("the graded passages have no rankings: give --runs RUN, once for each")
-    return found
+def _get_rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
+    rankings = rankings_in(queries) if systems.rankings is None else systems.rankings
+    if not rankings:
+        raise InputError("the graded passages have no rankings: pass --runs RUN for each system")
+    return rankings
 
 
 def cover_tables(
@@ -132,38 +133,38 @@ def cover_tables(
     ks: Sequence[int] = (20,),
     min_ratings: Sequence[int] = (),
 ) -> tuple[CoverTable, ...]:
-    """Return Rubric-Cover for what is correct and for each minimum rating.
+    """Compute Rubric-Cover for each cutoff and minimum rating.
 
     Args:
-        chosen: The grades that count.
-        systems: Rankings in place of those in the graded file; the official leaderboard, which
-            means are correlated with.
-        ks: The last ranks that count, one after the other.
-        min_ratings: The minimum ratings; by default what is marked as correct, and 1 to 5 where
-            items were rated.
+        chosen: Filter for the grades.
+        systems: Rankings that replace those in the graded file, and the official leaderboard for
+            the correlation.
+        ks: Cutoff ranks.
+        min_ratings: Minimum ratings. By default, the items marked as correct, then the minimum
+            ratings 1 to 5 if there are ratings.
 
     Raises:
-        InputError: No grade counts, or there are no rankings.
+        InputError: No grades match the filter, or there are no rankings.
     """
     graders_of(file, chosen)
-    rankings = _rankings(file.queries, systems)
-    known = systems.official
-    found: list[CoverTable] = []
+    rankings = _get_rankings(file.queries, systems)
+    tables: list[CoverTable] = []
     for k in ks:
         for least in min_ratings or (None, *(range(1, 6) if _has_ratings(file, chosen) else ())):
             rows = rubric_cover(file.queries, chosen, k, least, rankings)
-            means = {one.system: one.cover.value for one in rows if one.system != OVERALL}
-            correlation = None if known is None else with_official(means, known)
-            found.append(CoverTable(k, least, rows, correlation))
-    return tuple(found)
+            means = {row.system: row.cover.value for row in rows if row.system != OVERALL}
+            official = systems.official
+            correlation = None if official is None else with_official(means, official)
+            tables.append(CoverTable(k, least, rows, correlation))
+    return tuple(tables)
 
 
 def _has_ratings(file: GradedFile, chosen: GradeFilter) -> bool:
     return any(
         grade.ratings is not None
         for query in file.queries
-        for one in query.paragraphs
-        for grade in grades_of(one, chosen)[:1]
+        for paragraph in query.paragraphs
+        for grade in grades_of(paragraph, chosen)[:1]
     )
 
 
@@ -175,17 +176,17 @@ def rubric_qrels(
     *,
     by_facet: bool = False,
 ) -> RubricQrels:
-    """Return the labels of passages.
+    """Label passages by their grades.
 
     Args:
-        file: Graded passages; its banks name the facets, else the items' ids do.
-        chosen: The grades that count.
-        by: How a passage is labelled.
-        min_rating: The least rating that covers an item; for "covered" only.
-        by_facet: Whether each facet is a topic of its own.
+        file: Graded passages. Facets are read from its test banks, or else from the item ids.
+        chosen: Filter for the grades.
+        by: Source of the labels.
+        min_rating: Lowest rating that covers an item, used with "covered" only.
+        by_facet: Whether to use each facet as a separate topic.
 
     Raises:
-        InputError: No grade counts, or ratings are asked for that a grade does not have.
+        InputError: No grades match the filter, or ratings are required but missing.
     """
     graders_of(file, chosen)
     topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else whole_query
@@ -195,7 +196,7 @@ def rubric_qrels(
 
 
 def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
-    """Write labels as trec_eval reads them; return how many.
+    """Write labels in trec_eval format and return their number.
 
     Raises:
         InputError: The file cannot be written.
@@ -207,10 +208,10 @@ def write_rubric_qrels(found: RubricQrels, out: Path) -> int:
 def write_item_qrels(
     file: GradedFile, chosen: GradeFilter, out: Path, min_rating: int | None = None
 ) -> int:
-    """Write which items each passage covers, as ndeval reads it; return how many lines.
+    """Write the items each passage covers in ndeval format and return the number of lines.
 
     Raises:
-        InputError: No grade counts, or the file cannot be written.
+        InputError: No grades match the filter, or the file cannot be written.
     """
     graders_of(file, chosen)
     rows = [
@@ -233,31 +234,31 @@ def leaderboards(
     min_rating: int | None = None,
     skips_empty: bool = False,
 ) -> tuple[RubricBoard, ...]:
-    """Rank systems by labels of passages.
+    """Rank systems by passage labels.
 
     Args:
-        file: Graded passages; None where there are labels in their place.
-        chosen: The grades that count.
-        systems: Labels in place of grades, rankings in place of those in the graded file, the
-            official leaderboard.
-        measures: Names in the notation of ir_measures; by default `DEFAULT_MEASURES`.
-        by: How a passage is labelled.
-        min_rating: The least rating that is relevant.
-        skips_empty: Whether queries without a relevant passage are left out; else they count 0.
+        file: Graded passages, or None if `systems` has labels.
+        chosen: Filter for the grades.
+        systems: Labels that replace grades, rankings that replace those in the graded file, and
+            the official leaderboard.
+        measures: Names in ir_measures notation, by default `DEFAULT_MEASURES`.
+        by: Source of the labels.
+        min_rating: Lowest relevant rating.
+        skips_empty: Whether to skip queries without relevant passages instead of scoring them 0.
 
     Raises:
         InputError: There are no rankings, or a measure cannot be computed.
     """
     if (file is None) == (systems.labels is None):
-        raise InputError("give graded passages, or --qrels FILE in their place")
-    rankings = _rankings(file.queries if file else (), systems)
+        raise InputError("pass either graded passages or --qrels FILE")
+    rankings = _get_rankings(file.queries if file else (), systems)
     subtopics = None
     n_uncertain = 0
     level = min_rating or 1
     labels = systems.labels or {}
     if file is not None:
-        found = rubric_qrels(file, chosen, by, min_rating)
-        labels, n_uncertain = found.labels, found.n_unlabelled + found.n_uncertain
+        qrels = rubric_qrels(file, chosen, by, min_rating)
+        labels, n_uncertain = qrels.labels, qrels.n_unlabelled + qrels.n_uncertain
         least = level if by == "rating" else min_rating
         subtopics = covered_items(file.queries, chosen, least)
         level = level if by == "rating" else 1

@@ -1,4 +1,4 @@
-"""Tables for the evaluation of systems by a test bank."""
+"""Tables for evaluating systems with test banks."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ragassay.workbench.leaderboards import RubricBoard
 
 @dataclass(frozen=True)
 class CoverTable:
-    """The cover of all systems at one cut-off.
+    """Rubric-Cover of all systems at one cutoff.
 
     Attributes:
-        k: The last rank that counts.
-        min_rating: The least rating that covers an item; None for what is marked as correct.
-        correlation: With the official leaderboard; None without one.
+        k: Cutoff rank.
+        min_rating: Lowest rating that covers an item, or None to use the correct items.
+        correlation: Correlation with the official leaderboard, or None without one.
     """
 
     k: int
@@ -39,7 +39,7 @@ class CoverTable:
 
 
 def cover_sheet(table: CoverTable) -> Sheet:
-    """Return systems with their cover, standard errors, and the original's numbers."""
+    """Return a table of the coverage of each system, with the original program's scores."""
     columns = (
         *(number("k"), number("min_rating"), Column("system", "System")),
         *(*score_columns("cover", "Cover"), number("cover_se", "se")),
@@ -56,17 +56,17 @@ def cover_sheet(table: CoverTable) -> Sheet:
         )
         for one in table.systems
     )
-    which = "correct" if table.min_rating is None else f"rating {table.min_rating} or more"
+    criterion = "correct" if table.min_rating is None else f"rating {table.min_rating} or more"
     scores = [score for one in table.systems for score in (one.cover, one.normalised)]
     n_unscored = max((score.n_unscored for score in scores), default=0)
     notes = [_correlation_text(table.correlation)] if table.correlation else []
     if n_unscored:
-        notes.append("unscored items are left out; --csv has worst and best case")
-    return Sheet(f"Rubric-Cover@{table.k}, {which}", columns, rows, "; ".join(notes))
+        notes.append("unscored items are left out; --csv includes the worst and best case")
+    return Sheet(f"Rubric-Cover@{table.k}, {criterion}", columns, rows, "; ".join(notes))
 
 
 def board_sheet(found: RubricBoard) -> Sheet:
-    """Return systems, the best first, with their official rank."""
+    """Return a leaderboard table, best system first, with official ranks."""
     columns = (
         *(Column("measure"), number("rank", "Rank"), Column("system", "System")),
         *(*score_columns("score", "Mean", "Queries"), number("se", "se")),
@@ -84,48 +84,48 @@ def board_sheet(found: RubricBoard) -> Sheet:
         notes.append(f"not ranked here: {', '.join(found.only_official)}")
     if found.n_uncertain:
         notes.append(
-            f"labels that are missing or may be too low: {found.n_uncertain}; items have no grade"
+            f"labels missing or possibly too low because of ungraded items: {found.n_uncertain}"
         )
     return Sheet(found.measure, columns, rows, "; ".join(notes))
 
 
 def correlation_sheet(rows: Sequence[tuple[str, RankCorrelation]]) -> Sheet:
-    """Return rho, tau and AP correlation of each leaderboard with the official one."""
+    """Return a table of each leaderboard's rank correlations with the official leaderboard."""
     columns = (
         *(Column("leaderboard", "Leaderboard"), *score_columns("spearman", "Spearman")),
         *score_columns("kendall", "Kendall", "Systems", "Left out"),
         *score_columns("tau_ap", "AP correlation"),
     )
-    no_cells = (None,) * len(score_columns("tau_ap", ""))
+    empty = (None,) * len(score_columns("tau_ap", ""))
     cells = tuple(
         (
             name,
-            *score_cells(found.spearman),
-            *score_cells(found.kendall),
-            *(score_cells(found.tau_ap) if found.tau_ap else no_cells),
+            *score_cells(correlation.spearman),
+            *score_cells(correlation.kendall),
+            *(score_cells(correlation.tau_ap) if correlation.tau_ap else empty),
         )
-        for name, found in rows
+        for name, correlation in rows
     )
     return Sheet("Correlation with the official leaderboard", columns, cells)
 
 
-def _correlation_text(found: RankCorrelation) -> str:
+def _correlation_text(correlation: RankCorrelation) -> str:
+    kendall = correlation.kendall
     pairs = (
-        *(("Spearman", found.spearman), ("Kendall", found.kendall)),
-        ("AP correlation", found.tau_ap),
+        *(("Spearman", correlation.spearman), ("Kendall", kendall)),
+        ("AP correlation", correlation.tau_ap),
     )
     parts = [
         f"{name} {NOT_DEFINED if score.value is None else format(score.value, '.3f')}"
         for name, score in pairs
         if score is not None
     ]
-    n = found.kendall
-    left = f", {n.n_unscored} left out" if n.n_unscored else ""
-    return f"{', '.join(parts)} with the official one ({n.n} systems{left})"
+    omitted = f", {kendall.n_unscored} left out" if kendall.n_unscored else ""
+    return f"{', '.join(parts)} with the official leaderboard ({kendall.n} systems{omitted})"
 
 
 def grade_table_sheet(table: GradeTable, title: str) -> Sheet:
-    """Return passages by label and judgment, with each row's total."""
+    """Return the contingency table of labels and judgments, with row totals."""
     columns = (
         *(number("label", "Label"), *(number(f"judged_{j}", str(j)) for j in table.judgments)),
         number("total", "Total"),
@@ -138,20 +138,20 @@ def grade_table_sheet(table: GradeTable, title: str) -> Sheet:
 
 
 def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet, Sheet]:
-    """Return the table by grade, and each minimum's counts and Cohen's kappa."""
+    """Return the table of labels, and the counts and Cohen's kappa for each minimum label."""
     columns = (
         *(number("min_answers"), number("min_label", "Minimum"), Column("label", "Label")),
         *(number("relevant", "Relevant"), number("other", "Not"), number("total", "Total")),
         *score_columns("kappa", "Kappa", "n", "Unscored"),
     )
     rows: list[tuple[Cell, ...]] = []
-    for cut, found in tables.binary.items():
-        (both, missed), (added, neither) = found.confusion
-        kappa = score_cells(found.kappa)
-        least = (tables.min_answers, cut)
+    for cut, result in tables.binary.items():
+        (both, missed), (added, neither) = result.confusion
+        kappa = score_cells(result.kappa)
+        minimums = (tables.min_answers, cut)
         rows += [
-            (*least, f"{cut} or more", both, added, both + added, *kappa),
-            (*least, f"below {cut}", missed, neither, missed + neither, *kappa),
+            (*minimums, f"{cut} or more", both, added, both + added, *kappa),
+            (*minimums, f"below {cut}", missed, neither, missed + neither, *kappa),
         ]
     answers = f"by {tables.min_answers} item{'s' if tables.min_answers > 1 else ''}"
     return (
@@ -161,7 +161,7 @@ def annotator_sheets(tables: AnnotatorTables, min_relevant: int) -> tuple[Sheet,
 
 
 def annotators_latex(found: Sequence[AnnotatorTables], min_relevant: int, who: str) -> str:
-    r"""Return all tables as LaTeX (Dietz 2024, table 5); they need \usepackage{booktabs}."""
+    r"""Return all tables as LaTeX (Dietz 2024, table 5). Requires \usepackage{booktabs}."""
     parts: list[str] = []
     for tables in found:
         for name, sheet in zip(

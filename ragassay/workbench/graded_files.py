@@ -1,4 +1,4 @@
-"""Merge graded files of several graders, keep some of their grades, count tentative labels."""
+"""Merge graded files, filter their grades, and apply tentative ratings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_cl
 
 
 def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
-    """Return all passages, each undecided item with its tentative rating.
+    """Return all passages, with the tentative ratings of undecided items added.
 
-    A single rating is then less sure than the grader asks for. Over many passages they may still
-    separate systems.
+    Tentative ratings are less certain than the grader requires, but averages over many passages may
+    still separate systems.
     """
     return tuple(
         QueryParagraphs(q.query_id, tuple(map(_rate_tentatively, q.paragraphs))) for q in queries
@@ -67,61 +67,66 @@ Grade = TypeVar("Grade", ParagraphExamGrade, DirectGrade)
 def filter_grades(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter
 ) -> tuple[QueryParagraphs, ...]:
-    """Return all passages, with the grades that a filter accepts only."""
+    """Return all passages, with only the grades accepted by a filter."""
 
-    def filter_one(one: GradedParagraph) -> GradedParagraph:
-        update = {
-            name: None if grades is None else tuple(g for g in grades if chosen.accepts(g))
-            for name, grades in (("exam_grades", one.exam_grades), ("grades", one.grades))
-        }
-        return one.model_copy(update=update)
+    def filter_paragraph(paragraph: GradedParagraph) -> GradedParagraph:
+        lists = {"exam_grades": paragraph.exam_grades, "grades": paragraph.grades}
+        return paragraph.model_copy(
+            update={
+                name: None if grades is None else tuple(filter(chosen.accepts, grades))
+                for name, grades in lists.items()
+            }
+        )
 
-    return tuple(QueryParagraphs(q.query_id, tuple(map(filter_one, q.paragraphs))) for q in queries)
+    return tuple(
+        QueryParagraphs(q.query_id, tuple(map(filter_paragraph, q.paragraphs))) for q in queries
+    )
 
 
 def merge_grades(
     files: Iterable[Sequence[QueryParagraphs]], *, later_wins: bool = False
 ) -> tuple[QueryParagraphs, ...]:
-    """Merge the grades that several graders gave to the same passages.
+    """Merge the grades of several files.
 
     Args:
-        files: Queries of each file. Passages are matched by query and paragraph id; what only some
-            files have is kept.
-        later_wins: Whether a later file's grades replace an earlier one's of the same model, prompt
-            class and kind. Without it they must be equal.
+        files: Queries of each file. Passages are matched by query and paragraph id. Passages in
+            only some files are included.
+        later_wins: Whether grades of later files replace earlier grades with the same model, prompt
+            class and kind. By default, such grades must be equal.
 
     Raises:
-        InputError: A passage has different texts, judgments or ranks, or unequal grades of the
-            same grader.
+        InputError: A passage has conflicting texts, judgments or ranks, or conflicting grades from
+            the same grader.
     """
     merged: dict[str, dict[str, GradedParagraph]] = {}
     for queries in files:
         for query in queries:
             known = merged.setdefault(query.query_id, {})
-            for one in query.paragraphs:
-                place = f"query {query.query_id!r}, passage {one.paragraph_id!r}"
-                first = known.get(one.paragraph_id)
-                new = one if first is None else _merge_paragraphs(first, one, place, later_wins)
-                known[one.paragraph_id] = new
+            for new in query.paragraphs:
+                first = known.get(new.paragraph_id)
+                if first is not None:
+                    label = f"query {query.query_id!r}, passage {new.paragraph_id!r}"
+                    new = _merge_paragraphs(first, new, label, later_wins)
+                known[new.paragraph_id] = new
     return tuple(QueryParagraphs(q, tuple(known.values())) for q, known in merged.items())
 
 
 def _merge_paragraphs(
-    first: GradedParagraph, second: GradedParagraph, place: str, later_wins: bool
+    first: GradedParagraph, second: GradedParagraph, label: str, later_wins: bool
 ) -> GradedParagraph:
     if first.text != second.text:
-        raise InputError(f"{place}: the texts differ: these are grades of other passages")
-    one, two = first.paragraph_data, second.paragraph_data
+        raise InputError(f"{label}: the texts differ; the files grade different passages")
+    data, more = first.paragraph_data, second.paragraph_data
     update = {
         "paragraph": second.paragraph if first.paragraph is None else first.paragraph,
         "paragraph_data": ParagraphData(
             judgments=_unite_by_key(
-                one.judgments, two.judgments, _judgment_key, f"{place}: judgment"
+                data.judgments, more.judgments, _judgment_key, f"{label}: judgment"
             ),
-            rankings=_unite_by_key(one.rankings, two.rankings, _ranking_key, f"{place}: rank"),
+            rankings=_unite_by_key(data.rankings, more.rankings, _ranking_key, f"{label}: rank"),
         ),
-        "exam_grades": _grades(first.exam_grades, second.exam_grades, place, later_wins),
-        "grades": _grades(first.grades, second.grades, place, later_wins),
+        "exam_grades": _unite_grades(first.exam_grades, second.exam_grades, label, later_wins),
+        "grades": _unite_grades(first.grades, second.grades, label, later_wins),
     }
     return first.model_copy(update=update)
 
@@ -135,37 +140,39 @@ def _ranking_key(ranking: ParagraphRanking) -> Hashable:
 
 
 def _unite_by_key(
-    first: tuple[T, ...], second: tuple[T, ...], key: Callable[[T], Hashable], what: str
+    first: tuple[T, ...], second: tuple[T, ...], key: Callable[[T], Hashable], label: str
 ) -> tuple[T, ...]:
-    known = {key(one): one for one in first}
-    for one in second:
-        if known.setdefault(key(one), one) != one:
-            raise InputError(f"{what} {key(one)} differs between the files")
-    new = {key(one) for one in first}
-    return (*first, *(one for one in second if key(one) not in new))
+    known = {key(entry): entry for entry in first}
+    first_keys = set(known)
+    for entry in second:
+        if known.setdefault(key(entry), entry) != entry:
+            raise InputError(f"{label} {key(entry)} differs between the files")
+    return (*first, *(entry for entry in second if key(entry) not in first_keys))
 
 
-def _grades(
+def _unite_grades(
     first: tuple[Grade, ...] | None,
     second: tuple[Grade, ...] | None,
-    place: str,
+    label: str,
     later_wins: bool,
 ) -> tuple[Grade, ...] | None:
     if first is None or second is None:
         return second if first is None else first
-    groups = _by_grader(first)
-    for grader, grades in _by_grader(second).items():
+    groups = _group_by_grader(first)
+    for grader, grades in _group_by_grader(second).items():
         if groups.setdefault(grader, grades) != grades:
             if not later_wins:
                 raise InputError(
-                    f"{place}: {grader[0] or 'a model'} graded by {grader[1] or 'a prompt'} "
-                    "in two files, and the grades differ: give --later-wins to take the later ones"
+                    f"{label}: two files have different grades by {grader[0] or 'a model'} with "
+                    f"{grader[1] or 'a prompt'}; pass --later-wins to use the later grades"
                 )
             groups[grader] = grades
     return tuple(grade for grades in groups.values() for grade in grades)
 
 
-def _by_grader(grades: tuple[Grade, ...]) -> dict[tuple[str, str, GradeKind], tuple[Grade, ...]]:
+def _group_by_grader(
+    grades: tuple[Grade, ...],
+) -> dict[tuple[str, str, GradeKind], tuple[Grade, ...]]:
     groups: dict[tuple[str, str, GradeKind], tuple[Grade, ...]] = {}
     for grade in grades:
         key = grade.llm, prompt_class_of(grade), kind_of(grade)

@@ -1,4 +1,4 @@
-"""The grades of a graded file: choose and read them, and make them from verdicts."""
+"""Read and filter the grades in graded files, and build grades from verdicts."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from ragassay.records import ExamGrader as Way
 GradeKind = Literal["question", "nugget", "direct"]
 
 DIRECT = "direct"
-"""The kind of a direct grade, and the id of its only item."""
+"""Kind of direct grades, and the id of their single item."""
 
 BEFORE_CLASSES = "QuestionPromptWithChoices"
-"""The prompt class of a grade that has no `prompt_info`: the only one when none was written."""
+"""Prompt class of grades without `prompt_info`. It predates the `prompt_info` field."""
 
 
 @dataclass(frozen=True)
 class PassageGrade:
-    """One grader's grade of a passage, item by item.
+    """Grade of a passage by one grader.
 
     Attributes:
-        model: The grading model; may be empty.
-        prompt_class: May be empty.
-        correct: Items that the passage covers, each once.
-        wrong: Items that it does not cover, each once.
-        ratings: Item to rating, the highest where it has several; None where nothing was rated.
-        unscored: Items that were asked and have no grade.
-        answers: Item to what was extracted or replied.
+        model: Grading model, may be empty.
+        prompt_class: Prompt class, may be empty.
+        correct: Ids of items the passage covers, without duplicates.
+        wrong: Ids of items the passage does not cover, without duplicates.
+        ratings: Highest rating of each item, or None if the grader assigns no ratings.
+        unscored: Ids of items without a grade.
+        answers: Extracted answer or reply for each item.
     """
 
     kind: GradeKind
@@ -45,32 +45,32 @@ class PassageGrade:
     answers: Mapping[str, str] = field(default_factory=dict)
 
     def check_cover(self, min_rating: int | None = None) -> dict[str, bool | None]:
-        """Return whether the passage covers each item; None for an unscored item.
+        """Return whether the passage covers each item, or None for unscored items.
 
         Args:
-            min_rating: The least rating that covers an item; None takes what the file says is
-                correct.
+            min_rating: Lowest rating that covers an item. By default, an item is covered if it is
+                marked as correct.
 
         Returns:
-            Empty where a rating is asked for and nothing was rated.
+            Empty if `min_rating` is set and there are no ratings.
         """
         if min_rating is None:
-            found = dict.fromkeys(self.wrong, False) | dict.fromkeys(self.correct, True)
+            verdicts = dict.fromkeys(self.wrong, False) | dict.fromkeys(self.correct, True)
         elif self.ratings is None:
             return {}
         else:
-            found = {item: rating >= min_rating for item, rating in self.ratings.items()}
-        return found | dict.fromkeys(self.unscored, None)
+            verdicts = {item: rating >= min_rating for item, rating in self.ratings.items()}
+        return verdicts | dict.fromkeys(self.unscored, None)
 
     def verdicts(self, min_rating: int | None, place: str) -> dict[str, bool | None]:
-        """Return what `covered` does, where the minimum makes sense.
+        """Return the result of `check_cover`, and require ratings if `min_rating` is set.
 
         Args:
-            min_rating: See `covered`.
-            place: The passage, for the error.
+            min_rating: See `check_cover`.
+            place: Label of the passage for the error message.
 
         Raises:
-            InputError: A minimum is given and nothing was rated.
+            InputError: `min_rating` is set and there are no ratings.
         """
         if min_rating is not None:
             self.require_ratings(place)
@@ -80,26 +80,27 @@ class PassageGrade:
         """Return the ratings.
 
         Raises:
-            InputError: Nothing was rated.
+            InputError: There are no ratings.
         """
         if self.ratings is None:
             raise InputError(
                 f"{place}: the grades of {self.prompt_class or 'this prompt'} by "
-                f"{self.model or 'this model'} have no ratings: choose a self-rated class of "
-                "prompts, or go by what is marked as correct"
+                f"{self.model or 'this model'} have no ratings; select a self-rated prompt class, "
+                "or use correctness instead of ratings"
             )
         return self.ratings
 
 
 @dataclass(frozen=True)
 class GradeFilter:
-    """Says which grades count; an empty field allows all.
+    """Filter for grades. Empty fields accept all grades.
 
-    The original also lets a grade pass whose `prompt_info` has no class, whatever is asked for;
-    here the class must be equal.
+    Unlike the original, this filter rejects grades without a prompt class if a class is set.
 
     Attributes:
-        items: What was graded by.
+        model: Grading model.
+        prompt_class: Prompt class.
+        items: Kind of the graded items.
         self_rated: Whether items were rated from 0 to 5.
     """
 
@@ -109,7 +110,7 @@ class GradeFilter:
     self_rated: bool | None = None
 
     def accepts(self, grade: ParagraphExamGrade | DirectGrade) -> bool:
-        """Return whether a grade counts."""
+        """Return whether the filter accepts a grade."""
         return (
             self.model in ("", grade.llm)
             and self.prompt_class in ("", prompt_class_of(grade))
@@ -124,7 +125,7 @@ class GradeFilter:
 
 
 def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
-    """Return the class of the prompt; empty where `prompt_info` does not have it."""
+    """Return the prompt class of a grade, or an empty string if `prompt_info` lacks one."""
     if grade.prompt_info is None:
         return BEFORE_CLASSES
     name = grade.prompt_info.get("prompt_class")
@@ -132,7 +133,7 @@ def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
 
 
 def kind_of(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
-    """Return what a passage was graded by; where the file does not say, by what its ids are of."""
+    """Return the item kind of a grade, inferred from its ratings and prompt class if missing."""
     if isinstance(grade, DirectGrade):
         return "direct"
     if grade.prompt_type in ("question", "nugget"):
@@ -142,35 +143,34 @@ def kind_of(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
 
 
 def is_self_rated(grade: ParagraphExamGrade | DirectGrade) -> bool:
-    """Return whether items were rated; also true where every rating failed."""
+    """Return whether a grade has ratings, or should have them but every rating failed."""
     info = grade.prompt_info or {}
     return grade.self_ratings is not None or info.get("is_self_rated") is True
 
 
 def grades_of(paragraph: GradedParagraph, chosen: GradeFilter) -> tuple[PassageGrade, ...]:
-    """Return the grades of a passage that a filter accepts: by items first, then direct ones."""
-    every = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
-    return tuple(_passage_grade(grade) for grade in every if chosen.accepts(grade))
+    """Return the grades of a passage accepted by a filter, with item grades before direct ones."""
+    grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
+    return tuple(_parse_grade(grade) for grade in grades if chosen.accepts(grade))
 
 
 def grade_of(paragraph: GradedParagraph, chosen: GradeFilter) -> PassageGrade | None:
-    """Return the first grade of a passage that a filter accepts; None where there is none.
+    """Return the first grade of a passage accepted by a filter, or None.
 
-    A passage may have several that do, as of several models; like the original, the first counts:
-    choose by model and prompt class where that matters.
+    As in the original, only the first of several matching grades is used. To select a grader,
+    filter by model and prompt class.
     """
-    every = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
-    found = next((grade for grade in every if chosen.accepts(grade)), None)
-    return None if found is None else _passage_grade(found)
+    grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
+    return next((_parse_grade(grade) for grade in grades if chosen.accepts(grade)), None)
 
 
-def _passage_grade(grade: ParagraphExamGrade | DirectGrade) -> PassageGrade:
+def _parse_grade(grade: ParagraphExamGrade | DirectGrade) -> PassageGrade:
     if isinstance(grade, DirectGrade):
-        return _direct(grade)
+        return _parse_direct(grade)
     ratings: dict[str, int] = {}
-    for one in grade.self_ratings or ():
-        item = one.question_id or one.nugget_id or ""
-        ratings[item] = max(one.self_rating, ratings.get(item, one.self_rating))
+    for row in grade.self_ratings or ():
+        item = row.question_id or row.nugget_id or ""
+        ratings[item] = max(row.self_rating, ratings.get(item, row.self_rating))
     correct = dict.fromkeys(grade.correct_answered)
     wrong = [item for item in dict.fromkeys(grade.wrong_answered) if item not in correct]
     graded = {*correct, *wrong, *ratings}
@@ -181,22 +181,22 @@ def _passage_grade(grade: ParagraphExamGrade | DirectGrade) -> PassageGrade:
         correct=tuple(correct),
         wrong=tuple(wrong),
         ratings=ratings if is_self_rated(grade) else None,
-        unscored=tuple(x for x in grade.llm_response_errors or {} if x not in graded),
+        unscored=tuple(item for item in grade.llm_response_errors or {} if item not in graded),
         answers=dict(grade.answers),
     )
 
 
-def _direct(grade: DirectGrade) -> PassageGrade:
-    known = grade.llm_response_error is None
-    rating = grade.self_ratings if known else None
+def _parse_direct(grade: DirectGrade) -> PassageGrade:
+    is_scored = grade.llm_response_error is None
+    rating = grade.self_ratings if is_scored else None
     return PassageGrade(
         kind="direct",
         model=grade.llm,
         prompt_class=prompt_class_of(grade),
-        correct=(DIRECT,) if known and grade.correct_answered else (),
-        wrong=(DIRECT,) if known and not grade.correct_answered else (),
+        correct=(DIRECT,) if is_scored and grade.correct_answered else (),
+        wrong=(DIRECT,) if is_scored and not grade.correct_answered else (),
         ratings=({} if rating is None else {DIRECT: rating}) if is_self_rated(grade) else None,
-        unscored=() if known else (DIRECT,),
+        unscored=() if is_scored else (DIRECT,),
         answers={DIRECT: grade.answer},
     )
 
@@ -210,7 +210,7 @@ PROMPT_CLASSES: Mapping[tuple[Way, ItemKind], str] = {
     ("extraction", "nugget"): "NuggetExtractionPrompt",
 }
 WITH_KEY = "QuestionCompleteConcisePromptWithAnswerKey2"
-"""The class of an extraction for questions of which right answers are known."""
+"""Prompt class for answer extraction from questions with known answers."""
 
 DIRECT_CLASSES: Mapping[DirectGrader, str] = {
     "fagb": "FagB",
@@ -222,7 +222,7 @@ DIRECT_CLASSES: Mapping[DirectGrader, str] = {
 }
 
 LIKE_ORIGINAL = 1
-"""What the original makes of a grade that it cannot read: this rating, and a correct answer."""
+"""Rating the original assigns to unreadable grades. It also marks them as correct."""
 
 
 def add_grades(
@@ -234,18 +234,17 @@ def add_grades(
     *,
     like_original: bool = False,
 ) -> GradedParagraph:
-    """Return a paragraph with grades added; earlier ones of the same model and prompt class go.
+    """Return a paragraph with grades added, replacing those of the same model and prompt class.
 
-    An item without a grade stands in `llm_response_errors`, and neither among the correct nor the
-    wrong ones: the original rates it 1 and calls it correct, as `like_original` does.
+    Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 
     Args:
-        paragraph: The paragraph, with the grades that it has.
-        items: The items of its query's bank.
+        paragraph: Passage with its existing grades.
+        items: Test bank items of the passage's query.
         grades: Verdicts on these items.
         relevance: Direct grades.
-        model: Name of what graded.
-        like_original: Whether to treat what has no grade as the original does.
+        model: Name of the grader.
+        like_original: Whether to rate failed grades 1 and mark them as correct, like the original.
     """
     known = {item.id: item for item in items}
     groups: dict[tuple[str, ItemKind], list[Verdict]] = {}
@@ -253,10 +252,10 @@ def add_grades(
         item = known[grade.exam_item]
         groups.setdefault((_class_of(grade, item), item.kind), []).append(grade)
     exams = [
-        _exam_grade([_as_original(g) for g in group] if like_original else group, *key, model)
+        _build_exam_grade(list(map(_recover, group)) if like_original else group, *key, model)
         for key, group in groups.items()
     ]
-    direct = [_direct_grade(grade, model, like_original) for grade in relevance]
+    direct = [_build_direct_grade(grade, model, like_original) for grade in relevance]
     update = {
         "exam_grades": _replace_grades(paragraph.exam_grades or (), exams),
         "grades": _replace_grades(paragraph.grades or (), direct),
@@ -265,7 +264,6 @@ def add_grades(
 
 
 def _replace_grades(earlier: Sequence[G], new: Sequence[G]) -> tuple[G, ...]:
-    """Return earlier grades, but those that new ones take the place of, and the new ones."""
     graders = {(grade.llm, prompt_class_of(grade)) for grade in new}
     kept = (grade for grade in earlier if (grade.llm, prompt_class_of(grade)) not in graders)
     return (*kept, *new)
@@ -276,15 +274,15 @@ def _class_of(grade: Verdict, item: ExamItem) -> str:
     return WITH_KEY if has_key else PROMPT_CLASSES[grade.grader, item.kind]
 
 
-def _as_original(grade: Verdict) -> Verdict:
-    """Return what the original makes of a grade that could not be had."""
+def _recover(grade: Verdict) -> Verdict:
+    """Replace a failed grade as the original does."""
     if grade.failure is None or grade.is_undecided:
         return grade
     rating = LIKE_ORIGINAL if grade.grader == "rating" else None
     return grade.model_copy(update={"failure": None, "rating": rating, "is_correct": True})
 
 
-def _exam_grade(
+def _build_exam_grade(
     grades: Sequence[Verdict], name: str, kind: ItemKind, model: str
 ) -> ParagraphExamGrade:
     scored = [grade for grade in grades if grade.failure is None]
@@ -323,7 +321,6 @@ def _exam_grade(
 
 
 def _text(grade: Verdict) -> str:
-    """Return what the original keeps as the grader's words: the answer, else the rating."""
     return grade.answer or (str(grade.rating) if grade.rating is not None else "")
 
 
@@ -332,19 +329,18 @@ def _reason(grade: Verdict) -> str:
     return ": ".join(filter(None, (failure.reason, failure.detail))) if failure else ""
 
 
-def _direct_grade(grade: RelevanceGrade, model: str, like_original: bool) -> DirectGrade:
-    is_lost = grade.failure is not None
-    taken = like_original and is_lost and not grade.is_undecided
+def _build_direct_grade(grade: RelevanceGrade, model: str, like_original: bool) -> DirectGrade:
+    is_recovered = like_original and grade.failure is not None and not grade.is_undecided
     fields: dict[str, object] = {
-        "correctAnswered": bool(grade.is_relevant) or taken,
-        "self_ratings": LIKE_ORIGINAL if taken else grade.rating,
+        "correctAnswered": bool(grade.is_relevant) or is_recovered,
+        "self_ratings": LIKE_ORIGINAL if is_recovered else grade.rating,
         "answer": "" if grade.rating is None else str(grade.rating),
         "llm": model,
         "llm_options": {},
         "prompt_info": _info(DIRECT_CLASSES[grade.grader], True),
         "prompt_type": "direct_grading",
     }
-    if is_lost and not taken and grade.failure:
+    if grade.failure and not is_recovered:
         fields["llm_response_error"] = grade.failure.reason
     return DirectGrade.model_validate({k: v for k, v in fields.items() if v is not None})
 

@@ -1,4 +1,4 @@
-"""Grade passages by test banks or by their queries; write the graded file (Dietz 2024, 3.2)."""
+"""Grade passages with test banks or directly, and write the graded file (Dietz 2024, 3.2)."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ GRADED_FILE = "graded.jsonl.gz"
 
 @dataclass(frozen=True)
 class Graded:
-    """Passages with their grades.
+    """Graded passages.
 
     Attributes:
-        queries: As they were read, grades added; a passage that failed has no new ones.
-        n_undecided: Grades that the grader left open.
+        queries: Input passages with the new grades. Failed passages get none.
+        n_undecided: Number of grades left undecided by the grader.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -60,40 +60,41 @@ class Graded:
 
     @property
     def is_partial(self) -> bool:
-        """Return whether something failed or could not be read."""
+        """Return whether a grade failed or an input record was rejected."""
         return bool(self.n_unscored or self.run.failures or self.run.rejections)
 
 
 def covers(graded: Graded) -> dict[ItemKind, CoverTable]:
-    """Return what each system covers of the questions and of the nuggets, rated 4 or 5."""
-    passages = [one for query in graded.queries for one in query.paragraphs]
-    file, found = GradedFile(graded.queries), dict[ItemKind, CoverTable]()
+    """Return each system's coverage of questions and nuggets with a rating of 4 or 5."""
+    passages = [passage for query in graded.queries for passage in query.paragraphs]
+    tables: dict[ItemKind, CoverTable] = {}
     for kind in get_args(ItemKind):
         chosen = GradeFilter(graded.grader, items=kind, self_rated=True)
-        is_rated = any(grades_of(one, chosen) for one in passages)
-        if is_rated and any(one.paragraph_data.rankings for one in passages):
-            (found[kind],) = cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
-    return found
+        is_rated = any(grades_of(passage, chosen) for passage in passages)
+        if is_rated and any(passage.paragraph_data.rankings for passage in passages):
+            file = GradedFile(graded.queries)
+            (tables[kind],) = cover_tables(file, chosen, min_ratings=(COVERED_FROM,))
+    return tables
 
 
 def grading_settings(
     options: EvaluateKeywords, settings: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return the settings of a run that grades and does nothing else.
+    """Return settings for a run that only grades.
 
     Raises:
-        InputError: There is nothing to grade by.
-        SettingsError: A setting is wrong.
+        InputError: Neither a test bank nor a direct grader is set.
+        SettingsError: A setting is invalid.
     """
     chosen = settings_of({**options, "only": (PART,)}, settings, style)
     testbank = options.get("testbank")
     if testbank is None and any(way in get_args(ExamGrader) for way in chosen.grading.grades):
         raise InputError(
-            "name what the passages are graded by: a test bank (--testbank FILE), or a direct "
-            f"grader (--grade {' | '.join(get_args(DirectGrader))})"
+            "grading requires a test bank (--testbank FILE) or a direct grader "
+            f"(--grade {' | '.join(get_args(DirectGrader))})"
         )
     if testbank is not None and not isinstance(testbank, str | Path):
-        raise InputError("several passages take a file of test banks")
+        raise InputError("the test bank must be the path of a file")
     return chosen
 
 
@@ -106,18 +107,18 @@ def prepared_passages(
     settings: Settings | None = None,
     style: OptionStyle = "keyword",
 ) -> Passages:
-    """Return passages from a user's input.
+    """Read passages from the files in a user's options.
 
     Args:
-        responses: As for `read_passages`.
-        most_words: As for `read_passages`.
-        depth: As for `read_passages`.
-        settings: The settings; by default those of the options.
-        style: Returns an option's name for an error.
+        responses: See `read_passages`.
+        most_words: See `read_passages`.
+        depth: See `read_passages`.
+        settings: Settings, by default built from the options.
+        style: Style of option names in error messages.
 
     Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
+        InputError: The input is invalid.
+        SettingsError: A setting is invalid.
     """
     chosen = settings or settings_of(options, style=style)
     testbank, questions = options.get("testbank"), options.get("questions")
@@ -146,41 +147,42 @@ async def grade_passages(
     *,
     like_original: bool = False,
 ) -> Graded:
-    """Grade passages; with a folder, resume an earlier start and write `graded.jsonl.gz` there.
+    """Grade passages.
 
     Args:
-        passages: What is graded, and by what.
-        tools: What grades; its settings ask for grades only.
-        listen: Receives progress events.
-        like_original: Whether grades that could not be had become 1 and correct, as the
-            original makes them.
+        passages: Passages, and the test bank items to grade them with.
+        tools: Run with settings from `grading_settings`.
+        folder: Run folder. An interrupted run resumes there, and `graded.jsonl.gz` is written.
+        listen: Called with progress events.
+        like_original: Whether to rate failed grades 1 and mark them as correct, like the original.
 
     Raises:
-        RunMismatchError: The folder has another run.
+        RunMismatchError: The folder belongs to a different run.
         FatalModelError: The judge is unavailable.
     """
-    found = await run(grading_job(passages, tools), tools, folder, listen, has_reports=False)
-    by_id = {evaluation.record_id: evaluation for evaluation in found.evaluations}
+    result = await run(grading_job(passages, tools), tools, folder, listen, has_reports=False)
+    by_id = {evaluation.record_id: evaluation for evaluation in result.evaluations}
     grader = tools.or_second(tools.grading.name)
     queries = tuple(
-        _with_grades(query, passages, by_id, grader, like_original) for query in passages.queries
+        _add_query_grades(query, passages, by_id, grader, like_original)
+        for query in passages.queries
     )
     if folder is not None:
         write_graded_paragraphs(queries, folder.path / GRADED_FILE)
-    verdicts = [verdict for one in found.evaluations for verdict in one.verdicts]
+    verdicts = [verdict for evaluation in result.evaluations for verdict in evaluation.verdicts]
     n_undecided = sum(verdict.is_undecided for verdict in verdicts)
-    n_lost = sum(verdict.failure is not None for verdict in verdicts)
+    n_failed = sum(verdict.failure is not None for verdict in verdicts)
     return Graded(
         queries=queries,
         grader=grader,
-        run=found,
-        n_grades=len(verdicts) - n_lost,
-        n_unscored=n_lost - n_undecided,
+        run=result,
+        n_grades=len(verdicts) - n_failed,
+        n_unscored=n_failed - n_undecided,
         n_undecided=n_undecided,
     )
 
 
-def _with_grades(
+def _add_query_grades(
     query: QueryParagraphs,
     passages: Passages,
     evaluations: dict[str, Evaluation],
@@ -188,27 +190,27 @@ def _with_grades(
     like_original: bool,
 ) -> QueryParagraphs:
     items = passages.items.get(query.query_id, ())
-    found = []
-    for one in query.paragraphs:
-        evaluation = evaluations.get(response_id(query.query_id, one.paragraph_id))
+    paragraphs = []
+    for paragraph in query.paragraphs:
+        evaluation = evaluations.get(response_id(query.query_id, paragraph.paragraph_id))
         if evaluation is not None:
-            one = add_grades(
-                one,
+            paragraph = add_grades(
+                paragraph,
                 items,
                 evaluation.of(ExamGrade),
                 evaluation.of(RelevanceGrade),
                 model,
                 like_original=like_original,
             )
-        found.append(one)
-    return QueryParagraphs(query.query_id, tuple(found))
+        paragraphs.append(paragraph)
+    return QueryParagraphs(query.query_id, tuple(paragraphs))
 
 
 def grading_job(passages: Passages, tools: Run) -> Job:
-    """Return the job of grading passages.
+    """Return the grading job.
 
-    Its fingerprint is that of the passages alone: where the test bank was changed, the same folder
-    goes on, and only what the change touches is asked again.
+    Its fingerprint depends only on the passages. If the test bank changes, the run resumes in the
+    same folder and grades only the changed items.
     """
     records = passages.records
     bare = [record.model_copy(update={"exam": ()}) for record in records]

@@ -1,7 +1,8 @@
-"""Rubric-Qrels, and leaderboards by them beside an official one (Dietz 2024, 4.5)."""
+"""Compute Rubric-Qrels, and compare their leaderboards with official ones (Dietz 2024, 4.5)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -16,18 +17,18 @@ from ragassay.workbench.cover import Rankings, standard_error
 from ragassay.workbench.grades import GradeFilter, PassageGrade, grade_of
 
 TopicOf = Callable[[str, str], str]
-"""A function of a query and an item that returns the topic of the label: the query or a facet."""
+"""Function that maps a query id and an item id to a topic: the query or one of its facets."""
 
 
 @dataclass(frozen=True)
 class RubricQrels:
-    """Labels of passages.
+    """Passage labels.
 
     Attributes:
-        labels: Topic to passage to label, in the file's order.
-        n_ungraded: Passages without a grade that counts; they have no label.
-        n_unlabelled: Labels that are missing because every item of theirs is unscored.
-        n_uncertain: Labels that could be higher because some item of theirs is unscored.
+        labels: Labels by topic and passage, in file order.
+        n_ungraded: Number of passages without a matching grade. They have no labels.
+        n_unlabelled: Number of labels missing because all items are unscored.
+        n_uncertain: Number of labels that may be too low because some items are unscored.
     """
 
     labels: Mapping[str, Mapping[str, int]]
@@ -37,12 +38,12 @@ class RubricQrels:
 
 
 def whole_query(query: str, item: str) -> str:
-    """Return the query: its labels are not split by facets."""
+    """Return the query id, to use whole queries as topics."""
     return query
 
 
 def facet_of_id(query: str, item: str) -> str:
-    """Return an item's facet as the original finds it: its id up to the last slash.
+    """Return the item id up to its last slash, which is its facet in the original program.
 
     Example:
         >>> facet_of_id("q1", "q1/f2/3e9afdb8")
@@ -53,7 +54,7 @@ def facet_of_id(query: str, item: str) -> str:
 
 
 def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
-    """Return a function that finds an item's facet in its bank, else as `facet_of_id` does."""
+    """Return a function that looks up an item's facet in the banks, or else uses `facet_of_id`."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks
@@ -68,18 +69,18 @@ def number_covered(
     min_rating: int | None = None,
     topic_of: TopicOf = whole_query,
 ) -> RubricQrels:
-    """Label each passage with the number of items that it covers (Dietz 2024, 4.5, (1)).
+    """Label each passage with the number of items it covers (Dietz 2024, 4.5, (1)).
 
-    The original counts an item that a file names twice twice, and by facets leaves a label of 0
-    out; here an item counts once, and a passage graded by a facet's items has a label.
+    Unlike the original, duplicate items count once, and labels of 0 are included for facets.
 
     Args:
-        chosen: The grades that count; of several for a passage the first does.
-        min_rating: The least rating that covers an item; None takes what is marked as correct.
-        topic_of: Splits labels by facets.
+        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
+            marked as correct.
+        topic_of: Function that returns the topic of an item.
 
     Raises:
-        InputError: A minimum is given and a grade has no ratings.
+        InputError: `min_rating` is set and a grade has no ratings.
     """
 
     def verdicts(grade: PassageGrade, place: str) -> dict[str, int | None]:
@@ -88,7 +89,7 @@ def number_covered(
             item: None if verdict is None else int(verdict) for item, verdict in covered.items()
         }
 
-    return _labels(queries, chosen, topic_of, verdicts, sum)
+    return _label_passages(queries, chosen, topic_of, verdicts, sum)
 
 
 def highest_rating(
@@ -96,12 +97,13 @@ def highest_rating(
     chosen: GradeFilter,
     topic_of: TopicOf = whole_query,
 ) -> RubricQrels:
-    """Label each passage with the highest rating of its items (Dietz 2024, 4.5, (2)).
+    """Label each passage with its highest item rating (Dietz 2024, 4.5, (2)).
+
+    Unlike the original, facets never fall back to counting covered items if there are no ratings.
 
     Args:
-        chosen: The grades that count; of several for a passage the first does.
-        topic_of: Splits labels by facets. The original falls back to numbers of covered items where
-            a grade has no ratings and facets are asked for; here that is an error too.
+        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        topic_of: Function that returns the topic of an item.
 
     Raises:
         InputError: A grade has no ratings.
@@ -110,37 +112,37 @@ def highest_rating(
     def verdicts(grade: PassageGrade, place: str) -> dict[str, int | None]:
         return {**grade.require_ratings(place), **dict.fromkeys(grade.unscored, None)}
 
-    return _labels(queries, chosen, topic_of, verdicts, max)
+    return _label_passages(queries, chosen, topic_of, verdicts, max)
 
 
 def covered_items(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter, min_rating: int | None = None
 ) -> dict[str, dict[str, frozenset[str]]]:
-    """Return query to passage to the items that it covers: the subtopics of diversity measures.
+    """Return covered items by query and passage, for use as subtopics in diversity measures.
 
     Raises:
-        InputError: A minimum is given and a grade has no ratings.
+        InputError: `min_rating` is set and a grade has no ratings.
     """
-    found: dict[str, dict[str, frozenset[str]]] = {}
+    covered: dict[str, dict[str, frozenset[str]]] = {}
     for query, passage, grade in graded_passages(queries, chosen):
         verdicts = grade.verdicts(min_rating, f"{query}/{passage}").items()
         items = frozenset(item for item, verdict in verdicts if verdict)
-        found.setdefault(query, {})[passage] = items
-    return found
+        covered.setdefault(query, {})[passage] = items
+    return covered
 
 
 def graded_passages(
     queries: Sequence[QueryParagraphs], chosen: GradeFilter
 ) -> Iterator[tuple[str, str, PassageGrade]]:
-    """Yield query, passage and grade of each passage that has a grade that counts."""
+    """Yield the query id, passage id and grade of each passage with a matching grade."""
     for query in queries:
-        for one in query.paragraphs:
-            grade = grade_of(one, chosen)
+        for paragraph in query.paragraphs:
+            grade = grade_of(paragraph, chosen)
             if grade is not None:
-                yield query.query_id, one.paragraph_id, grade
+                yield query.query_id, paragraph.paragraph_id, grade
 
 
-def _labels(
+def _label_passages(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
     topic_of: TopicOf,
@@ -154,37 +156,37 @@ def _labels(
         by_topic: dict[str, list[int | None]] = {}
         for item, verdict in verdicts(grade, f"{query}/{passage}").items():
             by_topic.setdefault(topic_of(query, item), []).append(verdict)
-        for topic, found in by_topic.items():
-            scored = [verdict for verdict in found if verdict is not None]
+        for topic, item_verdicts in by_topic.items():
+            scored = [verdict for verdict in item_verdicts if verdict is not None]
             if not scored:
                 n_unlabelled += 1
                 continue
-            n_uncertain += len(scored) < len(found)
+            n_uncertain += len(scored) < len(item_verdicts)
             labels.setdefault(topic, {})[passage] = aggregate(scored)
     n_all = sum(len(query.paragraphs) for query in queries)
     return RubricQrels(labels, n_all - n_graded, n_unlabelled, n_uncertain)
 
 
 ALPHA_NDCG = "alpha_nDCG"
-"""ir_measures' name of the one measure that counts items as subtopics."""
+"""Name in ir_measures of the measure that uses items as subtopics."""
 
 N_DIGITS = 12
-"""Equal means must stay equal, in whatever order they were summed."""
+"""Digits to round means to, so that ties do not depend on the order of summation."""
 
 JUDGED_DEPTH = 20
-"""How far down a ranking passages without a label are counted."""
+"""Ranking depth for counting passages without a label."""
 
 
 @dataclass(frozen=True)
 class RubricRow:
-    """A system's place.
+    """A system in a leaderboard.
 
     Attributes:
-        rank: 1 is the best; equal means share a rank. None without a mean.
-        score: Mean over queries that have a relevant passage; `n` counts them.
-        score_se: Its standard error; None for fewer than two queries.
-        official: Its official rank, among all systems that have one; None where it has none.
-        n_unlabelled: Passages among the first `JUDGED_DEPTH` of each query that have no label, and
+        rank: Rank, starting at 1. Systems with equal means share a rank. None without a mean.
+        score: Mean over queries with a relevant passage. `n` is the number of these queries.
+        score_se: Standard error of the mean, or None for fewer than two queries.
+        official: Rank in the official leaderboard, or None if missing.
+        n_unlabelled: Number of unlabeled passages among the top `JUDGED_DEPTH` of each query. They
             count as not relevant.
     """
 
@@ -198,15 +200,15 @@ class RubricRow:
 
 @dataclass(frozen=True)
 class RubricBoard:
-    """One measure of several systems.
+    """Leaderboard for one measure.
 
     Attributes:
-        measure: In the notation of ir_measures.
-        rows: The best first.
-        correlation: Of the means with the official scores; None without these. Systems that only
-            one of the two has are left out, and counted as unscored.
-        only_official: Systems that only the official leaderboard has.
-        n_uncertain: Labels that are missing or could be higher, as an item has no grade.
+        measure: Name in ir_measures notation.
+        rows: Systems, best first.
+        correlation: Correlation with the official scores, or None without them. Systems missing
+            from either side are counted as unscored.
+        only_official: Systems found only in the official leaderboard.
+        n_uncertain: Number of labels missing or possibly too low because of ungraded items.
     """
 
     measure: str
@@ -228,35 +230,34 @@ def rubric_boards(
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by each measure (Dietz 2024, section 6, table 4).
 
-    A query for which a system ranks nothing is 0. The original leaves it out, as trec_eval does by
-    default: a system could gain by answering its best queries only.
+    Queries without ranked passages score 0. The original skips them, as trec_eval does by default,
+    so systems could gain from answering only easy queries.
 
     Args:
-        labels: Query to passage to label.
-        rankings: Of the systems.
-        measures: Names in the notation of ir_measures. `alpha_nDCG@k` is computed here, with
-            `subtopics`.
-        level: The least label that is relevant, as trec_eval's -l.
-        subtopics: Query to passage to the items that it covers; without them a passage with a
-            relevant label has one subtopic, its query.
-        official: Official scores; higher is better.
+        labels: Labels by query and passage.
+        rankings: Rankings of the systems.
+        measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
+        level: Lowest relevant label, like the -l option of trec_eval.
+        subtopics: Covered items by query and passage. By default, relevant passages cover a single
+            subtopic per query.
+        official: Official scores, higher is better.
         skips_empty: See `run_values`.
 
     Raises:
-        InputError: A measure is unknown, or cannot be computed here.
+        InputError: A measure is unknown or not supported.
     """
     runs = {
-        system: {query: _descending(ranks) for query, ranks in by_query.items()}
+        system: {query: _scores_from_order(ranks) for query, ranks in by_query.items()}
         for system, by_query in rankings.items()
     }
     plain = [name for name in measures if parse_measure(name).NAME != ALPHA_NDCG]
     values = run_values(labels, runs, plain, level, skips_empty=skips_empty) if plain else {}
-    items = _subtopics(labels, level) if subtopics is None else subtopics
+    items = _default_subtopics(labels, level) if subtopics is None else subtopics
     for name in measures:
         if name not in values:
-            values[name] = _alpha_values(name, items, rankings)
-    holes = {system: _count_unlabelled(by_query, labels) for system, by_query in rankings.items()}
-    return tuple(board(name, values[name], official, holes) for name in dict.fromkeys(measures))
+            values[name] = _compute_alpha_ndcg(name, items, rankings)
+    missing = {system: _count_unlabelled(by_query, labels) for system, by_query in rankings.items()}
+    return tuple(board(name, values[name], official, missing) for name in dict.fromkeys(measures))
 
 
 def board(
@@ -265,92 +266,89 @@ def board(
     official: Mapping[str, float] | None = None,
     n_unlabelled: Mapping[str, int] | None = None,
 ) -> RubricBoard:
-    """Rank systems by their means.
+    """Rank systems by their mean values.
 
     Args:
-        measure: The measure's name.
-        values: System to query to value.
-        official: Official scores; higher is better.
-        n_unlabelled: See `RubricRow`.
+        measure: Name of the measure.
+        values: Values by system and query.
+        official: Official scores, higher is better.
+        n_unlabelled: Number of unlabeled top passages by system. See `RubricRow`.
 
     Example:
         >>> [row.rank for row in board("RR", {"a": {"q": 0.5}, "b": {"q": 1.0}}).rows]
         [1, 2]
     """
     means = {
-        system: round(fmean(found.values()), N_DIGITS) if found else None
-        for system, found in values.items()
+        system: round(fmean(by_query.values()), N_DIGITS) if by_query else None
+        for system, by_query in values.items()
     }
-    order = sorted(means, key=lambda name: (_place(means[name]), name))
-    known = [mean for mean in means.values() if mean is not None]
-    rows = [
-        RubricRow(
-            system=name,
-            rank=None if (own := means[name]) is None else 1 + sum(mean > own for mean in known),
+    known = {system: mean for system, mean in means.items() if mean is not None}
+
+    def build_row(system: str) -> RubricRow:
+        system_values = list(values[system].values())
+        return RubricRow(
+            system=system,
+            rank=_rank(system, known),
             score=build_score(
-                own, len(values[name]), interval=mean_interval(list(values[name].values()))
+                means[system], len(system_values), interval=mean_interval(system_values)
             ),
-            score_se=standard_error(list(values[name].values())),
-            official=_official_rank(name, official or {}),
-            n_unlabelled=(n_unlabelled or {}).get(name, 0),
+            score_se=standard_error(system_values),
+            official=_rank(system, official or {}),
+            n_unlabelled=(n_unlabelled or {}).get(system, 0),
         )
-        for name in order
-    ]
+
+    order = sorted(means, key=lambda system: (-known.get(system, -math.inf), system))
     return RubricBoard(
         measure=measure,
-        rows=tuple(rows),
+        rows=tuple(map(build_row, order)),
         correlation=None if official is None else with_official(means, official),
         only_official=tuple(sorted((official or {}).keys() - means.keys())),
     )
 
 
-def _official_rank(name: str, official: Mapping[str, float]) -> int | None:
-    own = official.get(name)
-    return None if own is None else 1 + sum(score > own for score in official.values())
+def _rank(system: str, scores: Mapping[str, float]) -> int | None:
+    own = scores.get(system)
+    return None if own is None else 1 + sum(score > own for score in scores.values())
 
 
 def with_official(
     means: Mapping[str, float | None], official: Mapping[str, float]
 ) -> RankCorrelation:
-    """Correlate means with official scores; systems that only one of them has are left out.
+    """Correlate means with official scores, leaving out systems missing from either side.
 
-    The original stops where an official system has no mean.
+    The original program fails if an official system has no mean.
     """
     systems = sorted(means.keys() | official.keys())
     ours, theirs = [means.get(s) for s in systems], [official.get(s) for s in systems]
     return correlate_scores(ours, theirs, are_systems=True)
 
 
-def _place(mean: float | None) -> float:
-    return float("inf") if mean is None else -mean
+def _scores_from_order(ranks: Mapping[str, int]) -> dict[str, float]:
+    """Return distinct scores, because trec_eval breaks ties by id."""
+    return {name: float(-position) for position, name in enumerate(ranks)}
 
 
-def _descending(ranks: Mapping[str, int]) -> dict[str, float]:
-    """Return scores that keep the order: trec_eval breaks ties of scores by id."""
-    return {name: float(-place) for place, name in enumerate(ranks)}
-
-
-def _subtopics(
+def _default_subtopics(
     labels: Mapping[str, Mapping[str, int]], level: int
 ) -> dict[str, dict[str, tuple[str, ...]]]:
     return {
-        query: {name: (query,) if label >= level else () for name, label in found.items()}
-        for query, found in labels.items()
+        query: {name: (query,) if label >= level else () for name, label in by_passage.items()}
+        for query, by_passage in labels.items()
     }
 
 
-def _alpha_values(
+def _compute_alpha_ndcg(
     name: str, subtopics: Mapping[str, Mapping[str, Collection[str]]], rankings: Rankings
 ) -> dict[str, dict[str, float]]:
     params = {"cutoff": 20, "alpha": 0.5, **parse_measure(name).params}
-    found: dict[str, dict[str, float]] = {system: {} for system in rankings}
+    values: dict[str, dict[str, float]] = {system: {} for system in rankings}
     for query, passages in subtopics.items():
         for system, by_query in rankings.items():
             ranked = list(by_query.get(query, ()))
             value = alpha_ndcg(ranked, passages, params["cutoff"], params["alpha"])
             if value is not None:
-                found[system][query] = value
-    return found
+                values[system][query] = value
+    return values
 
 
 def _count_unlabelled(

@@ -1,4 +1,4 @@
-"""Oversee grading and test bank: what is missing, what is of no use (Dietz 2024, 4.4)."""
+"""Check grades and test banks for gaps and spurious items (Dietz 2024, 4.4)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Literal
 from ragassay.formats.workbench.paragraphs import GradedParagraph, QueryParagraphs
 from ragassay.metrics.stats.intervals import build_score, share_interval
 from ragassay.records import Score
-from ragassay.workbench.grades import DIRECT, GradeFilter, PassageGrade, grade_of, grades_of
+from ragassay.workbench.grades import DIRECT, GradeFilter, PassageGrade, grade_of
 
 Texts = Mapping[str, str]
-"""Item to its text, as far as it is known."""
+"""Known texts by item id."""
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """Says which passages are relevant.
+    """Criterion for relevant passages.
 
     Attributes:
-        min_relevant: The least judgment, or direct rating, that is relevant.
-        direct: Where given, the direct grades that are taken in place of judgments: their rating,
-            or 1 and 0 where they have none.
+        min_relevant: Lowest relevant judgment or direct rating.
+        direct: Filter for direct grades that replace judgments. A direct grade without a rating
+            counts as 1 if correct, otherwise 0.
     """
 
     min_relevant: int = 1
     direct: GradeFilter | None = None
 
     def level(self, one: GradedParagraph) -> int | None:
-        """Return the lowest of a passage's judgments, or its direct grade; None where unknown."""
+        """Return the lowest judgment of a passage, or its direct grade. None if unknown."""
         if self.direct is None:
             return min((j.relevance for j in one.paragraph_data.judgments), default=None)
         grade = grade_of(one, self.direct)
@@ -38,21 +38,22 @@ class Relevance:
         return int(bool(grade.correct)) if grade.ratings is None else grade.ratings.get(DIRECT)
 
     def is_relevant(self, one: GradedParagraph) -> bool | None:
-        """Return whether a passage is relevant; None where unknown."""
+        """Return whether a passage is relevant, or None if unknown."""
         level = self.level(one)
         return None if level is None else level >= self.min_relevant
 
 
 @dataclass(frozen=True)
 class CheckedItem:
-    """An item's grade of a passage, with what was extracted for it.
+    """Grade of one item for one passage, with the extracted text.
 
     Attributes:
-        text: Its text; empty where unknown.
-        rating: None where unscored, or not rated.
-        is_covered: None where unscored, or not graded.
-        extracted: The text; None where no grade has one.
-        relevance: The passage's judgment or direct rating; None where unknown.
+        text: Item text, empty if unknown.
+        rating: Rating, or None if unscored or unrated.
+        is_covered: Whether the passage covers the item, or None if unscored or ungraded.
+        extracted: Extracted text, or None if missing.
+        relevance: Judgment or direct rating of the passage, or None if unknown.
+        passage: Text of the passage.
     """
 
     query_id: str
@@ -73,89 +74,91 @@ def checked_items(
     min_rating: int | None = None,
     texts: Texts | None = None,
 ) -> tuple[CheckedItem, ...]:
-    """Show what was extracted beside what was graded, item by item ("verify grading").
+    """Return the grade of each item with its extracted text, for checking ("verify grading").
 
     Args:
         queries: Graded passages.
-        graded: The grades to check; of several for a passage the first does.
-        extracted: The grades whose answers are shown; by default the first grade of the same kind
-            that is not self-rated, else the reply of the checked grade itself.
-        min_rating: The least rating that covers an item; None takes what is marked as correct.
-        texts: The items' texts; their order is the order of the result.
+        graded: Filter for the grades to check. If several grades of a passage match, the first is
+            used.
+        extracted: Filter for the grades with the extracted answers. By default, the first grade of
+            the same kind that is not self-rated, or else the checked grade.
+        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
+            marked as correct.
+        texts: Item texts, in the order of the result.
 
     Returns:
-        By query and item; of an item the most surely covered passages first, the unscored last.
+        Items ordered by query, item and grade, best grades first and unscored passages last.
 
     Raises:
-        InputError: A minimum is given and a grade has no ratings.
+        InputError: `min_rating` is set and a grade has no ratings.
     """
     texts = texts or {}
-    places = {item: i for i, item in enumerate(texts)}
-    found: list[CheckedItem] = []
+    positions = {item: i for i, item in enumerate(texts)}
+    checked: list[CheckedItem] = []
     for query in queries:
         rows: list[CheckedItem] = []
-        for one in query.paragraphs:
-            grade = grade_of(one, graded)
+        for paragraph in query.paragraphs:
+            grade = grade_of(paragraph, graded)
             if grade is not None:
-                answers = _answers(one, grade, extracted)
-                level = Relevance().level(one)
-                rows += _check_grade(query.query_id, one, grade, answers, min_rating, texts, level)
-        first_seen = {row.item: i for i, row in reversed(list(enumerate(rows)))}
-        order = {item: (places.get(item, len(places)), seen) for item, seen in first_seen.items()}
-        rows.sort(key=lambda row: (order[row.item], _sort_key(row)))
-        found += rows
-    return tuple(found)
+                answers = _find_answers(paragraph, grade, extracted)
+                rows += _check_grade(query.query_id, paragraph, grade, answers, min_rating, texts)
+        seen = {item: i for i, item in enumerate(dict.fromkeys(row.item for row in rows))}
+        rows.sort(
+            key=lambda row: (positions.get(row.item, len(positions)), seen[row.item], _rank(row))
+        )
+        checked += rows
+    return tuple(checked)
 
 
-def _sort_key(row: CheckedItem) -> tuple[int, int]:
-    covered = {True: 0, False: 1, None: 2}[row.is_covered]
-    return covered, -(row.rating or 0)
+def _rank(row: CheckedItem) -> tuple[int, int]:
+    return {True: 0, False: 1, None: 2}[row.is_covered], -(row.rating or 0)
 
 
-def _answers(one: GradedParagraph, grade: PassageGrade, extracted: GradeFilter | None) -> Texts:
+def _find_answers(
+    paragraph: GradedParagraph, grade: PassageGrade, extracted: GradeFilter | None
+) -> Texts:
     if extracted is not None:
-        chosen = grade_of(one, extracted)
+        chosen = grade_of(paragraph, extracted)
         return {} if chosen is None else chosen.answers
-    same = GradeFilter(items=grade.kind, self_rated=False)
-    return next((found.answers for found in grades_of(one, same)), grade.answers)
+    same_kind = GradeFilter(items=grade.kind, self_rated=False)
+    return (grade_of(paragraph, same_kind) or grade).answers
 
 
 def _check_grade(
     query: str,
-    one: GradedParagraph,
+    paragraph: GradedParagraph,
     grade: PassageGrade,
     answers: Texts,
     min_rating: int | None,
     texts: Texts,
-    level: int | None,
 ) -> list[CheckedItem]:
-    verdicts = grade.verdicts(min_rating, f"{query}/{one.paragraph_id}")
+    verdicts = grade.verdicts(min_rating, f"{query}/{paragraph.paragraph_id}")
     ratings = grade.ratings or {}
-    items = dict.fromkeys([*grade.answers, *verdicts])
+    level = Relevance().level(paragraph)
     return [
         CheckedItem(
             query_id=query,
             item=item,
             text=texts.get(item, ""),
-            paragraph_id=one.paragraph_id,
+            paragraph_id=paragraph.paragraph_id,
             rating=ratings.get(item),
             is_covered=verdicts.get(item),
             extracted=answers.get(item),
             relevance=level,
-            passage=one.text,
+            passage=paragraph.text,
         )
-        for item in items
+        for item in dict.fromkeys([*grade.answers, *verdicts])
     ]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The items of a query by its passages.
+    """Grades of a query, arranged by passage and item.
 
     Attributes:
-        items: The columns: items with their texts.
-        passages: The rows, those with the highest grades first.
-        cells: By passage and item; a missing one was not graded.
+        items: Item texts by id, one per column.
+        passages: Passage ids, one per row, highest grades first.
+        cells: Grades by passage and item. Ungraded items are missing.
     """
 
     query_id: str
@@ -165,26 +168,25 @@ class Grid:
 
 
 def grids(checked: Sequence[CheckedItem]) -> tuple[Grid, ...]:
-    """Arrange grades by item and passage, query by query ("grid display").
+    """Arrange the grades of each query by item and passage ("grid display").
 
     Args:
-        checked: From `checked_items`.
+        checked: Result of `checked_items`.
     """
     by_query: dict[str, list[CheckedItem]] = {}
-    for one in checked:
-        by_query.setdefault(one.query_id, []).append(one)
-    found: list[Grid] = []
+    for row in checked:
+        by_query.setdefault(row.query_id, []).append(row)
+    query_grids: list[Grid] = []
     for query, rows in by_query.items():
-        weight: dict[str, tuple[int, int]] = {}
-        for one in rows:
-            rating, covered = weight.get(one.paragraph_id, (0, 0))
-            new = (rating + (one.rating or 0), covered + bool(one.is_covered))
-            weight[one.paragraph_id] = new
-        order = sorted(weight, key=lambda name: weight[name], reverse=True)
-        items = {one.item: one.text for one in rows}
-        cells = {(one.paragraph_id, one.item): one for one in rows}
-        found.append(Grid(query, items, tuple(order), cells))
-    return tuple(found)
+        totals: dict[str, tuple[int, int]] = {}
+        for row in rows:
+            rating, covered = totals.get(row.paragraph_id, (0, 0))
+            totals[row.paragraph_id] = rating + (row.rating or 0), covered + bool(row.is_covered)
+        order = sorted(totals, key=lambda name: totals[name], reverse=True)
+        items = {row.item: row.text for row in rows}
+        cells = {(row.paragraph_id, row.item): row for row in rows}
+        query_grids.append(Grid(query, items, tuple(order), cells))
+    return tuple(query_grids)
 
 
 ItemFinding = Literal["", "spurious", "any", "none"]
@@ -192,13 +194,13 @@ ItemFinding = Literal["", "spurious", "any", "none"]
 
 @dataclass(frozen=True)
 class MissingPassage:
-    """A relevant passage that no item covers.
+    """A relevant passage that covers no item.
 
     Attributes:
-        relevance: Its judgment or direct rating.
-        best_rating: The highest of its items; None without one.
-        n_items: Items that it was graded by.
-        n_unscored: Those that have no grade: one of them could cover it.
+        relevance: Judgment or direct rating.
+        best_rating: Highest item rating, or None without ratings.
+        n_items: Number of items the passage was graded with.
+        n_unscored: Number of these items without a grade.
     """
 
     query_id: str
@@ -216,57 +218,57 @@ def missing_passages(
     relevance: Relevance,
     min_rating: int | None = None,
 ) -> tuple[MissingPassage, ...]:
-    """Return relevant passages that no item covers ("missing in test bank").
+    """Return relevant passages that cover no item ("missing in test bank").
 
     Args:
-        graded: The grades that count; of several for a passage the first does. A passage without
-            one is left out: nobody asked what it covers.
-        relevance: Says which passages are relevant.
-        min_rating: The least rating that covers an item; None takes what is marked as correct.
+        graded: Filter for the grades. If several grades of a passage match, the first is used.
+            Passages without a matching grade are left out.
+        relevance: Criterion for relevant passages.
+        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
+            marked as correct.
 
     Returns:
-        By query, the most relevant first.
+        Passages ordered by query, most relevant first.
 
     Raises:
-        InputError: A minimum is given and a grade has no ratings.
+        InputError: `min_rating` is set and a grade has no ratings.
     """
-    found: list[MissingPassage] = []
+    missing: list[MissingPassage] = []
     for query in queries:
         rows: list[MissingPassage] = []
-        for one in query.paragraphs:
-            grade, level = grade_of(one, graded), relevance.level(one)
+        for paragraph in query.paragraphs:
+            grade, level = grade_of(paragraph, graded), relevance.level(paragraph)
             if grade is None or level is None or level < relevance.min_relevant:
                 continue
-            verdicts = grade.verdicts(min_rating, f"{query.query_id}/{one.paragraph_id}")
+            verdicts = grade.verdicts(min_rating, f"{query.query_id}/{paragraph.paragraph_id}")
             if verdicts and not any(verdicts.values()):
-                best = max((grade.ratings or {}).values(), default=None)
                 row = MissingPassage(
                     query_id=query.query_id,
-                    paragraph_id=one.paragraph_id,
+                    paragraph_id=paragraph.paragraph_id,
                     relevance=level,
-                    best_rating=best,
+                    best_rating=max((grade.ratings or {}).values(), default=None),
                     n_items=len(verdicts),
                     n_unscored=len(grade.unscored),
-                    text=one.text,
+                    text=paragraph.text,
                 )
                 rows.append(row)
-        found += sorted(rows, key=lambda row: -row.relevance)
-    return tuple(found)
+        missing += sorted(rows, key=lambda row: -row.relevance)
+    return tuple(missing)
 
 
 @dataclass(frozen=True)
 class ItemUse:
-    """An item, and the share of passages that cover it.
+    """Usefulness of an item, measured by the passages that cover it.
 
     Attributes:
-        text: Its text; empty where unknown.
-        finding: "any" where every graded passage covers it, and not all are relevant; "spurious"
-            where some non-relevant passage does; "none" where no passage does; else empty.
-        n_other: Non-relevant passages that cover it.
-        n_relevant: Relevant passages that cover it.
-        other: Share of the non-relevant passages that cover it.
-        relevant: Share of the relevant passages that cover it.
-        every: Share of all graded passages, judged or not.
+        text: Item text, empty if unknown.
+        finding: "any" if all graded passages cover the item but not all are relevant, "spurious"
+            if a non-relevant passage covers it, "none" if no passage does, otherwise empty.
+        n_other: Number of non-relevant passages that cover the item.
+        n_relevant: Number of relevant passages that cover the item.
+        other: Share of non-relevant passages that cover the item.
+        relevant: Share of relevant passages that cover the item.
+        every: Share of all graded passages that cover the item, including unjudged ones.
     """
 
     query_id: str
@@ -287,38 +289,39 @@ def item_uses(
     min_rating: int | None = None,
     texts: Texts | None = None,
 ) -> tuple[ItemUse, ...]:
-    """Count how often passages cover each item ("spurious test bank entries").
+    """Count the passages that cover each item ("spurious test bank entries").
 
     Args:
-        graded: The grades that count; of several for a passage the first does.
-        relevance: Says which passages are relevant.
-        min_rating: The least rating that covers an item; None takes what is marked as correct.
+        graded: Filter for the grades. If several grades of a passage match, the first is used.
+        relevance: Criterion for relevant passages.
+        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
+            marked as correct.
+        texts: Item texts by id.
 
     Returns:
-        Those that most non-relevant passages cover first.
+        Items sorted by the number of non-relevant passages that cover them, highest first.
 
     Raises:
-        InputError: A minimum is given and a grade has no ratings.
+        InputError: `min_rating` is set and a grade has no ratings.
     """
-    found: list[ItemUse] = []
+    uses: list[ItemUse] = []
     for query in queries:
         verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
-        for one in query.paragraphs:
-            grade = grade_of(one, graded)
+        for paragraph in query.paragraphs:
+            grade = grade_of(paragraph, graded)
             if grade is not None:
-                place = f"{query.query_id}/{one.paragraph_id}"
-                for item, is_covered in grade.verdicts(min_rating, place).items():
-                    pair = relevance.is_relevant(one), is_covered
+                label = f"{query.query_id}/{paragraph.paragraph_id}"
+                for item, is_covered in grade.verdicts(min_rating, label).items():
+                    pair = relevance.is_relevant(paragraph), is_covered
                     verdicts.setdefault(item, []).append(pair)
-        rows = [
-            _use(query.query_id, item, (texts or {}).get(item, ""), pairs)
+        uses += [
+            _build_use(query.query_id, item, (texts or {}).get(item, ""), pairs)
             for item, pairs in verdicts.items()
         ]
-        found += rows
-    return tuple(sorted(found, key=lambda row: -row.n_other))
+    return tuple(sorted(uses, key=lambda use: -use.n_other))
 
 
-def _use(
+def _build_use(
     query: str, item: str, text: str, pairs: Sequence[tuple[bool | None, bool | None]]
 ) -> ItemUse:
     other = [covered for is_relevant, covered in pairs if is_relevant is False]
@@ -338,13 +341,13 @@ def _use(
         finding=finding,
         n_other=sum(map(bool, other)),
         n_relevant=sum(map(bool, relevant)),
-        other=_share(other),
-        relevant=_share(relevant),
-        every=_share(every),
+        other=_score_share(other),
+        relevant=_score_share(relevant),
+        every=_score_share(every),
     )
 
 
-def _share(verdicts: Sequence[bool | None]) -> Score:
+def _score_share(verdicts: Sequence[bool | None]) -> Score:
     known = [verdict for verdict in verdicts if verdict is not None]
     hits, n_unscored = sum(known), len(verdicts) - len(known)
     total = len(verdicts)

@@ -1,4 +1,4 @@
-"""The passages of systems that are to be graded, from any form in which users have them."""
+"""Read the passages to grade from graded files, ranked runs or answer files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from ragassay.formats.retrieval import read_run
 from ragassay.formats.workbench.paragraphs import (
     GradedParagraph,
     ParagraphData,
-    ParagraphJudgment,
     ParagraphRanking,
     QueryParagraphs,
     is_paragraph_file,
@@ -33,12 +32,13 @@ _RUN_COLUMNS = 6
 
 @dataclass
 class Passages:
-    """Passages to grade, and the items that grade them.
+    """Passages to grade, and the test bank items to grade them with.
 
     Attributes:
-        queries: The passages of each query, with ranks, judgments and earlier grades.
-        items: The items of each query's test bank.
-        note: A note for the user on how the corpus is searched.
+        queries: Passages of each query, with ranks, judgments and existing grades.
+        texts: Query texts by id.
+        items: Test bank items by query id.
+        note: Note for the user about the corpus search.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -49,17 +49,17 @@ class Passages:
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """One record a passage: its text is the answer, its query the question."""
+        """One record per passage, with the query as question and the passage as answer."""
         return tuple(
             Record(
-                id=response_id(query.query_id, one.paragraph_id),
+                id=response_id(query.query_id, paragraph.paragraph_id),
                 question=self.texts.get(query.query_id, ""),
-                answer=one.text,
+                answer=paragraph.text,
                 topic=query.query_id,
                 exam=self.items.get(query.query_id, ()),
             )
             for query in self.queries
-            for one in query.paragraphs
+            for paragraph in query.paragraphs
         )
 
 
@@ -73,56 +73,49 @@ def read_passages(
     most_words: int = PASSAGE_WORDS,
     depth: int = 0,
 ) -> Passages:
-    """Read passages, and the items that grade them.
+    """Read passages, and the test bank items to grade them with.
 
     Args:
-        paths: Graded files of the Rubric workbench, rankings of trec_eval, or answers in any known
-            format; each answer is one response of its system.
-        testbank: File of test banks, read with what people changed in it.
-        corpus: Where the texts of ranked documents are looked up.
-        questions: The queries' texts, where neither the answers nor the test bank have them.
-        columns: As for `read_records`.
-        most_words: Longer texts are cut at ends of sentences; a passage that has grades is not.
-        depth: How many documents of a ranking are graded; 0 for all.
+        paths: Graded files of the Rubric workbench, trec_eval runs, or answers in any supported
+            format. Each answer is one response of its system.
+        testbank: Path of the test banks, read with the changes in their journal.
+        corpus: Documents that provide the texts of ranked document ids.
+        questions: Path of query texts, used if the answers and the test bank lack them.
+        columns: See `read_records`.
+        most_words: Maximum number of words. Longer passages are split at sentence boundaries,
+            unless they already have grades.
+        depth: Number of top-ranked documents to grade, or 0 for all.
 
     Raises:
-        InputError: A file cannot be read, rankings come without a corpus, or nothing is there.
+        InputError: A file cannot be read, a run is passed without a corpus, or no passages remain.
     """
-    reading = _PassageReading(corpus, questions, depth, columns)
+    reader = _PassageReader(corpus, questions, depth, columns)
     for path in paths:
-        reading.add(path)
+        reader.read(path)
     bank = read_bank_file(testbank) if testbank else None
     texts = {b.query_id: b.query_text for b in bank.banks if b.query_text} if bank else {}
-    texts |= reading.texts
+    texts |= reader.texts
     if questions:
-        asked = read_exam_queries(questions)
-        texts |= {query.id: query.text for query in asked.queries}
-        reading.rejections += asked.rejections
+        query_file = read_exam_queries(questions)
+        texts |= {query.id: query.text for query in query_file.queries}
+        reader.rejections += query_file.rejections
     items = items_by_query(bank.banks) if bank else {}
-    queries = tuple(QueryParagraphs(q, reading.pieces(q, most_words)) for q in reading.queries)
+    queries = tuple(QueryParagraphs(q, reader.split(q, most_words)) for q in reader.queries)
     if not any(query.paragraphs for query in queries):
-        first = reading.rejections[:1]
-        why = f": {first[0].file}:{first[0].line}: {first[0].problem}" if first else ""
-        raise InputError(f"{paths[0]} has no passage to grade{why}")
-    _refuse_other_bank(queries, items, testbank)
-    rejections = (*reading.rejections, *(bank.rejections if bank else ()))
+        first = reader.rejections[:1]
+        reason = f": {first[0].file}:{first[0].line}: {first[0].problem}" if first else ""
+        raise InputError(f"{paths[0]} has no passages to grade{reason}")
+    if items and not any(query.query_id in items for query in queries):
+        raise InputError(
+            f"the passages and {testbank} have no query in common: the passages have "
+            f"{queries[0].query_id}, the test bank has {', '.join(list(items)[:3])}"
+        )
+    rejections = (*reader.rejections, *(bank.rejections if bank else ()))
     return Passages(queries, texts, items, rejections)
 
 
-def _refuse_other_bank(
-    queries: Sequence[QueryParagraphs],
-    items: Mapping[str, tuple[ExamItem, ...]],
-    testbank: Path | None,
-) -> None:
-    if testbank and items and not any(query.query_id in items for query in queries):
-        names = ", ".join(list(items)[:3])
-        raise InputError(
-            f"{testbank} has queries {names}, and none of the passages' ({queries[0].query_id}, …)"
-        )
-
-
-class _PassageReading:
-    """Passages of several files, each once a query."""
+class _PassageReader:
+    """Collects passages from several files, without duplicates."""
 
     def __init__(
         self,
@@ -138,17 +131,17 @@ class _PassageReading:
         self.responses: set[tuple[str, str]] = set()
         self.rejections: list[Rejection] = []
 
-    def add(self, path: Path) -> None:
+    def read(self, path: Path) -> None:
         if is_paragraph_file(path):
-            found = read_graded_paragraphs(path)
-            self.rejections += found.rejections
-            for query in found.queries:
-                for one in query.paragraphs:
-                    self._add(query.query_id, one)
+            result = read_graded_paragraphs(path)
+            self.rejections += result.rejections
+            for query in result.queries:
+                for paragraph in query.paragraphs:
+                    self._add(query.query_id, paragraph)
         elif _is_run(path):
-            self._add_run(path)
+            self._read_run(path)
         else:
-            self._add_answers(path)
+            self._read_answers(path)
 
     def _add(self, query: str, new: GradedParagraph) -> None:
         known = self.queries.setdefault(query, {})
@@ -158,63 +151,72 @@ class _PassageReading:
                 raise InputError(
                     f"query {query}: the passage {new.paragraph_id} has two different texts"
                 )
-            new = _with_rankings(first, new.paragraph_data.rankings)
+            new = _add_rankings(first, new.paragraph_data.rankings)
         known[new.paragraph_id] = new
 
-    def _add_run(self, path: Path) -> None:
+    def _read_run(self, path: Path) -> None:
         if self._corpus is None:
             raise InputError(
-                f"{path} ranks documents by id: name where their texts are (--corpus FILE)"
+                f"{path} contains document ids only: pass the documents with --corpus FILE"
             )
         run, rejected = read_run(path)
         self.rejections += rejected
         for query, ranking in run.rankings.items():
             ranked = sorted(ranking, key=lambda document: (document.rank, document.id))
             for document in ranked[: self._depth or None]:
-                text = self._text(document.id)
+                text = self._get_text(document.id)
                 if text is None:
-                    self.rejections.append(_missing(path, query, document.id))
+                    problem = f"query {query}: the document {document.id} is not in the corpus"
+                    self.rejections.append(
+                        Rejection(
+                            file=str(path),
+                            line=0,
+                            problem=problem,
+                            expected="a corpus with all ranked documents",
+                        )
+                    )
                     continue
-                place = ParagraphRanking(
+                ranking = ParagraphRanking(
                     method=run.tag,
                     paragraphId=document.id,
                     queryId=query,
                     rank=document.rank,
                     score=document.score,
                 )
-                self._add(query, _paragraph(document.id, text, (place,)))
+                self._add(query, _build_paragraph(document.id, text, ranking))
 
-    def _text(self, name: str) -> str | None:
+    def _get_text(self, name: str) -> str | None:
         document = self._corpus.get(name) if self._corpus else None
         if document is None:
             return None
         return "\n".join(part for part in (document.title, document.text) if part)
 
-    def _add_answers(self, path: Path) -> None:
-        found = _answers(path, self._questions, self._columns)
-        self.rejections += found.rejections
-        for record in found.records:
+    def _read_answers(self, path: Path) -> None:
+        result = _read_records(path, self._questions, self._columns)
+        self.rejections += result.rejections
+        for record in result.records:
             query = record.topic or record.id
             method = record.system or path.name.split(".")[0]
-            text = judged_text(record)
             self.texts.setdefault(query, record.question)
-            place = ParagraphRanking(
+            ranking = ParagraphRanking(
                 method=method, paragraphId=record.id, queryId=query, rank=1, score=1.0
             )
             self.responses.add((query, record.id))
-            self._add(query, _paragraph(record.id, text, (place,)))
+            self._add(query, _build_paragraph(record.id, judged_text(record), ranking))
 
-    def pieces(self, query: str, most_words: int) -> tuple[GradedParagraph, ...]:
-        """Return a query's passages, long ones in pieces."""
+    def split(self, query: str, most_words: int) -> tuple[GradedParagraph, ...]:
+        """Return the passages of a query, with long passages split."""
         return tuple(
             piece
-            for name, one in self.queries[query].items()
-            for piece in _split_paragraph(one, most_words, (query, name) in self.responses)
+            for name, paragraph in self.queries[query].items()
+            for piece in _split_paragraph(paragraph, most_words, (query, name) in self.responses)
         )
 
 
-def _answers(path: Path, questions: Path | None, columns: Mapping[str, str] | None) -> ReadResult:
-    """Read answers; a format that includes its questions does without those of the file."""
+def _read_records(
+    path: Path, questions: Path | None, columns: Mapping[str, str] | None
+) -> ReadResult:
+    """Read answers, and ignore `questions` if the format includes its own."""
     try:
         return read_records(path, questions=questions, answered=True, columns=columns)
     except InputError:
@@ -224,25 +226,22 @@ def _answers(path: Path, questions: Path | None, columns: Mapping[str, str] | No
 
 
 def _is_run(path: Path) -> bool:
-    """Return whether the first line is one of a ranking: `qid Q0 docid rank score tag`."""
+    """Return whether the first line has the format `qid Q0 docid rank score tag`."""
     for line in islice(iter_lines(path), 1):
         columns = line.data.split()
         return len(columns) == _RUN_COLUMNS and columns[3].isdigit() and line.data[:1] != b"{"
     return False
 
 
-def _paragraph(
-    name: str, text: str, rankings: tuple[ParagraphRanking, ...] = ()
-) -> GradedParagraph:
-    return GradedParagraph(
-        paragraph_id=name, text=text, paragraph="", paragraph_data=ParagraphData(rankings=rankings)
-    )
+def _build_paragraph(name: str, text: str, ranking: ParagraphRanking) -> GradedParagraph:
+    data = ParagraphData(rankings=(ranking,))
+    return GradedParagraph(paragraph_id=name, text=text, paragraph="", paragraph_data=data)
 
 
-def _with_rankings(paragraph: GradedParagraph, more: Iterable[ParagraphRanking]) -> GradedParagraph:
+def _add_rankings(paragraph: GradedParagraph, more: Iterable[ParagraphRanking]) -> GradedParagraph:
     data = paragraph.paragraph_data
-    known = {(one.method, one.query_id) for one in data.rankings}
-    new = tuple(one for one in more if (one.method, one.query_id) not in known)
+    known = {(ranking.method, ranking.query_id) for ranking in data.rankings}
+    new = tuple(ranking for ranking in more if (ranking.method, ranking.query_id) not in known)
     return paragraph.model_copy(
         update={"paragraph_data": data.model_copy(update={"rankings": (*data.rankings, *new)})}
     )
@@ -253,7 +252,7 @@ def _split_paragraph(
 ) -> Iterator[GradedParagraph]:
     """Yield the pieces of a long passage.
 
-    Those of a response are its system's ranking; those of a document share the document's rank.
+    Pieces of a response are ranked in order. Pieces of a document have the rank of the document.
     """
     pieces = passages_of(paragraph.text, most_words)
     if len(pieces) == 1 or paragraph.exam_grades or paragraph.grades:
@@ -262,30 +261,20 @@ def _split_paragraph(
     for number, text in enumerate(pieces, 1):
         name = f"{paragraph.paragraph_id}#{number}"
         data = ParagraphData(
-            judgments=tuple(_of_piece(one, name) for one in paragraph.paragraph_data.judgments),
+            judgments=tuple(
+                judgment.model_copy(update={"paragraph_id": name})
+                for judgment in paragraph.paragraph_data.judgments
+            ),
             rankings=tuple(
-                one.model_copy(
+                ranking.model_copy(
                     update={
                         "paragraph_id": name,
-                        "rank": number if is_response else one.rank,
+                        "rank": number if is_response else ranking.rank,
                     }
                 )
-                for one in paragraph.paragraph_data.rankings
+                for ranking in paragraph.paragraph_data.rankings
             ),
         )
         yield paragraph.model_copy(
             update={"paragraph_id": name, "text": text, "paragraph_data": data}
         )
-
-
-def _of_piece(judgment: ParagraphJudgment, name: str) -> ParagraphJudgment:
-    return judgment.model_copy(update={"paragraph_id": name})
-
-
-def _missing(path: Path, query: str, document: str) -> Rejection:
-    return Rejection(
-        file=str(path),
-        line=0,
-        problem=f"query {query}: the document {document} is not in the corpus",
-        expected="a corpus that holds what the run ranks",
-    )

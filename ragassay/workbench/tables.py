@@ -1,4 +1,4 @@
-"""Test banks, and the oversight of a bank and its grades, as tables."""
+"""Tables of test banks, their changes, and checks of their items and grades."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from ragassay.workbench.oversight import CheckedItem, Grid, ItemUse, MissingPass
 
 
 def items_sheet(bank: RubricBank) -> Sheet:
-    """Return the items of a bank, with their known answers, what is secret and what was changed."""
-    part = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
+    """Return a table of the items in a bank, with known answers and notes."""
+    facet = f" / {bank.facet_text or bank.facet_id}" if bank.facet_id else ""
     rows: list[tuple[Cell, ...]] = []
     for item in bank.items:
         notes = ["secret"] if item.is_secret else []
         notes += [f"{len(item.history)} changes"] if item.history else []
         name = short_id(item_id(item, bank))
         rows.append((name, item.text, "; ".join(item.answers), ", ".join(notes)))
-    title = f"{bank.query_id}: {bank.query_text}{part} ({len(bank.items)} {bank.kind})"
+    title = f"{bank.query_id}: {bank.query_text}{facet} ({len(bank.items)} {bank.kind})"
     return Sheet(title, (*words("Id", "Item", "Known answers"), *numbers("Notes")), tuple(rows))
 
 
 def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
-    """Return a bank's items as JSON objects."""
+    """Return the items of a bank as JSON objects."""
     rows: list[dict[str, object]] = []
     for item in bank.items:
         row: dict[str, object] = {
@@ -56,18 +56,18 @@ def bank_rows(bank: RubricBank, with_history: bool) -> list[dict[str, object]]:
 
 
 def short_id(name: str) -> str:
-    """Return the beginning of an id's last part: enough to name an item by."""
+    """Return the first eight characters of an id's last part."""
     return name.rpartition("/")[2][:8]
 
 
 def history_sheet(reviews: Sequence[Review]) -> Sheet:
-    """Return what people changed, the oldest first; what was taken back says so."""
+    """Return a table of all changes, oldest first, with undone changes marked."""
     undone = {review.undoes for review in reviews if review.undoes}
     rows = tuple(
         (
             *(review.when[:16].replace("T", " "), review.who, short_id(review.item)),
             Shown(
-                f"takes back {review.undoes[:8]}" if review.undoes else _review_text(review),
+                f"undoes {review.undoes[:8]}" if review.undoes else _review_text(review),
                 style="undone" if review.id in undone else "",
             ),
             *(review.why, review.id[:8]),
@@ -82,24 +82,24 @@ def _review_text(review: Review) -> str:
         return review.field if review.value else f"not {review.field}"
     if review.field == "added" and isinstance(review.value, dict):
         return f"added: {review.value.get('text', '')}"
-    return f"{review.field}: {_value(review.was)} -> {_value(review.value)}"
+    return f"{review.field}: {_value_text(review.was)} -> {_value_text(review.value)}"
 
 
-def _value(value: object) -> str:
+def _value_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 GRID_WIDTH = 12
-"""Items in a grid that fits 80 columns."""
+"""Number of items in a grid that fits 80 columns."""
 
 _TEXT_SHOWN = 40
 
 
 def verify_sheets(checked: Sequence[CheckedItem]) -> tuple[Sheet, ...]:
-    """Return a sheet for each item: its passages, what was graded, what was extracted."""
+    """Return one table per item, with the grade and extracted text of each passage."""
     groups: dict[tuple[str, str], list[CheckedItem]] = {}
-    for one in checked:
-        groups.setdefault((one.query_id, one.item), []).append(one)
+    for row in checked:
+        groups.setdefault((row.query_id, row.item), []).append(row)
     return tuple(
         _verify_sheet(f"{query}: {rows[0].text or item}", rows)
         for (query, item), rows in groups.items()
@@ -124,37 +124,38 @@ def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
 
 
 def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
-    """Return passages in rows and items in columns: ratings, else whether an item is covered.
+    """Return a table of ratings, or coverage without ratings, by passage (rows) and item (columns).
 
     Args:
-        grid: A query's grades.
-        n_items: How many items; None for all after the first.
+        grid: Grades of a query.
+        first: Index of the first item to include.
+        n_items: Number of items to include, by default all remaining ones.
     """
-    places = {item: i for i, item in enumerate(grid.items, start=1)}
+    numbers = {item: i for i, item in enumerate(grid.items, start=1)}
     items = list(grid.items)[first : None if n_items is None else first + n_items]
     columns = [
         *(Column("query_id"), Column("paragraph_id", "Passage"), number("relevance", "Judged")),
         *(
             column
             for item in items
-            for column in (number(item, str(places[item])), Column(f"{item} extracted"))
+            for column in (number(item, str(numbers[item])), Column(f"{item} extracted"))
         ),
         Column("passage"),
     ]
-    some_cell = {name: cell for (name, _), cell in grid.cells.items()}
+    by_passage = {name: cell for (name, _), cell in grid.cells.items()}
     rows: list[tuple[Cell, ...]] = []
     for name in grid.passages:
-        found = [grid.cells.get((name, item)) for item in items]
-        some = some_cell[name]
-        cells = (part for cell in found for part in (_grid_cell(cell), cell and cell.extracted))
-        rows.append((grid.query_id, name, some.relevance, *cells, some.passage))
+        grades = [grid.cells.get((name, item)) for item in items]
+        cells = (part for cell in grades for part in (_grid_cell(cell), cell and cell.extracted))
+        passage = by_passage[name]
+        rows.append((grid.query_id, name, passage.relevance, *cells, passage.passage))
     return Sheet(
         f"Query {grid.query_id}: ratings of passages by items", tuple(columns), tuple(rows)
     )
 
 
 def legend_sheet(grid: Grid) -> Sheet:
-    """Return the numbers of a grid's items with their texts."""
+    """Return a table of the item numbers in a grid and their texts."""
     columns = (number("number", "#"), Column("item"), Column("text", "Item"))
     rows = tuple((i, item, text or item) for i, (item, text) in enumerate(grid.items.items(), 1))
     return Sheet(f"Query {grid.query_id}: items", columns, rows, is_whole=True)
@@ -169,7 +170,7 @@ def _grid_cell(cell: CheckedItem | None) -> Cell:
 
 
 def missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
-    """Return relevant passages that no item covers."""
+    """Return a table of relevant passages that cover no item."""
     columns = (
         *(Column("query_id", "Query"), Column("paragraph_id", "Passage")),
         *(number("relevance", "Judged"), number("best_rating", "Best")),
@@ -183,11 +184,11 @@ def missing_sheet(found: Sequence[MissingPassage]) -> Sheet:
         )
         for one in found
     )
-    return Sheet("Relevant passages that no item covers", columns, rows)
+    return Sheet("Relevant passages that cover no item", columns, rows)
 
 
 def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
-    """Return items with the passages that cover them, non-relevant ones first."""
+    """Return a table of items with the number and share of passages that cover them."""
     columns = (
         *(Column("query_id", "Query"), Column("item"), Column("name", "Item", n_most=60)),
         *(Column("finding", "Finding"), number("n_other", "Not rel.")),
@@ -204,14 +205,14 @@ def spurious_sheet(uses: Sequence[ItemUse]) -> Sheet:
         for one in uses
     )
     counts = Counter(one.finding for one in uses)
-    who = {"spurious": "non-relevant passages", "any": "any passage", "none": "none"}
-    notes = [f"covered by {words}: {counts[key]}" for key, words in who.items() if counts[key]]
-    title = "Items, by how many non-relevant passages cover them"
+    labels = {"spurious": "non-relevant passages", "any": "any passage", "none": "none"}
+    notes = [f"covered by {label}: {counts[key]}" for key, label in labels.items() if counts[key]]
+    title = "Items by number of non-relevant passages that cover them"
     return Sheet(title, columns, rows, "; ".join(notes))
 
 
 def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
-    """Return the graders, Cohen's kappas of their pairs, Krippendorff's alphas by kind of item."""
+    """Return tables of graders, Cohen's kappa for pairs, and Krippendorff's alpha by item kind."""
     names = dict.fromkeys(name for one in found.pairs for name in (one.first, one.second))
     numbers = {name: i for i, name in enumerate(names, start=1)}
     graders = tuple((i, name) for name, i in numbers.items())
@@ -220,7 +221,7 @@ def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
         *(*score_columns("equal", "Equal"), *score_columns("kappa", "Kappa", "n", "Unscored")),
         *score_columns("rating_kappa", "of ratings"),
     )
-    none: tuple[Cell, ...] = (None,) * 7
+    empty: tuple[Cell, ...] = (None,) * 7
     pairs = tuple(
         (
             *(one.kind, one.first, one.second, f"{numbers[one.first]} and {numbers[one.second]}"),
@@ -228,7 +229,7 @@ def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
             *(
                 score_cells(one.ratings.quadratic_kappa)
                 if one.ratings and one.ratings.quadratic_kappa
-                else none
+                else empty
             ),
         )
         for one in found.pairs
@@ -247,7 +248,7 @@ def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
             "Pairs of graders: Cohen's kappa",
             pair_columns,
             pairs,
-            "covered or not; of ratings with quadratic weights",
+            "covered or not; ratings with quadratic weights",
         ),
         Sheet("All graders: Krippendorff's alpha", alpha_columns, alphas),
     )

@@ -95,7 +95,7 @@ def test_several_judges_are_refused(files):
     papers, pairs = files
     asked = ["--model", "openai/a", "--model", "openai/b"]
     code, said = called("evaluate", pairs, "--papers", papers, *asked)
-    assert code == 1 and "one judge rates the pairs" in said
+    assert code == 1 and "pairs are rated by a single judge" in said
 
 
 def test_a_paper_that_does_not_fit_is_named_on_the_page(files, tmp_path, monkeypatch):
@@ -120,7 +120,7 @@ def test_python_writes_pairs_too(files, tmp_path):
     (written,) = found.papers
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [row["question"] for row in rows] == [pair.question for pair in written.pairs] != []
-    with pytest.raises(ragassay.errors.SettingsError, match="pairs are written by a model"):
+    with pytest.raises(ragassay.errors.SettingsError, match="pairs requires a model"):
         ragassay.generate_pairs(papers, tmp_path / "none.jsonl")
     assert not (tmp_path / "none.jsonl").exists()
 

@@ -68,9 +68,9 @@ def test_bad_use_is_one_line(papers: Path, tmp_path: Path) -> None:
     for more in ((), ("--evaluator", "openai/x"), ("--baseline", "self-questioning")):
         _, told = run(papers, "--out", out, *more, code=1)
         (line,) = told.splitlines()
-        assert line.startswith("error: question-answer pairs are written by a")
+        assert line.startswith("error: writing question-answer pairs requires a model")
     _, told = run(papers, "--out", out, "--model", "openai/a", "--model", "openai/b", code=1)
-    assert "one model writes the pairs, not openai/a, openai/b" in told
+    assert "pairs are written by a single model, got openai/a, openai/b" in told
     with ScriptedModel() as model:
         options = ("--model", model.model_name, "--api-base", model.base_url)
         _, told = run(tmp_path / "absent", "--out", out, *options, code=1)

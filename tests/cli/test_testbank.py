@@ -150,7 +150,7 @@ def test_edit_by_option_show_history_undo_and_write(bank: Path, tmp_path: Path):
     assert [i.text for i in first.items] == ["Who began jazz?", "Where?"]
     assert [i.text for i in nuggets.items] == ["cornet"]
     shown = " ".join(run("show", out, "--history")[0].split())
-    assert "Ada" in shown and "clearer" in shown and "removed" in shown and "takes back" in shown
+    assert "Ada" in shown and "clearer" in shown and "removed" in shown and "undoes" in shown
     assert bank.read_bytes() == before
     row = json.loads(run("show", bank, "--json", "--history")[0].splitlines()[0])
     assert {review["who"] for review in row["history"]} == {"Ada"} and len(row["history"]) == 3
@@ -160,7 +160,7 @@ def test_edit_by_option_show_history_undo_and_write(bank: Path, tmp_path: Path):
     ("given", "problem"),
     [
         (("--item", "zz", "--remove"), "no item 'zz'"),
-        (("--item", "aa"), "--item goes with"),
+        (("--item", "aa"), "--item requires"),
         (("--item", "aa", "--text", " "), "empty"),
         (("--item", "aa", "--undo", "last"), "one of"),
         (("--add", "q9", "Who?"), "no query 'q9'"),

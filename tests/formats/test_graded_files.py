@@ -119,7 +119,7 @@ def test_merge_refuses_what_differs() -> None:
 def test_the_later_grade_wins_only_if_told_so() -> None:
     first = query("q", passage("p", rated({"a": 4}), rated({"a": 1}, prompt="Other")))
     later = query("q", passage("p", rated({"a": 2})))
-    with pytest.raises(InputError, match=f"m graded by {RATED} in two files.*--later-wins"):
+    with pytest.raises(InputError, match=f"different grades by m with {RATED}.*--later-wins"):
         merge_grades([(first,), (later,)])
     (merged,) = merge_grades([(first,), (later,)], later_wins=True)
     grades = grades_of(merged.paragraphs[0], GradeFilter())
@@ -170,7 +170,7 @@ def test_official_leaderboards(tmp_path: Path) -> None:
     [
         ("a.json", '{"s": -1, "t": "first"}', 0, 'the text "first"'),
         ("a.tsv", "s\t1\nt\tgood\n", 2, 'the text "good"'),
-        ("a.tsv", "s\t1\ns\t2\n", 2, '"s" is there above'),
+        ("a.tsv", "s\t1\ns\t2\n", 2, '"s" is a duplicate'),
         ("a.tsv", "t 1 2\ns 1\n", 1, "found 3 columns"),
     ],
 )
@@ -188,7 +188,7 @@ def test_a_bad_line_of_an_official_leaderboard_is_rejected_alone(
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.json", "[1]", "expected one object"),
+        ("a.json", "[1]", "expected a JSON object"),
         ("a.json", '{"s": "first"}', 'no system: .* s: found the text "first"'),
         ("a.tsv", "s 1 2\n", ":1: found 3 columns, expected `system score`"),
         ("a.tsv", "system\tscore\n", "has no system$"),

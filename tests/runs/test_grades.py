@@ -46,15 +46,15 @@ def test_minimum_ratings_are_shown_where_there_are_ratings() -> None:
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     file = graded(passage("p", rated({"a": 4})))
-    with pytest.raises(InputError, match="no rankings: give --runs"):
+    with pytest.raises(InputError, match="no rankings: pass --runs"):
         cover_tables(file, ANY)
-    with pytest.raises(InputError, match="no grade is nugget: there are grades of Question"):
+    with pytest.raises(InputError, match="match the filter 'nugget'; available graders: Question"):
         rubric_qrels(file, GradeFilter(items="nugget"))
-    with pytest.raises(InputError, match="no grade is any: there are grades of none at all"):
+    with pytest.raises(InputError, match="match the filter 'any'; available graders: none"):
         rubric_qrels(graded(passage("p")), ANY)
-    with pytest.raises(InputError, match="give graded passages, or --qrels"):
+    with pytest.raises(InputError, match="pass either graded passages or --qrels"):
         leaderboards(None, ANY)
-    with pytest.raises(InputError, match=r"no \*\.run file in"):
+    with pytest.raises(InputError, match=r"no \*\.run files in"):
         read_system_files([tmp_path])
 
 

@@ -113,7 +113,7 @@ async def test_known_answers_of_records_are_written_from(tmp_path: Path):
         found = await created(model, tmp_path / "bank", plan, file=file)
         assert model.n_requests == 1 and SOURCE in model.requests[0].messages[-1]["content"]
     assert [bank.query_id for bank in found.banks] == ["t"]
-    assert found.written[1].problem == "there is no reference to write from"
+    assert found.written[1].problem == "no reference to write from"
 
 
 async def test_unparsable_replies_are_counted_and_tried_again_by_the_same_command(tmp_path: Path):
@@ -185,7 +185,7 @@ async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Pa
     assert (bank.query_id, bank.kind, len(bank.items)) == ("q2", "nuggets", 2)
     assert any("Mira Holt" in item.text for item in bank.items)
     assert json.loads(bank.info)["gpt_model"] == "clauses by rule"
-    assert found.written[0].problem == "there is no document to write from"
+    assert found.written[0].problem == "no document to write from"
 
 
 def test_a_folded_question_leaves_its_answer_with_the_one_that_stays():

@@ -107,7 +107,7 @@ def test_added_items_get_an_id_of_the_originals_form(path: Path):
     assert again.item == f"{added.id}-2"
     file = say(path, addition(file, "q2", "gravity", ADA, kind="nuggets", facet="g"))
     assert (file.banks[-1].key, file.banks[-1].query_text) == (("q2", "g", "nuggets"), "tides")
-    with pytest.raises(InputError, match="says this already"):
+    with pytest.raises(InputError, match="already has this text"):
         addition(file, "q1", "which CITY?", ADA)
     with pytest.raises(InputError, match="no query 'q9'"):
         addition(file, "q9", "Which?", ADA)
@@ -154,7 +154,7 @@ def test_items_are_found_by_the_beginning_of_their_id(path: Path):
     file = read_bank_file(path)
     assert item_of(file, "ab")[1].id == "q1/ab"
     assert item_of(file, "q2/")[1].id == "q2/aa"
-    with pytest.raises(InputError, match="may be 3 items"):
+    with pytest.raises(InputError, match="matches 3 items"):
         item_of(file, "a")
     with pytest.raises(InputError, match="has no item 'zz'"):
         item_of(file, "zz")
@@ -184,10 +184,10 @@ def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
     [
         ("x Who?", "line 1 starts with 'x'"),
         ("4 Who?", "line 1 starts with '4'"),
-        ("1 Who?\n\n1 What?", "line 3 has the number 1 again"),
-        ("= Buddy", "line 1: write an item first"),
+        ("1 Who?\n\n1 What?", "line 3 repeats the item number 1"),
+        ("= Buddy", "line 1: = requires an answer"),
         ("1", "line 1 has no text"),
-        ("1 Who began it?\n2 Where?\n3 Why then?\n+ where?", "says this already"),
+        ("1 Who began it?\n2 Where?\n3 Why then?\n+ where?", "already has this text"),
     ],
 )
 def test_an_edit_that_cannot_be_read_names_its_line(text: str, problem: str):
@@ -221,7 +221,7 @@ def test_a_split_by_hand_names_what_one_side_does_not_cover():
     assert found.one_sided == ("q/g (questions)",)
     with pytest.raises(InputError, match="'zz'"):
         split_banks(MANY, secret=["zz"])
-    with pytest.raises(InputError, match="share is 1"):
+    with pytest.raises(InputError, match="share must be above 0 and below 1, got 1"):
         split_banks(MANY, share=1)
 
 
@@ -264,7 +264,7 @@ def test_a_merge_keeps_each_item_once_and_names_what_differs():
     assert other == OTHER
     words = " | ".join(merged.conflicts[:3])
     assert "query_text is" in words and "q1/aa: the text is" in words
-    assert any("Bo removed it" in one for one in merge_conflicts(second))
+    assert any("Bo removed this item" in one for one in merge_conflicts(second))
 
 
 def merge_conflicts(second: RubricBank) -> tuple[str, ...]:

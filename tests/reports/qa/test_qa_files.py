@@ -21,7 +21,7 @@ class TestMarkdown:
             for part in ("6 pairs on 3 papers", "**Pair 1 of", "**Pair 3 of", "## Scores", "## Pap")
         ]
         assert places == sorted(places)
-        assert "The paper does not have “7”." in text
+        assert "The paper does not contain “7”." in text
         assert "**this study**?" in text
         assert "- Without a rating: Relevance undecided, leans to 2, Accuracy unscored" in text
         assert "| Accuracy | **1.60** | n/a |  | 2 | 1 (worst" in text
@@ -35,7 +35,7 @@ class TestMarkdown:
         )
 
     def test_of_nothing_says_so(self):
-        assert "Nothing was found wrong." in render_qa_markdown(QAReport("n", (), (), ()))
+        assert "No faults found." in render_qa_markdown(QAReport("n", (), (), ()))
 
 
 class TestPairs:

@@ -85,7 +85,7 @@ class TestWorst:
     def test_says_what_is_wrong_and_marks_the_words(self, tree, texts):
         first, third = tree.xpath("(//ol[@class='worst'])[1]/li")[0:3:2]
         assert [mark.text for mark in first.xpath(".//mark[@class='number']")] == ["7"]
-        assert "The paper does not have “7”." in text_of(first)
+        assert "The paper does not contain “7”." in text_of(first)
         assert f"Accuracy was rated 1 of 3 (1.2): reason {texts.hostile}" in text_of(first)
         assert [mark.text for mark in third.xpath(".//mark[@class='context']")] == ["this study"]
         assert "The question needs the paper: “this study”." in text_of(third)
@@ -99,12 +99,12 @@ class TestWorst:
         empty = worst_of(tree)[1]
         assert "The answer is empty." in empty
         assert "almost the same: cosine 0.96." in empty
-        assert "asks for the same: 95 of 100.How much iron was found?" in empty
+        assert "as equivalent: 95 of 100.How much iron was found?" in empty
 
     def test_another_models_cosines_are_not_taken_for_the_same_question(self, report):
         page = render_qa_html(replace(report, embedder="intfloat/e5-small-v2"))
         assert "almost the same" not in page
-        assert "asks for the same: 95 of 100" in page
+        assert "as equivalent: 95 of 100" in page
 
     def test_unscored_ratings_are_said_and_never_zero(self, tree):
         third = worst_of(tree)[2]
@@ -115,7 +115,7 @@ class TestWorst:
         kept = [pair for pair in report.pairs if pair.id in ("5", "6")]
         page = render_qa_html(replace(report, pairs=kept, measures=(), ratings=(), intents=()))
         tree = html.document_fromstring(page)
-        assert text_of(tree.xpath("//h1")[0]) == "2 pairs on 2 papers: nothing was found wrong."
+        assert text_of(tree.xpath("//h1")[0]) == "2 pairs on 2 papers: no faults found."
         assert tree.xpath("//section[@aria-labelledby='h-worst']//*[@class='calm']")
 
 
@@ -140,13 +140,13 @@ class TestScores:
         rows = self.rows(tree)
         assert rows["Coverage (equation 1)"][0] == "50 %"
         (meaning,) = [text for text in self.meanings(tree) if "SciQAG's" in text]
-        assert re.search(r"drawn at random would reach \d\d %\.$", meaning)
+        assert re.search(r"Random sentences would reach \d\d %\.$", meaning)
         assert rows["Question similarity"][0] == "0.36"
 
     def test_say_what_is_left_out_of_them(self, tree):
         words = text_of(tree.xpath("//section[@aria-labelledby='h-scores']/p")[0])
         # Three ratings, five more and three comparisons; one undecided, two timed out.
-        assert words.startswith("Of 11 judgments, 1 undecided and 2 not to be had: left out")
+        assert words.startswith("Of 11 judgments, 1 undecided and 2 failed. They are left out")
 
     def test_that_nobody_gave_are_left_out(self, report):
         page = render_qa_html(replace(report, ratings=(), intents=(), judge=""))
@@ -174,7 +174,7 @@ class TestPapers:
         monkeypatch.setattr(view, "MAX_PLOTTED", 0)
         tree = html.document_fromstring(render_qa_html(report))
         assert not tree.xpath("//details[@class='a']//*[name()='svg']")
-        assert "Plots are drawn of the first 0 papers" in text_of(tree)
+        assert "Only the first 0 papers have plots" in text_of(tree)
 
     def test_an_only_paper_is_open(self, report):
         only = replace(report, pairs=[p for p in report.pairs if p.paper == report.papers[0].id])
