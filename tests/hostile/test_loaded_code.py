@@ -140,7 +140,7 @@ PLANTED: dict[str, Callable[[Path], bytes]] = {
 async def test_finished_work_that_somebody_changed_builds_nothing(kind, ran, tmp_path):
     with opened_store(tmp_path / "verdicts.sqlite") as store:
         store.add_rows([("key", PLANTED[kind](ran))])
-        with pytest.raises(StorageError, match="something that ragassay did not write there"):
+        with pytest.raises(StorageError, match="an entry that ragassay did not write"):
             await store.get("key", VERDICTS)
     assert not ran.exists()
 

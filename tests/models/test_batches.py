@@ -341,7 +341,7 @@ async def test_a_batch_that_may_cost_more_than_is_left_is_not_submitted(model, t
 async def test_a_bound_of_money_without_a_price_is_refused(model, tmp_path):
     lm = judge(model, "openai/scripted")
     found = await ask(lm, QUESTIONS[:1], tmp_path, RunLimiter(max_usd=1.0))
-    assert isinstance(found[0], BudgetError) and "price of a judge is not known" in str(found[0])
+    assert isinstance(found[0], BudgetError) and "price of every judge" in str(found[0])
 
 
 async def test_progress_names_the_batch_its_size_and_its_price(model, tmp_path):
@@ -372,7 +372,7 @@ async def test_no_key_and_no_address_is_kept(model, tmp_path):
 def test_a_damaged_batch_says_what_to_do(tmp_path):
     (tmp_path / BATCHES).mkdir()
     (tmp_path / BATCHES / "ragassay-1.json").write_text('{"id": ')
-    with pytest.raises(StorageError, match=r"is damaged: move it away"):
+    with pytest.raises(StorageError, match=r"is damaged; move it away"):
         BatchStore(tmp_path).batches()
 
 

@@ -166,7 +166,7 @@ def test_keys_and_addresses_are_those_that_litellm_uses(provider, monkeypatch):
 
 def test_a_server_without_an_address_is_asked_for_one(monkeypatch):
     monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
-    with pytest.raises(FatalModelError, match="it has no endpoint: name it with --api-base URL"):
+    with pytest.raises(FatalModelError, match="has no endpoint; pass it with --api-base URL"):
         check_judges([judge(None, "hosted_vllm/a")])
 
 
@@ -177,7 +177,7 @@ def test_a_provider_of_another_protocol_is_asked_by_litellm():
 
 
 def test_a_name_without_a_provider_is_refused():
-    with pytest.raises(FatalModelError, match=r"^nonsense: no provider has this name: write PROV"):
+    with pytest.raises(FatalModelError, match=r"^nonsense: unknown provider; write PROV"):
         check_judges([judge(None, "nonsense")])
 
 

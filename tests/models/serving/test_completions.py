@@ -26,7 +26,7 @@ ASKED = [{"role": "user", "content": "a"}]
     [
         (PromptTooLongError("9,000 tokens"), 400, "context_length_exceeded"),
         (RefusedError("no schema"), 400, "invalid_request"),
-        (ModelError("the embedded judge broke down"), 500, "internal_error"),
+        (ModelError("the embedded judge failed"), 500, "internal_error"),
         (SettingsError("not installed"), 500, "internal_error"),
     ],
 )
