@@ -96,8 +96,8 @@ FAULTS: Faults = {
     ),
     "a hang": (lambda ex: ex.judge.is_closing.wait(20), "timeout", "timeout_s"),
     "a byte at a time": (dribble, "timeout", "timeout_s"),
-    "a reset in the body": (cut_off, "connection", "the connection broke off"),
-    "a closed door": (lambda ex: ex.connection.shutdown(2), "connection", "broke off"),
+    "a reset in the body": (cut_off, "connection", "the connection was interrupted"),
+    "a closed door": (lambda ex: ex.connection.shutdown(2), "connection", "interrupted"),
     "no HTTP": (raw(b"SSH-2.0-OpenSSH\r\n\r\n"), "server_error", "Bad status line"),
     "a length of abc": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: abc\r\n\r\n"), "server_error", ""),
     "a loop of redirects": (

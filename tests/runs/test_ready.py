@@ -146,7 +146,7 @@ def test_a_dry_run_and_a_run_that_has_ended_ask_nothing(answers, tmp_path):
 @pytest.mark.integration
 def test_a_key_that_is_refused_is_said_before_a_question_is_asked(answers, tmp_path):
     with ScriptedModel(faults=[Fault("unauthorized")]) as model:
-        with pytest.raises(FatalModelError, match="refuses the key"):
+        with pytest.raises(FatalModelError, match="rejected the key"):
             ragassay.evaluate(answers, model=model.model_name, api_base=model.base_url)
         assert (len(model.probes), model.n_requests) == (1, 0)
 

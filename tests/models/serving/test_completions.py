@@ -60,7 +60,7 @@ async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
         ({"messages": [{"role": "king", "content": "a"}]}, r"messages\[0\]: role"),
         ({"messages": [*ASKED, {"role": "user"}]}, r"messages\[1\]: content"),
         ({"messages": ["a"]}, "role"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "nothing else"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "text content only"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"max_completion_tokens": "many"}, "max_completion_tokens"),
         ({"tools": [{"type": "function"}]}, "tools"),
