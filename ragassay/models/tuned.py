@@ -284,9 +284,7 @@ def _replace_changed(source: Any, merged: Merged) -> None:
     for module in merged.changed:
         index = indices.get(f"{names.get_name(module)}.weight")
         if index is None:
-            raise SettingsError(
-                f"the adapter changes {module}, which has no tensor in the GGUF file"
-            )
+            raise SettingsError(f"the adapter changes {module}, which has no tensor in GGUF")
         half = _half(merged.model, module)
         source.tensors[index] = source.tensors[index]._replace(
             data=half, n_bytes=half.nbytes, tensor_type=gguf.GGMLQuantizationType.F16

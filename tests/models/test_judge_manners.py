@@ -64,7 +64,7 @@ async def test_refused_parameter_is_left_out_for_the_run(
     if (manner, refused) == ("anthropic", "max_tokens"):
         pytest.skip("it cannot be left out")
     if refused not in known and "*" not in known:
-        pytest.skip("it is not known to refuse this")
+        pytest.skip("it is does not refuse this")
     refuses = ["response_format", refused] if refused == "json_object" else [refused]
     with ScriptedModel(said, manner=manner, refuses=refuses, model="team-judge") as model:
         for name, value in model.environment.items():

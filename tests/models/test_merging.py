@@ -116,7 +116,7 @@ def test_a_change_that_gguf_has_no_place_for_is_refused(
     module: str, tmp_path: Path, plain: Any, tokenizer: Any
 ) -> None:
     merged = Merged("x", "smollm2-135m", plain.model, tokenizer, (module,))
-    with pytest.raises(SettingsError, match=f"changes {module}, which has no tensor in the GGUF"):
+    with pytest.raises(SettingsError, match=f"changes {module}, which has no tensor in GGUF"):
         write_gguf(merged, tmp_path / "x.gguf")
     assert list(tmp_path.iterdir()) == []
 
