@@ -93,7 +93,7 @@ def test_a_fault_that_counts_leaves_the_probe_alone():
 def test_an_address_without_its_path_is_no_unknown_model():
     with ScriptedModel() as model:
         base = model.base_url.removesuffix("/v1")
-        with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\): .*/v1"):
+        with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\); .*/v1"):
             check_judges([judge(base)])
 
 
