@@ -1,4 +1,4 @@
-"""Libraries that only some jobs need; extras of the distribution bring them."""
+"""Optional dependencies and the package extras that install them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ EXTRAS = {
     "tracing": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "train": ("trl",),
 }
-"""The modules that each extra brings, as `pyproject.toml` lists their distributions."""
+"""Modules installed by each extra; `pyproject.toml` lists their distributions."""
 
 BASE = {"langchain": "langchain>=1.2,<2"}
-"""Modules of base dependencies that only some jobs need, and the requirement that brings each.
+"""Base dependencies that only some jobs import, with their pip requirements.
 
-Who installs without dependencies, or removes one, is told before the job begins.
+`need` checks them too, because a user may have installed ragassay with `--no-deps`.
 """
 
 
 def need(*modules: str) -> None:
-    """Ask for libraries before the work that needs them begins.
+    """Check that optional modules are installed, before work that needs them starts.
 
     Args:
-        modules: Names of modules of `EXTRAS` or `BASE`.
+        modules: Module names from `EXTRAS` or `BASE`.
 
     Raises:
-        ExtraError: One of them is not installed.
+        ExtraError: A module is not installed.
     """
     for module in modules:
         if not is_installed(module):
@@ -45,14 +45,14 @@ def need(*modules: str) -> None:
 
 
 def _requirement(module: str) -> str:
-    """Return what pip is to install for a module."""
+    """Return the requirement to install with pip to get a module."""
     extras = (name for name, found in EXTRAS.items() if module in found)
     return BASE[module] if module in BASE else f"ragassay[{next(extras)}]"
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of distributions; those that are not installed are left out."""
-    import importlib.metadata  # takes longer than all else here
+    """Return the versions of the installed distributions among `packages`."""
+    import importlib.metadata  # slow to import
 
     found: dict[str, str] = {}
     for name in packages:
@@ -64,8 +64,8 @@ def installed_versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported, without importing it; its parents are."""
+    """Return whether a module can be imported; only its parent packages are imported."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
-        return False  # not even its parent
+        return False  # a parent package is missing

@@ -1,4 +1,4 @@
-"""Names and options of models: where each runs, and the forms of published judges."""
+"""Model names, model options and the prompt formats of published judges."""
 
 from __future__ import annotations
 
@@ -14,67 +14,66 @@ PROVIDER = "ragassay"
 """LiteLLM provider of the models that run in this process."""
 
 VLLM = "hosted_vllm"
-"""LiteLLM provider of servers of vLLM."""
+"""LiteLLM provider of vLLM servers."""
 
 SMOLLM2 = "smollm2-135m"
-"""SmolLM2-135M-Instruct, installed as a package."""
+"""SmolLM2-135M-Instruct, installed as a Python package."""
 
 MINILM = "all-MiniLM-L6-v2"
-"""The packaged embedding model."""
+"""The embedding model that is installed as a Python package."""
 
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
-"""The base model of the shipped adapters."""
+"""Base model of the shipped adapters."""
 
 TUNED_JUDGE = f"{PROVIDER}/judge"
 """The shipped fine-tuned judge."""
 
 INSTRUMENTS = f"{PROVIDER}/instruments"
-"""No judge: instruments decide what they can tell, and no language model is asked."""
+"""Judging with instruments only, without a language model."""
 
 BATCH_PROVIDERS = ("openai", "azure", "anthropic", "vertex_ai")
 """LiteLLM providers whose batch interfaces are used."""
 
 DEFAULT_MODEL = INSTRUMENTS
-"""What judges where no judge is named."""
+"""Default judge."""
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""The default verifier without a hosted judge: the mean of two adapters."""
+"""Default verifier if no hosted judge is configured: the average of two adapters."""
 
 SIGNALS = f"{PROVIDER}/signals"
-"""Rates the rubrics without a judge."""
+"""Rubric rater that needs no judge."""
 
 SIGNALS_VERIFIER = f"{PROVIDER}/signals-verifier"
-"""An earlier verifier, which the signals were fitted with."""
+"""Earlier verifier, used to fit `SIGNALS`."""
 
 SMOLLM2_VERIFIER = f"{PROVIDER}/smollm2-verifier"
-"""A slower verifier, trained on the same pairs."""
+"""Slower verifier, trained on the same pairs as `MINILM_VERIFIER`."""
 
 MEAN_VERIFIER = f"{PROVIDER}/mean-verifier"
-"""The mean of the two."""
+"""Average of `MINILM_VERIFIER` and `SMOLLM2_VERIFIER`."""
 
 SHIPPED_VERIFIERS = (MINILM_VERIFIER, SMOLLM2_VERIFIER, MEAN_VERIFIER)
-"""Models that compare a claim with a passage and write nothing: no chat model has these names."""
+"""Verifiers that score a claim against a passage and cannot be used as chat models."""
 
 EMBEDDED = "embedded"
-"""Another name of `MINILM_VERIFIER` in settings."""
+"""Alias of `MINILM_VERIFIER` in settings."""
 
 JUDGE = "judge"
-"""In settings in place of a model: the judge decides itself."""
+"""Setting that selects the judge in place of a separate model."""
 
 COSINE = "cosine"
-"""In settings in place of a model: the embedder's cosine; cosine:0.6 sets its threshold."""
+"""Setting that selects the embedder's cosine similarity; `cosine:0.6` sets the threshold."""
 
 
 def is_local(model: str) -> bool:
-    """Return whether a LiteLLM model name runs in this process."""
+    """Return whether the model with this LiteLLM name runs in this process."""
     return model.startswith(f"{PROVIDER}/")
 
 
 def is_ours(model: str) -> bool:
-    """Return whether this is a ragassay model, in this process or on a server under its name.
+    """Return whether this is a ragassay model, running here or on a server.
 
-    The server may stand behind a proxy. The limits of its prompts and replies are then the same,
-    wherever it runs.
+    The server may be behind a proxy. Prompt and reply limits are the same in all cases.
 
     Example:
         >>> is_ours("hosted_vllm/ragassay/judge"), is_ours("hosted_vllm//models/ragassay/other")
@@ -87,7 +86,7 @@ def is_ours(model: str) -> bool:
 
 
 def is_on_vllm(model: str) -> bool:
-    """Return whether a server of vLLM answers, asked directly or through a proxy.
+    """Return whether a vLLM server runs the model, directly or behind a proxy.
 
     Example:
         >>> is_on_vllm("litellm_proxy/hosted_vllm/qwen"), is_on_vllm("ragassay/judge")
@@ -102,14 +101,15 @@ def is_embedded_base(model: str) -> bool:
 
 
 def provider_of(model: str) -> str:
-    """Return the provider in a LiteLLM name; empty where it has none."""
+    """Return the provider in a LiteLLM name, or an empty string."""
     return model.partition("/")[0] if "/" in model else ""
 
 
 def split_endpoint(model: str) -> tuple[str, str | None]:
-    """Split a name from the endpoint that may follow it.
+    """Split a model name into the LiteLLM name and an optional endpoint.
 
-    A bare `@` belongs to the name: some providers write versions that way.
+    An `@` that is not followed by an address is part of the name. Some providers use it for
+    versions.
 
     Example:
         >>> split_endpoint("openai/qwen@http://localhost:8000/v1")
@@ -123,23 +123,24 @@ def split_endpoint(model: str) -> tuple[str, str | None]:
 
 FormName = Literal["yescieval", "prometheus"]
 FormChoice = Literal["auto", "plain", "yescieval", "prometheus"]
-"""A form, "auto" for the form of the judge's name, or "plain" for ragassay's own prompts."""
+"""`auto` selects the format from the judge's name; `plain` selects ragassay's own prompts."""
 
 SCALE = (1, 5)
-"""The lowest and the highest rating of all forms here."""
+"""Lowest and highest rating in all formats."""
 
 
 @dataclass(frozen=True)
 class JudgeForm:
-    """The form in which a published judge is asked.
+    """Prompt format of a published judge.
 
     Attributes:
-        title: The judge's name, for messages.
-        pattern: Matches names of models that were trained on it, also as servers shorten them.
-        rubric_set: The set whose shipped rubrics it rates; empty for any rubric from 1 to 5.
-        package: The distribution that has its words.
-        is_needed: Whether it cannot be rendered without that distribution.
-        max_reply_tokens: Longest reply; the settings may allow more.
+        title: Judge name for messages.
+        pattern: Pattern for names of models trained on this format, including names shortened by
+            servers.
+        rubric_set: Rubric set that the judge rates. Empty for any rubric with ratings 1 to 5.
+        package: Distribution that contains the prompt texts.
+        is_needed: Whether the format cannot be rendered without that distribution.
+        max_reply_tokens: Default reply limit. Settings may allow more.
     """
 
     name: FormName
@@ -169,7 +170,7 @@ FORMS: Mapping[str, JudgeForm] = {
             rubric_set="yescieval",
             package="yescieval",
             is_needed=True,
-            # Its package reads 150 tokens; a reply that is cut there cannot be read.
+            # The yescieval package generates 150 tokens, but a reply cut there cannot be parsed.
             max_reply_tokens=256,
         ),
         # Kim et al. 2024, arXiv 2405.01535: direct assessment.
@@ -196,20 +197,20 @@ FORMS: Mapping[str, JudgeForm] = {
         ),
     )
 }
-"""The forms, by name."""
+"""Formats by name."""
 
 HUB = re.compile(r"(?:^|/)(?:sciknoworg/yescieval|prometheus-eval/prometheus)", re.IGNORECASE)
-"""Start of the published judges' ids on Hugging Face's hub."""
+"""Start of the published judges' Hugging Face model ids."""
 
 
 def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
-    """Return the form in which a judge is asked; None for ragassay's own prompts.
+    """Return the prompt format of a judge, or None for ragassay's own prompts.
 
-    A folder under `ragassay/` may hold a judge that ragassay itself fine-tuned, whatever its name:
-    there only a published id counts.
+    A model folder under `ragassay/` may contain a judge fine-tuned with ragassay under any name.
+    For those names, only a published model id selects a format.
 
     Args:
-        model: The judge's LiteLLM name.
+        model: LiteLLM name of the judge.
 
     Example:
         >>> form_of("hosted_vllm/yescieval-ask").name
@@ -225,11 +226,11 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
 
 
 SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
-"""Options that no file of a run stores."""
+"""Options that are never written to run files."""
 
 
 def written_options(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return options as NAME=VALUE; None leaves one out.
+    """Return options as NAME=VALUE texts. A None value becomes NAME=, which removes an option.
 
     Example:
         >>> written_options({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
@@ -242,33 +243,33 @@ def written_options(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def parse_options(given: Iterable[str]) -> dict[str, Any]:
-    """Return options from NAME=VALUE, where a value is JSON or else text; NAME= leaves one out.
+    """Parse NAME=VALUE options. Values are JSON or plain text, and NAME= means None.
 
     Raises:
-        ValueError: One has no "=".
+        ValueError: An option has no "=" or no name.
 
     Example:
         >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])
         {'reasoning_effort': 'low', 'temperature': None, 'extra_body': {'k': 1}}
     """
     options: dict[str, Any] = {}
-    for one in given:
-        name, sign, value = one.partition("=")
+    for option in given:
+        name, sign, value = option.partition("=")
         if not sign or not name.strip():
-            raise ValueError(f"{one!r} must be NAME=VALUE, or NAME= to leave out")
+            raise ValueError(f"{option!r} must be NAME=VALUE, or NAME= to remove the option")
         try:
             options[name.strip()] = json.loads(value) if value.strip() else None
         except ValueError:
             options[name.strip()] = value
-    if "headers" in options:  # LiteLLM's name for it.
+    if "headers" in options:  # an alias in LiteLLM
         options["extra_headers"] = options.pop("headers")
     for secret in (options.get("extra_headers") or {}).values():
-        for part in str(secret).split():  # "Bearer KEY" hides the key too
+        for part in str(secret).split():  # also hides the key in "Bearer KEY"
             keep_secret(part)
     keep_secret(options.get("api_key"))
     return options
 
 
 def noted_options(given: Iterable[str]) -> tuple[str, ...]:
-    """Return options as a run stores them: without those that may hold a key."""
-    return tuple(one for one in given if one.partition("=")[0].strip() not in SECRET_OPTIONS)
+    """Return the options to write to run files, without those that may contain a key."""
+    return tuple(opt for opt in given if opt.partition("=")[0].strip() not in SECRET_OPTIONS)

@@ -1,4 +1,4 @@
-"""Control this process: rare garbage collection, worker threads, objects sent elsewhere."""
+"""Process-wide helpers: garbage collection, worker threads and pickling."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 
 THRESHOLDS = (50_000, 20, 20)
-"""Arguments of `gc.set_threshold`. With Python's defaults, the collector scans the million objects
-of the libraries again and again: a fifth of the processor time of a run."""
+"""Arguments of `gc.set_threshold`. With Python's defaults, repeated scans of the million objects
+that libraries create take a fifth of the CPU time of a run."""
 
 _LOCK = threading.Lock()
-_kept: list[tuple[int, int, int]] = []
-"""What holds without us; one entry for each that is patient now."""
+_previous: list[tuple[int, int, int]] = []
+"""Thresholds to restore, one entry for each active `patient_collector`."""
 
 
 @contextmanager
 def patient_collector() -> Iterator[None]:
-    """Collect rarely, in the whole process; the last one to leave restores what was before.
+    """Collect garbage less often in the whole process while the context is active.
 
-    What somebody else sets in the meantime stays.
+    The last context to exit restores the previous thresholds, unless other code has changed them.
     """
     with _LOCK:
-        _kept.append(_kept[0] if _kept else gc.get_threshold())
+        _previous.append(_previous[0] if _previous else gc.get_threshold())
         gc.set_threshold(*THRESHOLDS)
     try:
         yield
     finally:
         with _LOCK:
-            before = _kept.pop()
-            if not _kept and gc.get_threshold() == THRESHOLDS:
+            before = _previous.pop()
+            if not _previous and gc.get_threshold() == THRESHOLDS:
                 gc.set_threshold(*before)
 
 
 @contextmanager
 def importing(module: str) -> Iterator[None]:
-    """Import a module inside without collecting, in the whole process; nothing where it is there.
+    """Disable garbage collection in the whole process while a module is imported.
 
-    Libraries make a million objects, none of them garbage: looking at them takes a tenth of the
-    processor time of a short run.
+    Does nothing if the module is already imported. Libraries create a million long-lived objects,
+    and scanning them takes a tenth of the CPU time of a short run.
     """
     if module in sys.modules:
         yield
@@ -58,17 +58,17 @@ def importing(module: str) -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # else a host has frozen something, which must stay so
+            if not gc.get_freeze_count():  # Leave objects frozen by the host application alone.
                 gc.freeze()
-                gc.unfreeze()  # Now all objects are old, and no small collection looks at them.
+                gc.unfreeze()  # Moves all objects to the oldest, rarely scanned generation.
             gc.enable()
 
 
 @functools.cache
 def end_without_collecting() -> None:
-    """Let this process end without collecting: with the libraries loaded, that takes seconds.
+    """Skip garbage collection at process exit, which takes seconds with all libraries loaded.
 
-    For processes of our own alone: in a host's, objects in cycles may still have something to do.
+    Only for ragassay's own processes. A host application may rely on finalizers at exit.
     """
     atexit.register(gc.freeze)
 
@@ -76,7 +76,7 @@ def end_without_collecting() -> None:
 T = TypeVar("T")
 
 _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
-"""One thread: more would not be faster, and would keep the event loop waiting for its turn."""
+"""A single thread. More threads are not faster, and they block the event loop for longer."""
 
 
 _CORE_PREFIX = "ragassay-core"
@@ -85,22 +85,22 @@ _THREAD = threading.local()
 
 @functools.cache
 def cores() -> ThreadPoolExecutor:
-    """Return a thread for each core that this process may use.
+    """Return a thread pool with one thread per available core.
 
-    Splitting one small model's pass among cores costs more than it saves, and on a busy machine the
-    parts keep their cores busy while they wait for each other.
+    Splitting one forward pass of a small model across cores costs more than it saves, and on a
+    busy machine the threads of a split pass spin while they wait for each other.
     """
-    # Not every system says which cores a process may use.
+    # Not every system reports which cores a process may use.
     n_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return ThreadPoolExecutor(n_cores, _CORE_PREFIX)
 
 
 def use_one_core() -> None:
-    """Have torch compute on one core in this thread, where it is one of `cores`."""
+    """Limit torch to one core in the current thread, if it is a thread of `cores`."""
     import torch
 
-    is_ours = threading.current_thread().name.startswith(_CORE_PREFIX)
-    if is_ours and not hasattr(_THREAD, "is_set"):
+    is_core_thread = threading.current_thread().name.startswith(_CORE_PREFIX)
+    if is_core_thread and not hasattr(_THREAD, "is_set"):
         torch.set_num_threads(1)
         _THREAD.is_set = True
 
@@ -111,11 +111,11 @@ async def in_thread(compute: Callable[..., T], *arguments: Any) -> T:
 
 
 def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, even inside a running loop (a notebook, a server)."""
+    """Run a coroutine to completion, even from inside a running event loop."""
     results: list[T] = []
 
     async def collect() -> None:
-        # When it ends, asyncio spells out the task and what it returns: for many answers, seconds.
+        # asyncio.run formats the result of a finished task, which takes seconds for many answers.
         results.append(await coroutine)
 
     try:
@@ -140,19 +140,18 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 class Rebuilt:
-    """Is pickled as the arguments that it was made with.
+    """Base class for objects that are pickled as their constructor arguments.
 
-    Open files, connections and loaded weights stay where they are: the other process opens and
-    loads its own.
+    The receiving process opens its own files and connections, and loads its own weights.
     """
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
-        """Remember the arguments."""
-        made = super().__new__(cls)
-        made.__dict__["_made_with"] = (arguments, options)
-        return made
+        """Record the arguments."""
+        instance = super().__new__(cls)
+        instance.__dict__["_made_with"] = (arguments, options)
+        return instance
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how to make it again."""
+        """Return the call that creates an equal object."""
         arguments, options = self.__dict__["_made_with"]
         return functools.partial(type(self), **options), arguments

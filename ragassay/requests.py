@@ -1,8 +1,7 @@
-"""Requests to judge something: each reads its input, counts its calls, and runs.
+"""Evaluation requests: read the input, count the model calls and run them.
 
-The command line, Python's functions and the pytest plugin make the same requests and run them here;
-they only read arguments and show what was found. Libraries that take seconds to load are imported
-after the input was read.
+The command line, the Python API and the pytest plugin all build these requests. Slow libraries are
+imported after the input has been read, so that input errors are reported quickly.
 """
 
 from __future__ import annotations
@@ -47,37 +46,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REST = "ragassay.runs.evaluate"
-"""The module that imports the rest of what a run needs."""
+"""Module that imports the remaining dependencies of a run."""
 
 
 class Request(Generic[T]):
-    """A request to judge, read and checked: `plan` counts its calls, `run` makes them."""
+    """Checked input of an evaluation. `plan` counts the model calls and `run` makes them."""
 
     tools: Run
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that are asked."""
+        """Models called by the request."""
         return self.tools.settings.judge.judges
 
     def plan(self) -> Plan:
-        """Count the calls and tokens that it would take, without asking a model."""
+        """Count the calls and tokens without calling a model."""
         raise NotImplementedError
 
     async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
-        """Judge it; with a folder, keep finished work there and go on from it."""
+        """Run the request. With a folder, results are stored there and reused."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class EvaluationRequest(Request["Results"]):
-    """Answers to evaluate.
+    """Request to evaluate answers.
 
     Attributes:
-        job: The answers and their corpus.
-        thresholds: Least means.
-        n_audited: Answers of the run that are then perturbed, to audit the judge; 0 for none.
-        n_times: How often each answer is judged.
+        job: Answers and corpus.
+        thresholds: Minimum mean scores.
+        n_audited: Number of answers to perturb afterwards to audit the judge.
+        n_times: Number of times to judge each answer.
     """
 
     job: Job
@@ -96,16 +95,16 @@ class EvaluationRequest(Request["Results"]):
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
-        """Read the answers and the corpus, and load what judges them.
+        """Read the answers and the corpus, and load the evaluators.
 
         Args:
             answers: As for `ragassay.evaluate`.
-            presenter: Shows what was read.
+            presenter: Reports the input that was read.
             answered: As for `read_job`.
 
         Raises:
-            InputError: The data cannot be used, or a threshold names no score or needs a judge.
-            SettingsError: A setting is wrong.
+            InputError: The input is invalid, or a threshold is unknown or needs a judge.
+            SettingsError: A setting is invalid.
         """
         job, chosen = read_input(answers, options, settings, presenter, answered=answered)
         tools = open_tools(chosen, options, presenter, job.corpus)
@@ -121,7 +120,7 @@ class EvaluationRequest(Request["Results"]):
         )
 
     def plan(self) -> Plan:
-        """Count calls and tokens, those of repetitions and of the audit too."""
+        """Count the calls and tokens, including repeats and the audit."""
         from ragassay.runs.evaluate import plan
 
         found = once = plan(self.job, self.tools)
@@ -139,7 +138,7 @@ class EvaluationRequest(Request["Results"]):
     async def run(
         self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] | None = None
     ) -> Results:
-        """Judge the answers, judge them again, audit the judge, and compare with the thresholds."""
+        """Judge the answers, repeat and audit as requested, and check the thresholds."""
         from ragassay.results import Results
         from ragassay.runs.evaluate import run
 
@@ -169,13 +168,13 @@ class EvaluationRequest(Request["Results"]):
 
 @dataclass(frozen=True)
 class SimpleRequest(Request[T]):
-    """Something that is judged in one stage.
+    """Request that runs in a single stage.
 
     Attributes:
-        count: Counts the calls and tokens.
-        start: Judges, with `folder` and `listen`.
-        description: The bar's description.
-        writers: Models that are asked besides the judges.
+        count: Function that counts the calls and tokens.
+        start: Function that runs the request, called with `folder` and `listen`.
+        description: Label of the progress bar.
+        writers: Models called in addition to the judges.
     """
 
     tools: Run
@@ -187,15 +186,15 @@ class SimpleRequest(Request[T]):
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that are asked."""
+        """Models called by the request."""
         return tuple(dict.fromkeys((*super().models, *self.writers)))
 
     def plan(self) -> Plan:
-        """Count the calls and tokens that it would take."""
+        """Count the calls and tokens."""
         return self.count()
 
     async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
-        """Judge it, under one bar."""
+        """Run the request under one progress bar."""
         with presenter.bar(self.n_items, self.description) as listen:
             return await self.start(folder=folder, listen=listen)
 
@@ -206,7 +205,7 @@ def request_audit(
     settings: Settings | None,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read and perturb answers, to see what a judge detects; see `ragassay.audit`."""
+    """Read and perturb answers to test which errors a judge detects. See `ragassay.audit`."""
     every: Any = {**options, "limit": None}
     job, chosen = read_input(answers, every, settings, presenter)
     tools = open_tools(chosen, options, presenter, job.corpus)
@@ -222,7 +221,7 @@ def request_pairs_audit(
     options: EvaluateKeywords,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read question-answer pairs and damage them; a judge rates each alone with its paper."""
+    """Read and perturb question-answer pairs. The judge rates each one with its paper."""
     from ragassay.qa.audit import PART, pairs_audit_job
 
     input_pairs, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
@@ -252,7 +251,7 @@ def request_grading(
     depth: int,
     like_original: bool = False,
 ) -> SimpleRequest[Graded]:
-    """Read passages and what they are graded by; see `ragassay.grade`."""
+    """Read passages and their grading questions. See `ragassay.grade`."""
     from ragassay.evaluators.build_run import build_run
     from ragassay.runs.evaluate import plan
     from ragassay.workbench.grading import (
@@ -285,7 +284,7 @@ def request_pairs(
     settings: Settings | None,
     presenter: Presenter,
 ) -> SimpleRequest[JudgedPairs]:
-    """Read question-answer pairs and their papers; see `ragassay.evaluate_pairs`."""
+    """Read question-answer pairs and their papers. See `ragassay.evaluate_pairs`."""
     from ragassay.qa.evaluate import judge_pairs, pairs_job
     from ragassay.runs.evaluate import plan
 
@@ -323,21 +322,21 @@ def read_input(
     *,
     answered: bool = True,
 ) -> tuple[Job, Settings]:
-    """Read answers and the corpus, and show what could not be read.
+    """Read the answers and the corpus, and report rejected records.
 
     Args:
         answers: As for `read_job`.
         answered: As for `read_job`.
 
     Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
+        InputError: The input is invalid.
+        SettingsError: A setting is invalid.
     """
     with presenter.phase("reading answers and corpus"):
         chosen = settings_of(options, settings, presenter.style)
         nuggets = options.get("nuggets") or None
         if nuggets is not None and not isinstance(nuggets, str | Path):
-            raise InputError("many answers take a file of nuggets, one answer takes a list of them")
+            raise InputError("with many answers, pass a nugget file instead of a list of nuggets")
         with line_limit(chosen.limits.max_line_bytes):
             job = read_job(
                 answers,
@@ -360,7 +359,7 @@ def open_tools(
     presenter: Presenter,
     corpus: Literature | None = None,
 ) -> Run:
-    """Load the libraries of a run, and return what judges.
+    """Import the libraries of a run and build its evaluators.
 
     Raises:
         SettingsError: As for `build_run`.
@@ -374,7 +373,7 @@ def open_tools(
 
 
 def folder_of(options: Keywords) -> RunFolder | None:
-    """Return a run's folder, without its failures if they are to be retried."""
+    """Return the run folder, or None. Deletes stored failures if `retry_failed` is set."""
     out = options.get("out")
     if out is None:
         return None

@@ -1,4 +1,4 @@
-"""Keep keys out of what is written, and control characters out of the terminal."""
+"""Remove secrets from output and control characters from terminal text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 HIDDEN = "***"
 
 N_CHARS_LEAST = 8
-"""A shorter value, or one without a digit, may be any word: a server that asks for no key gets one.
-"""
+"""Minimum length of a secret. Shorter values, and values without a digit, may be ordinary words,
+such as the dummy key of a server that needs none."""
 
 _SECRET_NAME = re.compile(r"(key|token|secret|password|passwd|credentials|headers)$", re.IGNORECASE)
-"""Environment variables whose value is a secret."""
+"""Names of environment variables with secret values."""
 
-# Bounded, so that a long text takes time in proportion to its length.
+# The repeats are bounded to keep the search linear in the length of the text.
 _USERINFO = re.compile(r"(?<=:/)(/?)[^\s'\"<>?#]{0,500}@")
 _BARE_USERINFO = re.compile(
     r"(?<![^\s'\"<>/@=])[^\s'\"<>/@=:]{1,200}:[^\s'\"<>/@]{1,300}@(?=[\w\[])"
@@ -35,12 +35,12 @@ _SECRETS: set[str] = set()
 
 
 def keep_secret(value: str | None) -> None:
-    """Hide a value from now on, as it is, quoted as in an address, and in base64."""
+    """Hide a value from now on: verbatim, URL-quoted and in base64."""
     _SECRETS.update(_forms(value or ""))
 
 
 def keep_address(address: str | None) -> None:
-    """Hide the user and password of an address, also as a header would send them."""
+    """Hide the password of a URL, and its user and password as sent in a header."""
     try:
         parts = urlsplit(address or "")
     except ValueError:
@@ -52,7 +52,7 @@ def keep_address(address: str | None) -> None:
 
 
 def without_secrets(text: str) -> str:
-    """Return text without the secrets of this process, and without users of addresses.
+    """Return text without known secrets and without user names and passwords in URLs.
 
     Example:
         >>> without_secrets("nobody listens at http://ann:pw@localhost:8000/v1")
@@ -63,7 +63,7 @@ def without_secrets(text: str) -> str:
 
 
 def without_known(text: str) -> str:
-    """Return text without the secrets of this process; addresses in it stay as they are."""
+    """Return text without known secrets; URLs are otherwise unchanged."""
     found = {secret for secret in (*_SECRETS, *_environment()) if secret in text}
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
@@ -78,7 +78,7 @@ def _environment() -> Iterator[str]:
                 yield from _forms(part)
 
 
-@functools.lru_cache(maxsize=1024)  # each reply is searched for the secrets of the environment
+@functools.lru_cache(maxsize=1024)  # called for every variable and every reply
 def _is_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
@@ -91,10 +91,10 @@ def _forms(value: str) -> tuple[str, ...]:
 
 
 CONTROLS = (*range(0x20), *range(0x7F, 0xA0))
-"""C0, DEL and C1: what begins a terminal's commands is among them."""
+"""C0 controls, DEL and C1 controls, which include the start of terminal escape sequences."""
 
 REORDERING = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-"""Unicode's marks of direction: they change the order in which a line reads."""
+"""Unicode direction marks, which change the order in which a line is displayed."""
 
 _BREAKS = (0x2028, 0x2029)
 _SURROGATES = tuple(range(0xD800, 0xE000))
@@ -107,9 +107,9 @@ _ESCAPED = {
 
 
 def visible(text: str) -> str:
-    r"""Return a text in which everything that could steer a terminal is spelled out.
+    r"""Escape all characters that could control a terminal.
 
-    Line ends and tabs stay. The spelling is JSON's, so that JSON still says what it said.
+    Newlines and tabs are kept. The escapes are JSON escapes, so JSON text keeps its meaning.
 
     Example:
         >>> visible("a\x1b[31mb") == "a\\u001b[31mb"
@@ -119,7 +119,7 @@ def visible(text: str) -> str:
 
 
 class _SafeStream:
-    """A text stream that writes only what is `visible`."""
+    """Text stream that passes everything through `visible`."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
@@ -128,7 +128,7 @@ class _SafeStream:
         shown = visible(text.replace("\r\n", "\n"))
         try:
             self.unguarded.write(shown)
-        except UnicodeEncodeError:  # a terminal that knows few characters
+        except UnicodeEncodeError:  # The terminal's encoding lacks a character.
             encoding = self.unguarded.encoding or "ascii"
             self.unguarded.write(shown.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
@@ -143,17 +143,17 @@ class _SafeStream:
 
 @contextmanager
 def safe_streams() -> Iterator[None]:
-    """Guard stdout and stderr while the context lasts."""
-    given = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (_SafeStream(one) for one in given)  # type: ignore[assignment]
+    """Replace stdout and stderr with safe streams while the context is active."""
+    originals = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(_SafeStream, originals)  # type: ignore[assignment]
     try:
         yield
     finally:
-        sys.stdout, sys.stderr = given
+        sys.stdout, sys.stderr = originals
 
 
 def open_console(stderr: bool = False) -> Console:
-    """Return a rich console whose texts are `visible`, and are no markup of rich's."""
+    """Return a rich console that passes text through `visible` and ignores rich markup."""
     stream = sys.stderr if stderr else sys.stdout
     return _console_class()(
         file=getattr(stream, "unguarded", stream),
@@ -165,7 +165,7 @@ def open_console(stderr: bool = False) -> Console:
 
 
 def write_red(text: str) -> None:
-    """Write a line in red on stderr, where that is a terminal which may have colours."""
+    """Write a line to stderr, in red if the terminal supports colors."""
     open_console(stderr=True).print(text, style="red", soft_wrap=True)
 
 
@@ -175,7 +175,7 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment
 
     class SafeConsole(Console):
-        """Makes the text of each segment visible; the escapes are written later, from styles."""
+        """Console that escapes text segments; rich adds style codes afterwards."""
 
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):

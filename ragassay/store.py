@@ -1,4 +1,4 @@
-"""The store of finished work, kept once by the hash of what it depends on."""
+"""Store for finished work, keyed by the hash of its inputs."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from ragassay.errors import RagassayError, RunMismatchError, StorageError
 
 @contextmanager
 def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
-    """Turn a failure to write a file, as of a full disk, into an error that stops the work.
+    """Convert errors from writing a file, such as a full disk, to `StorageError`.
 
     Args:
-        failures: What a library raises then, besides errors of the system and of SQLite.
+        failures: Library exceptions to convert in addition to `OSError` and `sqlite3.Error`.
 
     Raises:
-        StorageError: There was one.
+        StorageError: The file could not be written.
     """
     try:
         yield
     except (OSError, sqlite3.Error, *failures) as error:
         why = error.strerror if isinstance(error, OSError) else None
         raise StorageError(
-            f"{path}: {why or error}; what is on disk is kept, and the same command continues from "
-            "there"
+            f"{path}: {why or error}; finished work is kept on disk, and the same command "
+            "continues from there"
         ) from error
 
 
 @contextmanager
 def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
-    """Lock a file for this process; do not wait where another has it.
+    """Lock a file for this process, and raise `refusal` if another process has locked it.
 
     Args:
-        file: The lock; created if missing, in a folder that exists.
+        file: Lock file, created if missing. Its folder must exist.
     """
     from filelock import FileLock, Timeout
 
@@ -58,7 +58,7 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 
 @contextmanager
 def opened_first(path: Path) -> Iterator[None]:
-    """Set a damaged file aside: whether to pay again for what it held is the user's to decide."""
+    """Rename a damaged file and raise, because its work was paid for and the user must decide."""
     try:
         with storing(path):
             yield
@@ -70,8 +70,8 @@ def opened_first(path: Path) -> Iterator[None]:
             if part.exists():
                 part.replace(path.with_name(f"{path.name}.damaged{ending}"))
         raise StorageError(
-            f"{path} is damaged ({error.__cause__}), and was set aside as {path.name}.damaged: "
-            "the same command continues without it"
+            f"{path} is damaged ({error.__cause__}) and was set aside as {path.name}.damaged; run "
+            "the same command again to continue without it"
         ) from error
 
 
@@ -82,11 +82,11 @@ Row = tuple[str, bytes]
 
 
 class Work(Generic[T]):
-    """The work of a key, inside `Store.once`.
+    """Result of one key, as yielded by `Store.once`.
 
     Attributes:
-        result: What was found out; whoever does the work sets it.
-        is_new: Whether it is to be done here.
+        result: The result. The caller sets it if `is_new` is true.
+        is_new: Whether the caller must compute the result.
     """
 
     result: T
@@ -96,12 +96,12 @@ class Work(Generic[T]):
 
 
 class Store:
-    """Finished work and calls under way, by key.
+    """Finished and running work, by key.
 
-    It works in the calling thread: handing over would cost more.
+    Reads and writes run in the calling thread, because moving them to another one costs more.
 
     Args:
-        path: A SQLite file, created if missing; None to keep nothing, and join calls only.
+        path: SQLite file, created if missing. None to store nothing and only share running calls.
 
     Raises:
         RunMismatchError: Another version of ragassay wrote the file.
@@ -118,16 +118,16 @@ class Store:
 
     @asynccontextmanager
     async def once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
-        """Yield the work of a key: finished, or to do inside the block and then stored.
+        """Yield the stored result of a key, or let the block compute it and then store it.
 
-        Whoever comes while it is being done waits, and gets the result. Where it fails, nothing is
-        kept, and whoever waits does it again.
+        Concurrent callers with the same key wait for the first one and share its result. If the
+        block fails, nothing is stored and a waiting caller computes the result.
 
         Args:
-            key: Hash of everything that the work depends on.
+            key: Hash of all inputs of the work.
 
         Raises:
-            StorageError: The work cannot be kept.
+            StorageError: The result cannot be stored.
         """
         work, loop = Work[T](), asyncio.get_running_loop()
         while call := self._calls.get((loop, key)):
@@ -150,62 +150,62 @@ class Store:
             call.cancel()
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work as it is stored, wherever this run keeps some."""
+        """Return a stored result as JSON, or None. Subclasses may search more stores."""
         return next((value for _, value in self.rows([key])), None)
 
     async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
-        """Return finished work; None where there is none.
+        """Return a stored result, or None if missing.
 
         Raises:
-            StorageError: Somebody has changed it.
+            StorageError: The stored JSON does not match `kind`.
         """
         row = await self.find(key)
         return None if row is None else self.read(row, kind)
 
     def read(self, row: bytes, kind: TypeAdapter[T]) -> T:
-        """Return finished work from its JSON; see `get`."""
+        """Parse a stored result. Raises `StorageError` like `get`."""
         try:
             return kind.validate_json(row)
         except ValidationError as error:
             raise StorageError(
-                f"{self._path} has something that ragassay did not write there: delete it, and the "
-                "same command continues without it"
+                f"{self._path} contains an entry that ragassay did not write; delete the file and "
+                "run the same command again to continue without it"
             ) from error
 
     def keep(self, key: str, work: T, kind: TypeAdapter[T]) -> None:
-        """Store finished work."""
+        """Store a result."""
         self.add_rows([(key, kind.dump_json(work))])
 
     def rows(self, keys: Sequence[str]) -> list[Row]:
-        """Return the finished ones of some keys."""
+        """Return the stored rows of the keys, without the missing ones."""
         if self._file is None:
             return []
-        wanted = "SELECT key, value FROM finished WHERE key = ?"
+        query = "SELECT key, value FROM finished WHERE key = ?"
         with storing(self._path):
-            found = [self._file.execute(wanted, (key,)).fetchone() for key in keys]
-        return [row for row in found if row]
+            rows = [self._file.execute(query, (key,)).fetchone() for key in keys]
+        return [row for row in rows if row]
 
     def all_rows(self) -> Iterator[Row]:
-        """Yield all finished work."""
+        """Yield all stored rows."""
         if self._file is not None:
             with storing(self._path):
                 yield from self._file.execute("SELECT key, value FROM finished")
 
     def add_rows(self, rows: Iterable[Row]) -> None:
-        """Store finished work, also that of another store."""
+        """Store rows, for example from another store."""
         if self._file is not None:
             with storing(self._path):
                 self._file.executemany("INSERT OR REPLACE INTO finished VALUES (?, ?)", rows)
 
     def forget(self, prefix: str) -> None:
-        """Delete the finished work whose keys begin with a text."""
+        """Delete the results whose keys start with a prefix."""
         if self._file is not None:
             with storing(self._path):
                 self._file.execute("DELETE FROM finished WHERE key GLOB ?", (f"{prefix}*",))
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing is finished yet."""
+        """Return whether the store is empty."""
         return next(self.all_rows(), None) is None
 
     def close(self) -> None:
@@ -216,15 +216,15 @@ class Store:
 
 def _connect(path: Path) -> sqlite3.Connection:
     file = sqlite3.connect(path, isolation_level=None)
-    # Under NORMAL only a crash of the machine can lose data, not a killed process.
+    # With NORMAL, only a system crash can lose data. A killed process cannot.
     file.execute("PRAGMA journal_mode=WAL")
     file.execute("PRAGMA synchronous=NORMAL")
     tables = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     if tables - {"finished"}:
         file.close()
         raise RunMismatchError(
-            f"{path} is of a run that another version of ragassay began: delete this file and "
-            "start again; what was judged to the end is kept beside it"
+            f"{path} belongs to a run of another ragassay version; delete this file and start "
+            "again (finished answers are stored separately and stay)"
         )
     file.execute("CREATE TABLE IF NOT EXISTS finished (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
     return file
@@ -232,11 +232,11 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def opened_store(path: Path | None) -> Iterator[Store]:
-    """Open the finished work of a file; see `Store`."""
+    """Open a store and close it on exit. See `Store`."""
     with closing(Store(path)) as store:
         yield store
 
 
 def hash_of(*parts: str | int) -> str:
-    """SHA-256 of texts and numbers, in hexadecimal; where one ends and the next begins counts."""
+    """Return the SHA-256 hex digest of texts and numbers; boundaries between parts matter."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

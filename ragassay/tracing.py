@@ -1,12 +1,12 @@
-"""OpenTelemetry spans of a run, named by its GenAI conventions; off by default.
+"""OpenTelemetry spans of a run, following the GenAI conventions. Off by default.
 
-invoke_workflow evaluate       an answer: one trace, with its scores as evaluation events
-├── ask rubric, write_query    a question of an evaluator, a step of a search
+invoke_workflow evaluate       one answer per trace, with its scores as evaluation events
+├── ask rubric, write_query    an evaluator question or a search step
 │   └── chat MODEL             a model call
 └── ...
 
-Without tracing nothing is imported and nothing is sent. Without content no span holds what was
-asked or answered, an id, a citation's marker, or the words of an error, which may quote a reply.
+With tracing off, nothing is imported or sent. With content off, spans contain no prompts, replies,
+ids, citation markers or error messages, because an error message may quote a reply.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ PROVIDERS = {
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
 }
-"""The conventions' names of LiteLLM's providers, where they differ."""
+"""Provider names in the GenAI conventions, where they differ from LiteLLM's names."""
 
 
 @dataclass(frozen=True)
 class _Tracing:
-    """What the spans of a run share; `run` groups its traces."""
+    """Data shared by all spans of a run. `run` is the session id that groups its traces."""
 
     tracer: Tracer
     has_content: bool
@@ -59,7 +59,7 @@ _CURRENT: ContextVar[_Tracing | None] = ContextVar("ragassay_tracing", default=N
 
 @asynccontextmanager
 async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
-    """Trace the enclosed run, if that is wanted; at its end all spans have been sent.
+    """Trace the enclosed run if `is_traced` is true, and send all spans on exit.
 
     Raises:
         ExtraError: OpenTelemetry is not installed.
@@ -78,7 +78,7 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
 
 
 def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
-    """Return the application's tracer provider, else one of the run's own, and what closes it."""
+    """Return the host application's tracer provider or a new one, and a function to close it."""
     need(*EXTRAS["tracing"])
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http import trace_exporter
@@ -89,7 +89,7 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
     configured = trace.get_tracer_provider()
     if not isinstance(configured, trace.ProxyTracerProvider):
         return configured, lambda: None
-    # The user's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, and so win.
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are merged last, so they take precedence.
     named = Resource({"service.name": "ragassay"}).merge(OTELResourceDetector().detect())
     provider = TracerProvider(resource=Resource.create(named.attributes))
     exporter = trace_exporter.OTLPSpanExporter()
@@ -110,18 +110,18 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
 
 
 class _Complaints(logging.Filter):
-    """Holds back what an exporter says of each try, to say once why spans were lost.
+    """Log filter that collects the exporter's messages, so that one warning can replace them.
 
     Attributes:
-        first: What was wrong at the first try.
-        are_final: Whether it gave up.
+        first: Message of the first failed attempt.
+        are_final: Whether the exporter gave up.
     """
 
     first = ""
     are_final = False
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Keep a message, and show none."""
+        """Store the first message and suppress all."""
         self.first = self.first or record.getMessage()
         self.are_final |= record.levelno >= logging.ERROR
         return False
@@ -144,14 +144,14 @@ def _span(
             yield span
         except BaseException as error:
             span.set_attribute("error.type", type(error).__name__)
-            told = without_secrets(f"{type(error).__name__}: {error}")
-            span.set_status(Status(StatusCode.ERROR, told if tracing.has_content else None))
+            message = without_secrets(f"{type(error).__name__}: {error}")
+            span.set_status(Status(StatusCode.ERROR, message if tracing.has_content else None))
             raise
 
 
 @contextmanager
 def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
-    """Open the root of an answer's trace, and yield what takes its evaluation."""
+    """Open the root span of an answer, and yield a function that records its evaluation."""
     tracing = _CURRENT.get()
     if tracing is None:
         yield _ignore_result
@@ -174,7 +174,7 @@ def answer_span(record: Record) -> Iterator[Callable[[Evaluation], None]]:
 
 
 def _ignore_result(result: object) -> None:
-    """Take a result that nobody traces."""
+    """Ignore a result while tracing is off."""
 
 
 def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
@@ -186,7 +186,7 @@ def _note_evaluation(span: Span, evaluation: Evaluation) -> None:
 
 
 def _result(key: str, score: Score) -> dict[str, Any]:
-    """Return a score as the attributes of an evaluation event; if nothing was scored, an error."""
+    """Return the event attributes of a score, with an error type if nothing was scored."""
     found = {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
@@ -205,19 +205,19 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 def step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
-    """Open the span of a step of a graph.
+    """Open the span of one graph step.
 
-    A retry is a span of its own; a verdict from the cache has none.
+    Each retry has its own span. Verdicts from the cache have none.
 
     Args:
-        item: What it asks about.
-        role: The judge's role: "second" in a cascade, a member's name in a panel.
+        item: Item of the question, such as a rubric or a citation.
+        role: Role of the judge: "second" in a cascade, or the member name in a panel.
     """
     tracing = _CURRENT.get()
     if tracing is None:
         yield
         return
-    is_named = tracing.has_content or evaluator == "rubric"  # else the item may be a citation
+    is_named = tracing.has_content or evaluator == "rubric"  # other items may be citations
     attributes = {
         "ragassay.evaluator": evaluator or None,
         "ragassay.item": item if is_named else None,
@@ -231,7 +231,7 @@ def step_span(
 def call_span(
     model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> Iterator[Callable[[Any], None]]:
-    """Open the span of a model call, and yield what takes LiteLLM's response."""
+    """Open the span of a model call, and yield a function that records LiteLLM's response."""
     tracing = _CURRENT.get()
     if tracing is None:
         yield _ignore_result
@@ -247,14 +247,14 @@ def call_span(
         "gen_ai.output.type": "json" if "response_format" in options else "text",
     }
     if tracing.has_content:
-        told = [(message["role"], message["content"]) for message in messages]
-        attributes["gen_ai.input.messages"] = _messages(told)
+        pairs = [(message["role"], message["content"]) for message in messages]
+        attributes["gen_ai.input.messages"] = _messages(pairs)
     with _span(tracing, f"chat {name}", not is_local(model), attributes) as span:
         yield lambda response: span.set_attributes(_reply(response, tracing.has_content))
 
 
 def _reply(response: Any, has_content: bool) -> dict[str, Any]:
-    """Return what a response says of itself, and of what it says."""
+    """Return the span attributes of a response."""
     choice, usage = next(iter(response.choices), None), getattr(response, "usage", None)
     found = {
         "gen_ai.response.id": response.id,
@@ -269,10 +269,11 @@ def _reply(response: Any, has_content: bool) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _messages(told: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
-    """Return messages in the conventions' form, as JSON."""
-    ended = {"finish_reason": finish_reason} if finish_reason else {}
+def _messages(pairs: list[tuple[str, Any]], finish_reason: str | None = None) -> str:
+    """Return (role, text) pairs as JSON in the format of the conventions."""
+    extra = {"finish_reason": finish_reason} if finish_reason else {}
     found = [
-        {"role": role, "parts": [{"type": "text", "content": text}], **ended} for role, text in told
+        {"role": role, "parts": [{"type": "text", "content": text}], **extra}
+        for role, text in pairs
     ]
     return json.dumps(found, ensure_ascii=False)

@@ -91,7 +91,7 @@ async def test_verdicts_of_all_kinds_are_read_as_what_they_were(tmp_path):
 def test_a_file_of_an_earlier_version_is_refused_by_name(tmp_path, table):
     with closing(sqlite3.connect(tmp_path / "v.sqlite")) as file:
         file.execute(f"CREATE TABLE {table} (ns TEXT, key TEXT)")
-    with pytest.raises(RunMismatchError, match=r"v\.sqlite is of a run that another version"):
+    with pytest.raises(RunMismatchError, match=r"v\.sqlite belongs to a run of another"):
         Store(tmp_path / "v.sqlite")
 
 

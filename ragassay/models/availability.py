@@ -1,4 +1,4 @@
-"""Which models can be used here: installed libraries, fact checkers fetched from the hub."""
+"""Availability of models: required libraries, and fact checkers downloaded from Hugging Face."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records.base import Frozen
 
 PROVIDERS = {name: ("google.auth", "litellm[google]") for name in ("vertex_ai", "vertex_ai_beta")}
-"""Providers that LiteLLM asks through a library which it does not bring: a module, and what brings
-it."""
+"""Providers for which LiteLLM needs another library: its module and pip requirement."""
 
 CONVERTING = ("accelerate", "gguf")
-"""Modules by which transformers reads the packaged SmolLM2."""
+"""Modules that transformers needs to read the packaged SmolLM2."""
 
 
 def need_judge(model: str) -> None:
-    """Ask for what a judge needs: in this process, or of the provider that LiteLLM asks.
+    """Check that the libraries and weights of a judge are installed.
 
     Raises:
-        ExtraError: A library, or the package of the weights, is not installed.
+        ExtraError: A library, or the package with the weights, is not installed.
     """
     provider = provider_of(model)
     module, requirement = PROVIDERS.get(provider, ("", ""))
@@ -61,15 +60,14 @@ def need_judge(model: str) -> None:
 
 
 def need_verifier(name: str) -> None:
-    """Ask for what a verifier needs, or a model of correctness, before it compares anything.
+    """Check that the libraries and weights of a verifier or correctness model are installed.
 
     Args:
-        name: As `ragassay.models.verifiers.entailment_model` takes it; a judge in this process is
-            one too.
+        name: Name as for `ragassay.models.verifiers.entailment_model`, or an in-process judge.
 
     Raises:
-        ExtraError: A library, or the package of the weights, is not installed.
-        SettingsError: An adapter's shape cannot be read.
+        ExtraError: A library, or the package with the weights, is not installed.
+        SettingsError: The metadata of an adapter is invalid.
     """
     if name in (SMOLLM2_VERIFIER, MEAN_VERIFIER):
         _need_smollm2()
@@ -87,17 +85,18 @@ def need_verifier(name: str) -> None:
         need_judge(name)
         return
     shape = read_shape(adapter.folder)
-    if SMOLLM2 in (shape.base, *(one for one, sha in PACKAGED.items() if sha == shape.base_sha256)):
+    packaged = [base for base, sha in PACKAGED.items() if sha == shape.base_sha256]
+    if SMOLLM2 in (shape.base, *packaged):
         _need_smollm2()
-    elif shape.base_sha256 != PACKAGED[MINILM]:  # that one runs on ONNX Runtime
+    elif shape.base_sha256 != PACKAGED[MINILM]:  # MiniLM runs on ONNX Runtime instead.
         need(*EXTRAS["hub"])
 
 
 def is_of_hub(name: str) -> bool:
-    """Return whether a setting names a model of transformers, on the hub or in a folder.
+    """Return whether a setting names a transformers model, on Hugging Face or in a folder.
 
     Args:
-        name: Of a verifier, a grader, or a model of correctness.
+        name: Name of a verifier, grader or correctness model.
     """
     own = ("", JUDGE, COSINE, EMBEDDED)
     return not (
@@ -106,19 +105,19 @@ def is_of_hub(name: str) -> bool:
 
 
 def need_verifiers(names: Iterable[str]) -> None:
-    """Ask for what several verifiers need, as `need_verifier` does for one."""
+    """Check the requirements of several verifiers. See `need_verifier`."""
     for name in names:
         need_verifier(name)
 
 
 def _fitted_verifier(path: Path) -> str:
-    """Return the verifier that a file of thresholds names; empty for another file."""
+    """Return the verifier of a file of thresholds. Empty for other files."""
     from ragassay.models.fitted_models import FittedThresholds
 
     try:
         return FittedThresholds.read(path).verifier
     except SettingsError:
-        return ""  # a classifier of correctness, or a file that its reader refuses
+        return ""  # a correctness classifier or an invalid file
 
 
 def _need_smollm2() -> None:
@@ -136,11 +135,11 @@ _TIMEOUT_S = 10
 
 
 class FetchedModel(Frozen):
-    """The note of a fetched model.
+    """Record of a downloaded model.
 
     Attributes:
-        sha256: Of its files of weights, by name.
-        base_folder: Where the configuration and tokenizer of its base lie, if it has none.
+        sha256: Digests of the weight files, by name.
+        base_folder: Folder of the base model's configuration and tokenizer, if required.
     """
 
     repository: str
@@ -152,13 +151,13 @@ class FetchedModel(Frozen):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all weights; that of `folder_digest`."""
+        """SHA-256 of all weights, equal to `folder_digest`."""
         digests = "".join(self.sha256[name] for name in sorted(self.sha256))
         return hashlib.sha256(digests.encode()).hexdigest()
 
 
 def read_fetched(repository: str, cache_dir: Path) -> FetchedModel | None:
-    """Return the note of a fetched model; None where there is none, or its folder is gone."""
+    """Return the record of a downloaded model. None if it or its folder is missing."""
     try:
         note = FetchedModel.model_validate_json(_note_file(repository, cache_dir).read_bytes())
     except (OSError, ValueError, ValidationError):
@@ -168,25 +167,24 @@ def read_fetched(repository: str, cache_dir: Path) -> FetchedModel | None:
 
 
 def fetch(name: str, cache_dir: Path) -> FetchedModel:
-    """Fetch a published fact checker, unless it was fetched before.
+    """Download a published fact checker, unless it was downloaded before.
 
     Args:
-        name: Its short name, such as "minicheck", or its name on the hub.
-        cache_dir: Gets the note.
+        name: Short name, such as "minicheck", or Hugging Face id.
+        cache_dir: Folder for the record of the download.
 
     Raises:
-        InputError: No such model is known.
-        SettingsError: The hub cannot be reached, or does not give it.
+        InputError: The model is unknown.
+        SettingsError: The download failed.
     """
     facts = load_verifier_kinds().facts
     found = facts.find_published(name)
     if found is None:
         known = ", ".join(facts.published)
-        raise InputError(f"no model {name!r} is known to fetch: there are {known}")
+        raise InputError(f"cannot fetch the unknown model {name!r}; choose one of {known}")
     short, published = found
-    known_note = read_fetched(published.repository, cache_dir)
-    if known_note:
-        return known_note
+    if note := read_fetched(published.repository, cache_dir):
+        return note
     note = _download(short, published, facts.checkers[published.kind].beside)
     file = _note_file(published.repository, cache_dir)
     try:
@@ -195,32 +193,35 @@ def fetch(name: str, cache_dir: Path) -> FetchedModel:
         partial.write_text(note.model_dump_json(indent=2), encoding="utf-8")
         partial.replace(file)
     except OSError as error:
-        raise SettingsError(f"{file} cannot be written: {error.strerror}") from error
+        raise SettingsError(f"cannot write {file}: {error.strerror}") from error
     return note
 
 
 def unavailable_text(repository: str) -> str:
-    """Say how to get a fact checker that is neither here nor within reach."""
+    """Return an error message with instructions for a missing fact checker."""
     found = load_verifier_kinds().facts.find_published(repository)
-    text = f"{repository} is not on this machine, and the hub cannot be reached"
+    text = f"{repository} is not on this machine, and Hugging Face is unreachable"
     if found is None:
-        return f"{text}: name a folder"
+        return f"{text}; pass a folder instead"
     short, published = found
     return (
-        f"{text}: where it can, `ragassay models get {short}` fetches it once; or name its folder, "
-        f"{published.kind}:FOLDER"
+        f"{text}; run `ragassay models get {short}` once with a network connection, or pass its "
+        f"folder as {published.kind}:FOLDER"
     )
 
 
 def better_verifier_text(cache_dir: Path) -> str:
-    """Say that MiniCheck would verify better than the embedded verifier, and how to use it."""
+    """Return a hint that MiniCheck verifies better than the embedded verifier."""
     facts = load_verifier_kinds().facts
-    checkers = {name: one for name, one in facts.published.items() if one.kind == "minicheck"}
-    fetched = (name for name, one in checkers.items() if read_fetched(one.repository, cache_dir))
-    here, best = next(fetched, ""), next(iter(checkers))
-    if here:
-        return f"By its paper, MiniCheck (already fetched) verifies better: --verifier {here}"
-    return f"By its paper, MiniCheck verifies better: ragassay models get {best}"
+    checkers = {name: c for name, c in facts.published.items() if c.kind == "minicheck"}
+    for name, checker in checkers.items():
+        if read_fetched(checker.repository, cache_dir):
+            return (
+                "MiniCheck (already fetched) verifies better, according to its paper: "
+                f"--verifier {name}"
+            )
+    best = next(iter(checkers))
+    return f"MiniCheck verifies better, according to its paper: ragassay models get {best}"
 
 
 def _note_file(repository: str, cache_dir: Path) -> Path:
@@ -232,11 +233,11 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     from huggingface_hub import constants
     from huggingface_hub.errors import HfHubHTTPError
 
-    # Which HTTP library it belongs to depends on the hub library's version.
+    # The HTTP library of this error depends on the version of huggingface_hub.
     http_error: type[Exception] = HfHubHTTPError.__bases__[0]
     try:
         info = _hub_info(published.repository)
-        names = [one.rfilename for one in info.siblings or ()]
+        names = [sibling.rfilename for sibling in info.siblings or ()]
         is_safe = any(name.endswith(".safetensors") for name in names)
         folder = _snapshot(
             published.repository, info.sha, (*_TEXTS, _SAFE if is_safe else _PICKLED)
@@ -245,8 +246,8 @@ def _download(short: str, published: PublishedChecker, base: str) -> FetchedMode
     except (http_error, OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise SettingsError(
-            f"{short} cannot be fetched from {constants.ENDPOINT}: {reason}; without a network, "
-            f"copy {published.repository} from a machine that has one, and name its folder: "
+            f"cannot fetch {short} from {constants.ENDPOINT}: {reason}; without a network "
+            f"connection, copy {published.repository} from another machine and pass its folder as "
             f"--verifier {published.kind}:FOLDER"
         ) from error
     files = [*Path(folder).glob(_SAFE), *Path(folder).glob(_PICKLED)]
@@ -275,6 +276,6 @@ def _snapshot(repository: str, revision: str, patterns: tuple[str, ...]) -> str:
 
 
 def _licence_of(info: Any) -> str:
-    """Return the licence that the model's card on the hub names; empty for none."""
+    """Return the license on the model's Hugging Face card. Empty if none."""
     card = getattr(info, "card_data", None)
     return str(getattr(card, "license", None) or "")

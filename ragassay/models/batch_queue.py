@@ -1,4 +1,4 @@
-"""The requests to one model: gathered, submitted together, answered when their batch ends."""
+"""Queue of the batch requests to one model: collects, submits and answers them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     import httpx
 
 QUIET_S = 2.0
-"""A batch is submitted when no further call has come for so long, and the process is idle."""
+"""Pause without new calls in an idle process, after which a batch is submitted."""
 
 BUSY_SHARE = 0.25
-"""Share of a processor that a process uses which is not idle: more calls may come."""
+"""CPU share above which the process counts as busy, so that more calls may follow."""
 
 FIRST_CHECK_S, LONGEST_CHECK_S, CHECK_GROWTH = 5.0, 300.0, 1.5
-"""Pauses between two looks at a batch: most take minutes, some a day."""
+"""Intervals between status checks in seconds. Most batches take minutes, some take a day."""
 
 REASONS: Mapping[int, FailureReason] = {
     408: "timeout",
@@ -46,7 +46,7 @@ REASONS: Mapping[int, FailureReason] = {
     CANCELLED: "error",
     TOO_LATE: "timeout",
 }
-"""Reasons of requests that may succeed when they are asked again, by status; above 500 all may."""
+"""Failure reasons of requests that may succeed if repeated, by status. Others are server errors."""
 
 
 @dataclass
@@ -57,10 +57,10 @@ class _QueuedRequest:
 
 
 class BatchQueue:
-    """The requests to one model.
+    """Queue of the batch requests to one model.
 
     Attributes:
-        client: What LiteLLM takes as its HTTP client: it waits for the batch.
+        client: HTTP client for LiteLLM that waits for the batch.
     """
 
     def __init__(self, model: str, api_base: str | None, batches: Batches) -> None:
@@ -76,28 +76,28 @@ class BatchQueue:
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
-        """Wait until a batch brings the reply to a request.
+        """Return the reply to a request once its batch has ended.
 
         Raises:
-            FatalModelError: The provider refuses batches, or the money is spent.
+            FatalModelError: The provider refuses batches, or the budget is spent.
         """
         text = json.dumps([self._model, body], sort_keys=True)
         content = hashlib.sha256(text.encode()).hexdigest()[:40]
-        # The same question may be asked several times, for several samples or after a junk reply.
+        # The same request may occur several times, for samples or after unparsable replies.
         self._n_asked[content] += 1
         key = f"{content}-{self._n_asked[content]}"
         if key in self._ready:
             return self._ready.pop(key)
         future = asyncio.get_running_loop().create_future()
-        asked = _QueuedRequest(BatchRequest(key, body), len(text), future)
+        queued = _QueuedRequest(BatchRequest(key, body), len(text), future)
         if key in self._submitted:
-            self._submitted[key] = asked
+            self._submitted[key] = queued
         else:
-            self._wait(asked)
+            self._enqueue(queued)
         return await future
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
-        """Return the HTTP response to a request, from a batch."""
+        """Return the HTTP response to a request from its batch."""
         from httpx import Response
 
         try:
@@ -105,37 +105,37 @@ class BatchQueue:
             if reply.status >= 500 or reply.status in REASONS:
                 raise _build_missing_reply_error(reply)
         except ModelError as error:
-            note_error(error)  # LiteLLM wraps it in one of its own.
+            note_error(error)  # LiteLLM replaces it with its own error.
             raise
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        """Take up the batches of an earlier start."""
+        """Continue with the batches of an earlier start."""
         for batch in self._batches.store.batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
             if batch.state == "collected":
                 replies = self._batches.store.replies(batch)
-                self._ready |= {key: one for key, one in replies.items() if one.status == 200}
+                self._ready |= {key: r for key, r in replies.items() if r.status == 200}
             else:
                 self._submitted |= dict.fromkeys(batch.keys)
-                self._batches.start(self._look_after(batch, 0.0))
+                self._batches.start(self._follow(batch, 0.0))
 
-    def _wait(self, asked: _QueuedRequest) -> None:
-        self._waiting[asked.request.key] = asked
+    def _enqueue(self, queued: _QueuedRequest) -> None:
+        self._waiting[queued.request.key] = queued
         if self._gathering is None or self._gathering.done():
             self._gathering = self._batches.start(self._gather())
 
     async def _gather(self) -> None:
-        """Submit what waits, as long as anything does."""
+        """Submit waiting requests until none are left."""
         while self._waiting:
             await self._wait_until_quiet()
-            taken = self._take()
+            queued = self._take()
             try:
-                if taken:
-                    await self._submit(taken)
-            except Exception as error:  # whatever it is, the calls that wait must learn of it
-                _fail([*taken, *self._waiting.values()], error)
+                if queued:
+                    await self._submit(queued)
+            except Exception as error:  # Any error must reach the waiting calls.
+                _fail([*queued, *self._waiting.values()], error)
                 self._waiting.clear()
 
     async def _wait_until_quiet(self) -> None:
@@ -148,34 +148,34 @@ class BatchQueue:
 
     @property
     def _is_full(self) -> bool:
-        n_bytes = sum(one.n_bytes for one in self._waiting.values())
-        n_most = self._calls.most_requests
-        return len(self._waiting) >= n_most or n_bytes >= self._calls.most_bytes
+        n_bytes = sum(queued.n_bytes for queued in self._waiting.values())
+        is_long = len(self._waiting) >= self._calls.most_requests
+        return is_long or n_bytes >= self._calls.most_bytes
 
     def _take(self) -> list[_QueuedRequest]:
-        """Return as many of those that wait as one batch may hold."""
+        """Remove and return as many waiting requests as fit in one batch."""
         taken: list[_QueuedRequest] = []
         n_bytes = 0
-        for asked in self._waiting.values():
-            n_bytes += asked.n_bytes
+        for queued in self._waiting.values():
+            n_bytes += queued.n_bytes
             is_over = len(taken) == self._calls.most_requests or n_bytes > self._calls.most_bytes
             if taken and is_over:
                 break
-            taken.append(asked)
-        for asked in taken:
-            del self._waiting[asked.request.key]
-        return [one for one in taken if not one.reply.done()]  # a cancelled call wants no reply
+            taken.append(queued)
+        for queued in taken:
+            del self._waiting[queued.request.key]
+        return [queued for queued in taken if not queued.reply.done()]  # without cancelled calls
 
     async def _submit(self, taken: Sequence[_QueuedRequest]) -> None:
-        store, requests = self._batches.store, [one.request for one in taken]
+        store, requests = self._batches.store, [queued.request for queued in taken]
         batch = SubmittedBatch(
             model=self._model,
             endpoint=self._endpoint,
-            keys=tuple(one.key for one in requests),
-            estimate_usd=estimate_usd(self._model, ((a.n_bytes, a.request.body) for a in taken)),
+            keys=tuple(request.key for request in requests),
+            estimate_usd=estimate_usd(self._model, ((q.n_bytes, q.request.body) for q in taken)),
         )
         self._batches.reserve(batch)
-        # Kept before it is submitted: a run that is killed meanwhile looks for it by its name.
+        # Saved before submission, so that a killed run can find the batch by its name.
         store.save(batch)
         try:
             batch_id = await self._calls.create(batch.name, requests)
@@ -185,27 +185,27 @@ class BatchQueue:
             raise
         batch = batch.model_copy(update={"id": batch_id})
         store.save(batch)
-        self._submitted |= {one.request.key: one for one in taken}
-        self._batches.start(self._look_after(batch, FIRST_CHECK_S))
+        self._submitted |= {queued.request.key: queued for queued in taken}
+        self._batches.start(self._follow(batch, FIRST_CHECK_S))
 
-    async def _look_after(self, batch: SubmittedBatch, first_check_s: float) -> None:
-        """Wait for the end of a batch and hand out its replies."""
+    async def _follow(self, batch: SubmittedBatch, first_check_s: float) -> None:
+        """Wait for a batch and distribute its replies."""
         try:
             batch = await self._find(batch)
             await self._wait_for(batch, first_check_s)
         except UnknownBatchError:
             self._batches.store.forget(batch)
             self._ask_again(batch)
-        except Exception as error:  # whatever it is, the calls that wait must learn of it
+        except Exception as error:  # Any error must reach the waiting calls.
             _fail([self._submitted.pop(key, None) for key in batch.keys], error)
         finally:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return a batch with the provider's name for it.
+        """Return the batch with the provider's id.
 
         Raises:
-            UnknownBatchError: The run was killed before the provider had it.
+            UnknownBatchError: The provider never received the batch, because the run was killed.
         """
         if batch.id:
             return batch
@@ -226,40 +226,40 @@ class BatchQueue:
             raise FatalModelError(f"batch {batch.id} was refused: {status.refusal}")
         replies = await self._calls.collect(status)
         self._batches.store.save_replies(batch, replies)
-        unanswered, why = CANCELLED, f"the batch is {status.ending}"
+        status_code, message = CANCELLED, f"the batch is {status.ending}"
         if status.ending == "expired":
-            unanswered, why = TOO_LATE, EXPIRED
+            status_code, message = TOO_LATE, EXPIRED
         for key in batch.keys:
-            missing = ItemReply(key, unanswered, {"error": {"message": why}})
-            self._hand_out(replies.get(key, missing))
+            missing = ItemReply(key, status_code, {"error": {"message": message}})
+            self._deliver(replies.get(key, missing))
 
-    def _hand_out(self, reply: ItemReply) -> None:
-        asked = self._submitted.pop(reply.key, None)
-        if asked is not None and not asked.reply.done():
-            asked.reply.set_result(reply)
-        elif reply.status == 200:  # its question of an earlier start is still to come
+    def _deliver(self, reply: ItemReply) -> None:
+        queued = self._submitted.pop(reply.key, None)
+        if queued is not None and not queued.reply.done():
+            queued.reply.set_result(reply)
+        elif reply.status == 200:  # The call for this reply from an earlier start will follow.
             self._ready[reply.key] = reply
 
     def _ask_again(self, batch: SubmittedBatch) -> None:
-        """Put the requests of a batch that the provider does not know into the next one."""
+        """Queue the requests of an unknown batch again."""
         for key in batch.keys:
-            asked = self._submitted.pop(key, None)
-            if asked is not None:
-                self._wait(asked)
+            queued = self._submitted.pop(key, None)
+            if queued is not None:
+                self._enqueue(queued)
 
 
 def _fail(calls: Sequence[_QueuedRequest | None], error: Exception) -> None:
-    for asked in calls:
-        if asked is not None and not asked.reply.done():
-            asked.reply.set_exception(error)
+    for queued in calls:
+        if queued is not None and not queued.reply.done():
+            queued.reply.set_exception(error)
 
 
 def _build_missing_reply_error(reply: ItemReply) -> BatchError:
-    """Return the error of a request that its batch did not answer."""
+    """Return the error for a request without a reply in its batch."""
     error = reply.body.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return BatchError(
-        f"a request of a batch has no reply: {message or reply.status}; --retry-failed asks again",
+        f"no reply in the batch: {message or reply.status}; --retry-failed repeats the request",
         REASONS.get(reply.status, "server_error"),
     )
 
@@ -267,12 +267,12 @@ def _build_missing_reply_error(reply: ItemReply) -> BatchError:
 def _progress(batch: SubmittedBatch, wait_s: float) -> str:
     n = len(batch.keys)
     cost = "" if batch.estimate_usd is None else f", at most ${batch.estimate_usd:.4f}"
-    asked = f"{n} question{'' if n == 1 else 's'}{cost}"
-    return f"submitted batch {batch.id} with {asked}; checked again in {wait_s:.0f} s"
+    questions = f"{n} question{'' if n == 1 else 's'}{cost}"
+    return f"submitted batch {batch.id} with {questions}; next check in {wait_s:.0f} s"
 
 
 def _waiting_client(provider: str, respond: Any) -> Any:
-    """Return the HTTP client that LiteLLM takes for a provider, with our own answers."""
+    """Return LiteLLM's HTTP client for a provider, with responses from the queue."""
     import httpx
 
     transport = httpx.MockTransport(respond)
@@ -281,7 +281,7 @@ def _waiting_client(provider: str, respond: Any) -> Any:
         from openai import AsyncAzureOpenAI
 
         client: Any = httpx.AsyncClient(transport=transport, event_hooks=hooks)
-        # Nothing is sent to this address, and no key is needed.
+        # The address and key are placeholders. Nothing is sent there.
         return AsyncAzureOpenAI(
             api_key="none",
             azure_endpoint="https://batch.invalid",
@@ -295,10 +295,10 @@ def _waiting_client(provider: str, respond: Any) -> Any:
 
 
 def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
-    """Return the queue of a model in the run that calls; None outside of `batching`."""
-    batches, place = current_batches(), (model, api_base)
+    """Return the queue of a model in the current run. None outside of `batching`."""
+    batches, key = current_batches(), (model, api_base)
     if batches is None:
         return None
-    if place not in batches.queues:
-        batches.queues[place] = BatchQueue(model, api_base, batches)
-    return batches.queues[place]
+    if key not in batches.queues:
+        batches.queues[key] = BatchQueue(model, api_base, batches)
+    return batches.queues[key]

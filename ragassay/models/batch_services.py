@@ -1,9 +1,9 @@
-"""The batch interfaces of providers: submit requests together, look after them, fetch the replies.
+"""Batch APIs of providers: submit requests, check their status and download replies.
 
-A call is tried again where it fails for a moment; what fails for good is typed.
+Transient failures are retried. Other errors are converted to ragassay's types.
 
-OpenAI, Azure and Vertex take a file of requests, by LiteLLM's functions for files and batches.
-Anthropic takes the requests themselves; LiteLLM looks after its batches but cannot create one.
+OpenAI, Azure and Vertex use request files, which LiteLLM supports. Anthropic receives the requests
+directly. LiteLLM can check Anthropic's batches but not create them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from ragassay.models.provider_errors import retry_after_s, typed_error
 
 MIB = 2**20
 TIMEOUT_S = 600.0
-"""Longest wait for an upload or a download."""
+"""Timeout of an upload or a download in seconds."""
 
-EXPIRED = "the provider did not answer it in time"
-"""Why a request has no reply in an expired batch."""
+EXPIRED = "the batch expired before the provider answered"
+"""Error message for requests without a reply in an expired batch."""
 
 TOO_LATE, CANCELLED = 504, 499
-"""Statuses of a request that the provider did not come to."""
+"""Statuses of requests that the provider did not process."""
 
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """One request of a batch: its key, and the body that it would have by itself."""
+    """Request of a batch, with its key and its body."""
 
     key: str
     body: JsonBody
@@ -41,12 +41,12 @@ class BatchRequest:
 
 @dataclass(frozen=True)
 class BatchStatus:
-    """The state of a batch, as its provider reports it.
+    """Status of a batch.
 
     Attributes:
-        refusal: Why the provider refused the batch as a whole; empty where it did not.
-        ending: How it ended: completed, expired, cancelled.
-        files: Ids of the files with its replies.
+        refusal: Why the provider refused the whole batch. Empty if it did not.
+        ending: Final status: completed, expired or cancelled.
+        files: Ids of the reply files.
     """
 
     is_over: bool
@@ -56,30 +56,30 @@ class BatchStatus:
 
 
 class BatchService(Protocol):
-    """A provider's batch interface."""
+    """Batch API of a provider."""
 
     most_requests: int
     most_bytes: int
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch under our name for it; return the provider's."""
+        """Create a batch with our name and return the provider's id."""
         ...
 
     async def find(self, name: str) -> str | None:
-        """Return the provider's name of a batch whose creation was not confirmed; None without."""
+        """Return the id of a batch whose creation was not confirmed, or None."""
         ...
 
     async def check(self, batch_id: str) -> BatchStatus:
-        """Return how far a batch is."""
+        """Return the status of a batch."""
         ...
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a finished batch, by key, in any order."""
+        """Return the replies of a finished batch by key, in any order."""
         ...
 
 
 def batch_service(model: str, api_base: str | None) -> BatchService:
-    """Return the batch interface of a model's provider; see `model_names.BATCH_PROVIDERS`."""
+    """Return the batch API of a model's provider. See `model_names.BATCH_PROVIDERS`."""
     provider = provider_of(model)
     if provider == "anthropic":
         return AnthropicBatches(model, api_base)
@@ -89,7 +89,7 @@ def batch_service(model: str, api_base: str | None) -> BatchService:
 
 
 class FileBatches:
-    """Batches of OpenAI and Azure: a file of requests, and a file of replies."""
+    """Batches of OpenAI and Azure, with a request file and reply files."""
 
     most_requests = 50_000
     most_bytes = 100 * MIB
@@ -97,19 +97,19 @@ class FileBatches:
     def __init__(self, model: str, api_base: str | None) -> None:
         self._litellm = import_litellm()
         self._model = model
-        # Azure's own documents name the path without a version.
+        # Azure documents the path without a version.
         self._path = "/chat/completions" if provider_of(model) == "azure" else _OPENAI_PATH
         self._options: dict[str, Any] = {
             "custom_llm_provider": provider_of(model),
             "timeout": TIMEOUT_S,
-            "max_retries": 0,  # the queue tries again itself, and says so
+            "max_retries": 0,  # BatchCalls retries instead.
         }
         if api_base:
             self._options["api_base"] = api_base
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Upload the requests and create a batch of them."""
-        lines = "".join(f"{json.dumps(self.write_line(one))}\n" for one in requests)
+        """Upload the requests and create a batch."""
+        lines = "".join(f"{json.dumps(self.write_line(request))}\n" for request in requests)
         file = await _in_thread(
             self._litellm.create_file,
             file=(f"{name}.jsonl", lines.encode(), "application/jsonl"),
@@ -127,25 +127,25 @@ class FileBatches:
         return str(batch.id)
 
     async def find(self, name: str) -> str | None:
-        """Look for our name among the latest batches."""
+        """Search the latest batches for our name."""
         listed = await _in_thread(self._litellm.list_batches, limit=100, **self._options)
-        named = (one for one in listed.data or () if (one.metadata or {}).get("ragassay") == name)
-        return next((str(one.id) for one in named), None)
+        ids = (str(b.id) for b in listed.data or () if (b.metadata or {}).get("ragassay") == name)
+        return next(ids, None)
 
     async def check(self, batch_id: str) -> BatchStatus:
-        """Return how far a batch is."""
+        """Return the status of a batch."""
         options = self._options
         batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
         if batch.status == "failed":
             problems = getattr(batch.errors, "data", None) or ()
-            words = "; ".join(str(one.message) for one in problems if one.message)
-            return BatchStatus(True, words or "no reason is given")
+            message = "; ".join(str(one.message) for one in problems if one.message)
+            return BatchStatus(True, message or "no reason given")
         files = (batch.output_file_id, getattr(batch, "error_file_id", None))
         is_over = batch.status in ("completed", "expired", "cancelled")
-        return BatchStatus(is_over, "", batch.status, tuple(str(one) for one in files if one))
+        return BatchStatus(is_over, "", batch.status, tuple(str(file) for file in files if file))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Download the file of replies and that of errors."""
+        """Download the files of replies and of errors."""
         replies: dict[str, ItemReply] = {}
         for file in status.files:
             options = self._options
@@ -158,7 +158,7 @@ class FileBatches:
         return self._options
 
     def write_line(self, request: BatchRequest) -> JsonBody:
-        """Return a request as a line of the uploaded file."""
+        """Return a request as a line of the request file."""
         return {
             "custom_id": request.key,
             "method": "POST",
@@ -167,7 +167,7 @@ class FileBatches:
         }
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of the replies; None for one without a key."""
+        """Read a line of a reply file. None if it has no key."""
         response, error = line.get("response") or {}, line.get("error")
         if not line.get("custom_id"):
             return None
@@ -181,26 +181,26 @@ class FileBatches:
 
 
 class VertexBatches(FileBatches):
-    """Batches of Gemini on Vertex: as OpenAI's, in a bucket, with requests in Gemini's own form.
+    """Batches of Gemini on Vertex, with request files in a bucket and in Gemini's format.
 
-    LiteLLM uploads to the bucket that GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME names.
+    LiteLLM uploads to the bucket in GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
     """
 
     def _upload_options(self) -> dict[str, Any]:
         return self._options | {"passthrough": True, "model": self._model}
 
     async def find(self, name: str) -> str | None:
-        """Find nothing: Vertex keeps no name of ours."""
+        """Return None, because Vertex does not store our name."""
         return None
 
     def write_line(self, request: BatchRequest) -> JsonBody:
-        """Return a request as a line of the uploaded file."""
-        # What comes back is in no order and has no id, but it repeats the request.
+        """Return a request as a line of the request file."""
+        # Replies are unordered and have no id, but include the request with its labels.
         labels = {**_object(request.body.get("labels")), _LABEL: request.key}
         return {"request": {**request.body, "labels": labels}}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
-        """Read a line of the replies; None for one without a key."""
+        """Read a line of a reply file. None if it has no key."""
         key = _object(_object(line.get("request")).get("labels")).get(_LABEL)
         if not key:
             return None
@@ -224,7 +224,7 @@ class AnthropicBatches:
             self._options["api_base"] = api_base
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch: LiteLLM knows its address and its headers, but does not send it."""
+        """Create a batch, using the URL and headers from LiteLLM, which cannot create it."""
         from litellm.llms.anthropic.batches.transformation import AnthropicBatchesConfig
         from litellm.llms.custom_httpx.http_handler import HTTPHandler
 
@@ -234,18 +234,18 @@ class AnthropicBatches:
         headers = config.validate_environment(
             {}, self._model, [], nothing, {"api_base": self._base}, api_base=self._base
         )
-        body = {"requests": [{"custom_id": one.key, "params": one.body} for one in requests]}
+        body = {"requests": [{"custom_id": r.key, "params": r.body} for r in requests]}
         reply = await _in_thread(
             HTTPHandler(timeout=TIMEOUT_S).post, url, json=body, headers=headers
         )
         return str(reply.json()["id"])
 
     async def find(self, name: str) -> str | None:
-        """Find nothing: Anthropic keeps no name of ours."""
+        """Return None, because Anthropic does not store our name."""
         return None
 
     async def check(self, batch_id: str) -> BatchStatus:
-        """Return how far a batch is; it ends with a reply to each request, whatever it says."""
+        """Return the status of a batch. A finished batch has a reply for each request."""
         options = self._options
         batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
         return BatchStatus(batch.status == "completed", "", "completed", (batch_id,))
@@ -263,7 +263,7 @@ _LABEL = "ragassay_key"
 
 
 async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any) -> Any:
-    """Call a function of LiteLLM: its asynchronous ones leave clients open, whose loops end."""
+    """Call LiteLLM in a thread, because its async functions keep clients of closed event loops."""
     return await asyncio.to_thread(function, *values, **options)
 
 
@@ -281,21 +281,22 @@ def _anthropic_reply(line: Mapping[str, Any]) -> ItemReply:
         return ItemReply(key=key, status=status, body=error)
     if kind == "expired":
         return ItemReply(key=key, status=TOO_LATE, body={"error": {"message": EXPIRED}})
-    return ItemReply(key=key, status=CANCELLED, body={"error": {"message": f"it was {kind}"}})
+    message = f"the request was {kind}"
+    return ItemReply(key=key, status=CANCELLED, body={"error": {"message": message}})
 
 
 def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects of a file of replies.
+    """Yield the objects in a reply file.
 
     Raises:
-        ModelError: A line is no JSON object.
+        ModelError: A line is not valid JSON.
     """
     for line in content.splitlines():
         if line.strip():
             try:
                 found = json.loads(line)
             except ValueError as error:
-                raise ModelError("the file of a batch's replies cannot be read") from error
+                raise ModelError("a reply file of a batch contains invalid JSON") from error
             if isinstance(found, Mapping):
                 yield found
 
@@ -307,17 +308,17 @@ def _object(value: object) -> dict[str, Any]:
 T = TypeVar("T")
 
 N_ATTEMPTS = 12
-"""Attempts of a call that fails for a temporary reason."""
+"""Maximum number of attempts if a call fails with a transient error."""
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 120.0
 
 
 class UnknownBatchError(Exception):
-    """A provider does not know a batch."""
+    """The provider does not know a batch."""
 
 
 class BatchCalls:
-    """The batch interface of a model's provider."""
+    """Batch API of a model's provider, with retries."""
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""
@@ -326,17 +327,17 @@ class BatchCalls:
         self.most_bytes = self._service.most_bytes
 
     async def create(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch and return the provider's name for it.
+        """Create a batch and return the provider's id.
 
         Raises:
-            FatalModelError: The provider refuses it, or cannot be reached.
+            FatalModelError: The provider refuses the batch, or is unreachable.
         """
         attempts = 0
 
         async def create_once() -> str:
             nonlocal attempts
             attempts += 1
-            # An attempt may have been lost on its way back only.
+            # An earlier attempt may have succeeded without a response.
             found = await self._service.find(name) if attempts > 1 else None
             return found or await self._service.submit(name, requests)
 
@@ -344,16 +345,16 @@ class BatchCalls:
             return await self._try_call(create_once)
         except UnknownBatchError as error:
             raise FatalModelError(
-                f"{self._model}: {self._base or 'its provider'} has no batch interface (404): "
-                "leave out --batch"
+                f"{self._model}: {self._base or 'its provider'} has no batch API (404); "
+                "remove --batch"
             ) from error
 
     async def find(self, name: str) -> str:
-        """Return the provider's name of a batch whose creation was not confirmed.
+        """Return the id of a batch whose creation was not confirmed.
 
         Raises:
-            UnknownBatchError: There is none.
-            FatalModelError: The provider cannot be asked.
+            UnknownBatchError: The batch does not exist.
+            FatalModelError: The call failed.
         """
         found = await self._try_call(lambda: self._service.find(name))
         if found is None:
@@ -361,20 +362,20 @@ class BatchCalls:
         return found
 
     async def check(self, batch_id: str) -> BatchStatus:
-        """Return how far a batch is.
+        """Return the status of a batch.
 
         Raises:
-            UnknownBatchError: The provider does not know it.
-            FatalModelError: The provider cannot be asked.
+            UnknownBatchError: The provider does not know the batch.
+            FatalModelError: The call failed.
         """
         return await self._try_call(lambda: self._service.check(batch_id))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a batch that is over, by key.
+        """Return the replies of a finished batch, by key.
 
         Raises:
-            UnknownBatchError: The provider has deleted them.
-            FatalModelError: They cannot be had.
+            UnknownBatchError: The provider has deleted the replies.
+            FatalModelError: The call failed.
         """
         return await self._try_call(lambda: self._service.collect(status))
 
@@ -383,15 +384,15 @@ class BatchCalls:
         for attempt in range(1, N_ATTEMPTS + 1):
             try:
                 return await call()
-            except Exception as error:  # each provider has its own errors; all are typed here
+            except Exception as error:  # Providers raise their own types, converted here.
                 if getattr(error, "status_code", None) == 404:
                     raise UnknownBatchError(self._model) from None
                 typed = typed_error(error, self._model, self._base, None)
                 is_temporary = isinstance(typed, TransientModelError | UnparsableReplyError)
                 if not is_temporary or attempt == N_ATTEMPTS:
-                    # What a provider says may quote the key: it is not chained to a traceback.
-                    raise FatalModelError(f"{self._model}, its batches: {typed}") from None
-                asked_s = retry_after_s(error)
-            await asyncio.sleep(min(asked_s or pause_s, LONGEST_PAUSE_S))
+                    # Error messages may quote the key, so they are not chained.
+                    raise FatalModelError(f"{self._model}, batch call: {typed}") from None
+                wait_s = retry_after_s(error)
+            await asyncio.sleep(min(wait_s or pause_s, LONGEST_PAUSE_S))
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         raise AssertionError("unreachable")

@@ -1,13 +1,13 @@
-"""Ask hosted judges in batches, at half the price: calls wait together for one submitted batch.
+"""Batch mode for hosted judges, at half the price.
 
-A call is made as ever. Only its HTTP request goes no further than this process: it waits in a
-`BatchQueue` until every call of the run waits, is submitted with the others, and its reply in the
-batch is the HTTP response. So what LiteLLM does to requests, replies and errors stays the same.
+Calls are made as usual, but their HTTP requests wait in a `BatchQueue` until all calls of the run
+are waiting. The requests are then submitted as one batch, and each reply in the batch becomes the
+HTTP response of its call. LiteLLM processes requests, replies and errors as always.
 
-Batches are kept in a run's folder, so that a run that was stopped can collect them:
+Batches are stored in the run folder, so that a stopped run can collect them later:
 
-batches/NAME.json            a batch: its id at the provider, the keys of its requests
-batches/NAME.replies.jsonl   its replies, once they are collected
+batches/NAME.json            the batch: its provider id and request keys
+batches/NAME.replies.jsonl   the replies, once collected
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from ragassay.models.limiter import RunLimiter
 
 BATCHES = "batches"
-"""Folder of the batches in that of a run."""
+"""Name of the folder for batches in a run folder."""
 
 JsonBody = dict[str, object]
 
 
 @dataclass(frozen=True)
 class ItemReply:
-    """A provider's reply to one request of a batch.
+    """Reply to one request of a batch.
 
     Attributes:
-        status: The HTTP status that the request would have had by itself.
-        body: The JSON body that it would have had.
+        status: HTTP status of the request.
+        body: JSON body of the response.
     """
 
     key: str
@@ -52,12 +52,12 @@ class ItemReply:
 
 
 class SubmittedBatch(BaseModel):
-    """A batch that was handed to a provider.
+    """Batch that was submitted to a provider.
 
     Attributes:
-        name: Our name for it, sent along with it.
-        id: The provider's name for it; empty until the provider has confirmed it.
-        estimate_usd: The most that it costs; None where the price is unknown.
+        name: Our name of the batch, sent to the provider.
+        id: The provider's id. Empty until the provider has confirmed the batch.
+        estimate_usd: Maximum cost. None if the price is unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -72,10 +72,10 @@ class SubmittedBatch(BaseModel):
 
 
 class BatchStore:
-    """The batches of a run.
+    """Batches of a run.
 
     Args:
-        run: The run's folder; None keeps batches in memory only.
+        run: Run folder. None to store nothing on disk.
     """
 
     def __init__(self, run: Path | None) -> None:
@@ -92,20 +92,20 @@ class BatchStore:
         return [_read_batch(file) for file in sorted(self._folder.glob("*.json"))]
 
     def save(self, batch: SubmittedBatch) -> None:
-        """Write a batch so that it survives the death of the process."""
+        """Write a batch to disk. The file survives a crash of the process."""
         if self._folder is not None:
             _write(self._folder / f"{batch.name}.json", batch.model_dump_json())
 
     def save_replies(self, batch: SubmittedBatch, replies: Mapping[str, ItemReply]) -> None:
-        """Write a batch's replies, and then that they are collected."""
+        """Write the replies of a batch, and then mark it as collected."""
         if self._folder is not None:
-            # ASCII: half a character in a reply could not be encoded.
+            # ASCII escapes, because a reply may contain unpaired surrogates.
             lines = (f"{json.dumps(asdict(reply))}\n" for reply in replies.values())
             _write(self._replies_file(batch.name), "".join(lines))
         self.save(batch.model_copy(update={"state": "collected"}))
 
     def replies(self, batch: SubmittedBatch) -> dict[str, ItemReply]:
-        """Return the collected replies of a batch, by key; empty where their file is gone."""
+        """Return the collected replies by key. Empty if their file is missing."""
         if self._folder is None or not self._replies_file(batch.name).is_file():
             return {}
         lines = self._replies_file(batch.name).read_bytes().splitlines()
@@ -113,13 +113,13 @@ class BatchStore:
         return {reply.key: reply for reply in replies}
 
     def forget(self, batch: SubmittedBatch) -> None:
-        """Delete a batch: the provider does not know it, or it ended without a reply."""
+        """Delete a batch that the provider does not know or that ended without replies."""
         if self._folder is not None:
             self._replies_file(batch.name).unlink(missing_ok=True)
             (self._folder / f"{batch.name}.json").unlink(missing_ok=True)
 
     def forget_collected(self) -> None:
-        """Delete the batches whose replies were read, so that their questions are asked anew."""
+        """Delete collected batches, so that their questions are asked again."""
         for batch in self.batches():
             if batch.state == "collected":
                 self.forget(batch)
@@ -134,12 +134,12 @@ def _read_batch(file: Path) -> SubmittedBatch:
         return SubmittedBatch.model_validate_json(file.read_bytes())
     except ValidationError as error:
         raise StorageError(
-            f"{file} is damaged: move it away; the questions of its batch are then asked again"
+            f"{file} is damaged; move it away to submit the questions of this batch again"
         ) from error
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file completely or not at all."""
+    """Write a file atomically."""
     partial = file.with_name(f".{file.name}.partial")
     with storing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def _write(file: Path, text: str) -> None:
 
 
 class Batches:
-    """The batches of a run, by model."""
+    """Batches of a run, by model."""
 
     def __init__(self, store: BatchStore, limiter: RunLimiter, tell: Callable[[str], None]) -> None:
         self.store, self.tell = store, tell
@@ -162,29 +162,29 @@ class Batches:
         self._estimates: dict[str, float | None] = {}
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do work that belongs to no call in particular."""
+        """Start a background task that is independent of the current call."""
         task = asyncio.get_running_loop().create_task(work, context=self._context.copy())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
     def reserve(self, batch: SubmittedBatch) -> None:
-        """Count the estimated cost of a batch until it is collected.
+        """Add the estimated cost of a batch until it is collected.
 
         Raises:
-            BudgetError: It and the others that are under way may cost more than what is left.
+            BudgetError: The running batches may cost more than the remaining budget.
         """
         estimates = [*self._estimates.values(), batch.estimate_usd]
-        known = [one for one in estimates if one is not None]
+        known = [estimate for estimate in estimates if estimate is not None]
         self._limiter.check_estimate(sum(known) if len(known) == len(estimates) else None)
         self._estimates[batch.name] = batch.estimate_usd
 
     def release(self, batch: SubmittedBatch) -> None:
-        """Count the estimated cost of a batch no longer."""
+        """Remove the estimated cost of a batch."""
         self._estimates.pop(batch.name, None)
 
     async def close(self) -> None:
-        """Stop looking after batches; what is submitted goes on at the providers."""
+        """Stop polling. Submitted batches continue at the providers."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -199,12 +199,11 @@ _BATCHES: contextvars.ContextVar[Batches | None] = contextvars.ContextVar(
 async def batching(
     run: Path | None, limiter: RunLimiter, tell: Callable[[str], None]
 ) -> AsyncIterator[None]:
-    """Answer the calls of judges with `batch=True` in batches, in the enclosed code.
+    """Run the calls of judges with `batch=True` as batches while the context is active.
 
     Args:
-        run: The run's folder, where submitted batches of an earlier start are found; None keeps
-            nothing.
-        tell: Receives what is going on, in words.
+        run: Run folder, which may contain batches from an earlier start. None to store nothing.
+        tell: Function that shows progress messages.
     """
     batches = Batches(BatchStore(run), limiter, tell)
     token = _BATCHES.set(batches)
@@ -216,5 +215,5 @@ async def batching(
 
 
 def current_batches() -> Batches | None:
-    """Return the batches of the run that calls; None outside of `batching`."""
+    """Return the batches of the current run. None outside of `batching`."""
     return _BATCHES.get()

@@ -1,7 +1,7 @@
-"""The parameters of a hosted model's calls: which are sent, and which its endpoint refuses.
+"""Parameters of hosted model calls, and which of them an endpoint refuses.
 
-Servers differ in what they take, and a name behind an endpoint of one's own tells nothing. So a
-parameter is left out once the endpoint has refused it by name, for the rest of the run.
+Servers support different parameters, and the model name behind a custom endpoint says nothing about
+that. So a parameter that an endpoint has refused by name is left out for the rest of the run.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 N_TOP_LOGPROBS = 5
 
 REASONING = "reasoning"
-"""Learnt of a model that writes its reasoning out of the tokens of its reply."""
+"""Entry of `learnt_of` for a model that spends reply tokens on reasoning."""
 
 REASONING_FACTOR = 16
-"""A reasoning model's replies are given so many times the tokens of another's."""
+"""Factor for the reply tokens of reasoning models."""
 
 
 @dataclass(frozen=True)
 class Refusable:
-    """A parameter that some endpoints refuse.
+    """Parameter that some endpoints refuse.
 
     Attributes:
-        words: A pattern of its names in refusals.
-        sent_as: The call's options that it consists of.
-        without: What is done instead, for a person.
+        words: Pattern of the parameter's names in error messages.
+        sent_as: Call options that contain the parameter.
+        without: Consequence for the user if it is left out.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Refusable:
 _LOCAL_BOUNDS = frozenset(
     {"maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "pattern"}
 )
-"""Schema bounds that the local judge enforces and that hosted strict modes refuse."""
+"""Schema constraints that the local judge enforces and that hosted strict modes refuse."""
 
 _FORMAT = (
     r"json[_ ]?schema|response[_ ]?(?:format|mime[_ ]?type|(?:json[_ ]?)?schema)"
@@ -60,14 +60,14 @@ REFUSABLE = (
         "logprobs",
         r"log[_ -]?prob\w*|log probabilit\w+|response_?logprobs",
         ("logprobs", "top_logprobs"),
-        "no log-probabilities: a rating is the written number",
+        "no log-probabilities, so a rating is the number in the reply",
         "You are not allowed to request logprobs from this model",
     ),
     Refusable(
         "json_schema",
         _FORMAT,
         ("response_format",),
-        "no JSON schema: the prompt alone asks for the form of a reply",
+        "no JSON schema, so only the prompt specifies the reply format",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
     ),
     Refusable(
@@ -81,26 +81,26 @@ REFUSABLE = (
         "max_tokens",
         _TOKENS,
         ("max_tokens",),
-        "max_completion_tokens in place of max_tokens",
+        "max_completion_tokens instead of max_tokens",
         "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
     ),
     Refusable(
         "max_completion_tokens",
         _TOKENS,
         ("max_completion_tokens",),
-        "no bound on a reply's tokens",
+        "no limit on reply tokens",
         "Unrecognized request argument supplied: max_completion_tokens",
     ),
     Refusable(
         "temperature",
         r"temperature",
         ("temperature",),
-        "no temperature: the endpoint's own",
+        "the endpoint's default temperature",
         "'temperature' does not support 0 with this model. Only the default (1) is supported.",
     ),
     Refusable("seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"),
 )
-"""In the order in which a refusal that names several is read."""
+"""Refusable parameters, in order of precedence if a message names several."""
 
 _REFUSES = (
     r"unsupported|(?:not|n't) (?:be )?(?:\w+ )?"
@@ -110,20 +110,20 @@ _REFUSES = (
     r"|denied|rejected|failed|exceeds|greater than|maximum allowed|max allowed"
 )
 _SPENT = re.compile(r"could not finish|(?:limit|max_tokens) was reached", re.IGNORECASE)
-"""Some models answer a question for one token so: the parameter itself was taken."""
+"""Replies of models that accept the parameter but cannot answer with one token."""
 
 _UNNAMED = re.compile("the requested parameters", re.IGNORECASE)
-"""OpenRouter's words where no endpoint takes all that was sent."""
+"""OpenRouter's message if no endpoint supports all parameters."""
 
 _CLIENT_ERRORS = {*range(400, 500)} - {401, 402, 408, 429}
 
 
 def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str:
-    """Return what an endpoint's refusal names of what a call sent; empty for any other error.
+    """Return the parameter that an endpoint refused, or an empty string for other errors.
 
     Args:
-        status: HTTP status, 0 where there is none.
-        sent: The call's options.
+        status: HTTP status, or 0.
+        sent: Options of the call.
 
     Example:
         >>> refused_parameter(403, "You may not request logprobs", {"logprobs": True})
@@ -134,21 +134,19 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
     if not (status in _CLIENT_ERRORS or status in (500, 501)) or _SPENT.search(message):
         return ""
     if _UNNAMED.search(message):
-        return next((one.name for one in REFUSABLE if _is_sent(one, sent)), "")
-    places: list[tuple[int, str]] = []
-    for one in REFUSABLE:
-        if not _is_sent(one, sent):
-            continue
-        near = _near(one.words).search(message)
-        if near:
-            places.append((near.start("name" if near["name"] else "after"), one.name))
-    # A server that names what to use instead names what it refuses first.
-    return min(places)[1] if places else ""
+        return next((param.name for param in REFUSABLE if _is_sent(param, sent)), "")
+    positions: list[tuple[int, str]] = []
+    for param in REFUSABLE:
+        match = _refusal_pattern(param.words).search(message) if _is_sent(param, sent) else None
+        if match:
+            positions.append((match.start("name" if match["name"] else "after"), param.name))
+    # Messages that suggest another parameter name the refused one first.
+    return min(positions)[1] if positions else ""
 
 
 @functools.cache
-def _near(words: str) -> re.Pattern[str]:
-    """Return a pattern of a parameter's names beside words of a refusal."""
+def _refusal_pattern(words: str) -> re.Pattern[str]:
+    """Return a pattern that matches a parameter name close to a phrase of refusal."""
     return re.compile(
         rf"(?P<name>{words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
         rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{words})\b",
@@ -156,19 +154,19 @@ def _near(words: str) -> re.Pattern[str]:
     )
 
 
-def _is_sent(one: Refusable, sent: Mapping[str, Any]) -> bool:
-    if one.sent_as == ("response_format",):
-        return (sent.get("response_format") or {}).get("type") == one.name
-    return any(sent.get(name) is not None for name in one.sent_as)
+def _is_sent(param: Refusable, sent: Mapping[str, Any]) -> bool:
+    if param.sent_as == ("response_format",):
+        return (sent.get("response_format") or {}).get("type") == param.name
+    return any(sent.get(name) is not None for name in param.sent_as)
 
 
 def options_of(name: str) -> tuple[str, ...]:
-    """Return the options of a call that a name of `REFUSABLE` stands for."""
-    return next((one.sent_as for one in REFUSABLE if one.name == name), ())
+    """Return the call options of a parameter in `REFUSABLE`."""
+    return next((param.sent_as for param in REFUSABLE if param.name == name), ())
 
 
 def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[str, Any]:
-    """Return a call's options without those that are None or that its endpoint refuses."""
+    """Return the options of a call without None values and refused parameters."""
     kept = {name: value for name, value in options.items() if value is not None}
     if REASONING in learnt and kept.get("max_tokens"):
         kept["max_tokens"] *= REASONING_FACTOR
@@ -179,30 +177,30 @@ def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[st
     if "max_tokens" in learnt and "max_tokens" in kept:
         kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
         kept.pop("max_tokens", None)
-    for one in REFUSABLE:
-        if one.name in learnt and one.name not in ("json_schema", "json_object", "max_tokens"):
-            for name in one.sent_as:
+    for param in REFUSABLE:
+        if param.name in learnt and param.name not in ("json_schema", "json_object", "max_tokens"):
+            for name in param.sent_as:
                 kept.pop(name, None)
     return kept
 
 
 def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what every call carries, unless its model is known to take it not.
+    """Return the parameters of every call before refused ones are removed.
 
     Returns:
-        The parameters, and the options that the user gave besides, which win. A bound on tokens
-        that the user gave is among the former: some calls carry a multiple of it.
+        The default parameters, and the user's options, which take precedence. A token limit of the
+        user is part of the former, because some calls multiply it.
     """
     own_names = (
         {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)
     )
-    bound = own_names.pop("max_tokens", settings.prompting.max_reply_tokens)
-    if "max_completion_tokens" in own_names:  # The user knows how the endpoint names it.
-        bound = own_names.pop("max_completion_tokens")
+    limit = own_names.pop("max_tokens", settings.prompting.max_reply_tokens)
+    if "max_completion_tokens" in own_names:  # The user knows the name that the endpoint expects.
+        limit = own_names.pop("max_completion_tokens")
         learn(settings.judge.model, settings.judge.api_base, "max_tokens")
     options = {
         "temperature": 0,
-        "max_tokens": bound,
+        "max_tokens": limit,
         "logprobs": True,
         "top_logprobs": N_TOP_LOGPROBS,
     }
@@ -212,15 +210,15 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
 def parameters_of(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what all calls of a model carry, and what its user gave besides, which wins."""
+    """Return the parameters of all calls of a model, and the user's options. Those win."""
     options, own_names = base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
-        has_bound = any("tokens" in name for name in parse_options(settings.judge.model_options))
-        options = {"temperature": None, "max_tokens": options["max_tokens"] if has_bound else None}
+        has_limit = any("tokens" in name for name in parse_options(settings.judge.model_options))
+        options = {"temperature": None, "max_tokens": options["max_tokens"] if has_limit else None}
     elif not {"logprobs", "top_logprobs"} <= set(supported):
         options = {n: v for n, v in options.items() if n not in ("logprobs", "top_logprobs")}
     if provider_of(settings.judge.model).startswith("azure"):
-        options["max_retries"] = 0  # OpenAI's client, which retries by itself, is used there.
+        options["max_retries"] = 0  # Azure uses OpenAI's client, which would retry on its own.
     if settings.judge.api_base:
         options["api_base"] = settings.judge.api_base
     if "seed" in supported and not is_local(settings.judge.model):
@@ -229,38 +227,38 @@ def parameters_of(
 
 
 _LEARNT: dict[tuple[str, str], list[str]] = {}
-"""What is known of each endpoint in this process, by model and address."""
+"""Refused parameters and `REASONING`, by model and endpoint."""
 
 
 def learnt_of(model: str, api_base: str | None) -> tuple[str, ...]:
-    """Return what is known of an endpoint, in the order in which it was learnt."""
+    """Return what this process has learned about an endpoint, in order."""
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
 
 def lessons_of(refused: str, message: str) -> tuple[str, ...]:
-    """Return what is learnt by a refusal: a server that names no other bound takes none."""
+    """Return what to learn from a refusal, such as that no token limit is supported."""
     is_renamed = refused != "max_tokens" or "max_completion_tokens" in message
     return (refused,) if is_renamed else ("max_tokens", "max_completion_tokens")
 
 
 def learn(model: str, api_base: str | None, *names: str) -> None:
-    """Remember names of `REFUSABLE`, or `REASONING`, of an endpoint, for this process."""
+    """Remember refused parameters, or `REASONING`, for an endpoint in this process."""
     known = _LEARNT.setdefault((model, api_base or ""), [])
     known += [name for name in names if name not in known]
 
 
 def learnt_note(model: str, learnt: Collection[str]) -> str:
-    """Return what was learnt of a model for a person; empty where nothing was."""
-    refused = [one.without for one in REFUSABLE if one.name in learnt]
-    if "max_completion_tokens" in learnt:  # It says more than the renaming does.
-        refused = [words for words in refused if not words.startswith("max_completion_tokens")]
+    """Return a note for the user about refused parameters. Empty if there are none."""
+    refused = [param.without for param in REFUSABLE if param.name in learnt]
+    if "max_completion_tokens" in learnt:  # Replaces the note about max_tokens.
+        refused = [text for text in refused if not text.startswith("max_completion_tokens")]
     if REASONING in learnt:
-        refused.append(f"it reasons first, so replies may take {REASONING_FACTOR} times the tokens")
+        refused.append(f"reasoning first, so replies may use {REASONING_FACTOR} times the tokens")
     return f"{model}: {'; '.join(refused)}" if refused else ""
 
 
 def portable_format(response_format: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without the bounds that hosted strict modes refuse."""
+    """Return a schema without the constraints that hosted strict modes refuse."""
 
     def strip_node(node: Any) -> Any:
         if isinstance(node, Mapping):

@@ -1,9 +1,9 @@
-"""Read what a call brings: a completion or label probabilities, its usage, who answered."""
+"""Read a model response: text or label probabilities, usage, and the answering system."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import RefusedError, UnparsableReplyError
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 SEPARATOR = ": "
 MOST_CHARS = 120
-"""Longest name or fingerprint that is kept: both are a server's own words."""
+"""Maximum length of a stored model name or fingerprint, because servers set them freely."""
 
 
 def answered_by(asked: str, response: Any) -> str:
-    """Return who answered, as `Usage.answered_by` keeps it.
+    """Return the system that answered, in the format of `Usage.answered_by`.
 
     Args:
-        asked: LiteLLM name of the model that was asked.
-        response: LiteLLM's response; `model` and `system_fingerprint` are read.
+        asked: LiteLLM name of the requested model.
+        response: LiteLLM's response. Only `model` and `system_fingerprint` are read.
 
     Example:
         >>> from types import SimpleNamespace
@@ -34,12 +34,14 @@ def answered_by(asked: str, response: Any) -> str:
         'openai/gpt-4.1-mini: gpt-4.1-mini-2025-04-14 fp_4470'
     """
     names = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
-    told = [" ".join(name.split())[:MOST_CHARS] for name in names if isinstance(name, str) and name]
-    return SEPARATOR.join([asked, " ".join(told)]) if told else asked
+    parts = [
+        " ".join(name.split())[:MOST_CHARS] for name in names if isinstance(name, str) and name
+    ]
+    return SEPARATOR.join([asked, " ".join(parts)]) if parts else asked
 
 
 def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
-    """Return a sentence for each model that answered under several names or fingerprints.
+    """Return a note for each model that answered under several names or fingerprints.
 
     Example:
         >>> notes = mixture_notes(["openai/a: a-2025 fp_1", "openai/a: a-2025 fp_2", "openai/b: b"])
@@ -48,21 +50,18 @@ def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
     """
     names: dict[str, list[str]] = defaultdict(list)
     for entry in answered:
-        asked, _, told = entry.partition(SEPARATOR)
-        names[asked].append(told or "without a name")
-    return tuple(_note(asked, told) for asked, told in sorted(names.items()) if len(told) > 1)
-
-
-def _note(asked: str, told: Sequence[str]) -> str:
-    shown = "; ".join(sorted(told))
-    return f"{asked} answered as {len(told)} systems: {shown}. Verdicts may differ between them."
+        asked, _, system = entry.partition(SEPARATOR)
+        names[asked].append(system or "without a name")
+    return tuple(
+        f"{asked} answered as {len(systems)} systems: {'; '.join(sorted(systems))}. "
+        "Verdicts may differ between them."
+        for asked, systems in sorted(names.items())
+        if len(systems) > 1
+    )
 
 
 def read_usage(response: ModelResponse, is_local: bool) -> Usage:
-    """Return the usage of one call.
-
-    LiteLLM prices tokens that were read from a cache, or written to one, as the provider does.
-    """
+    """Return the usage of one call. LiteLLM's cost includes cache reads and writes."""
     usage: Any = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
@@ -77,7 +76,7 @@ def read_usage(response: ModelResponse, is_local: bool) -> Usage:
 
 
 def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
-    """Return the usage of calls that were paid for and counted nowhere, because they failed."""
+    """Return the usage of failed calls, which were paid but not booked."""
     n_failed = paid.n_calls - booked.n_calls
     if n_failed <= 0:
         return Usage()
@@ -93,25 +92,25 @@ def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
 
 
 def _count(record: Any, *names: str) -> int:
-    """Return the first of some fields that is a number above 0; 0 where none is."""
+    """Return the first positive integer among some fields, or 0."""
     values = (getattr(record, name, None) for name in names)
     return next((value for value in values if isinstance(value, int) and value > 0), 0)
 
 
 CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
-"""Reasons of an end that a bound on tokens gives; LiteLLM passes on those that it does not know."""
+"""Finish reasons for a reply at the token limit. LiteLLM passes unknown reasons through."""
 
 
 def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
-    """Return a reply as DSPy's adapters expect it.
+    """Return a reply in the form that DSPy adapters expect.
 
     Returns:
-        `text`, `logprobs` and `tool_calls`; `is_cut` if a bound on tokens ended it, `reasons` if
-        the model wrote its reasoning first.
+        A dict with `text`, `logprobs`, `tool_calls`, `is_cut` (whether the reply was cut off at
+        the token limit) and `reasons` (whether the model wrote its reasoning first).
 
     Raises:
-        UnparsableReplyError: It has no choices.
-        RefusedError: The model refused, or the provider's filter did.
+        UnparsableReplyError: The response has no choices.
+        RefusedError: The model or the provider's content filter refused.
     """
     if not response.choices:
         raise UnparsableReplyError("the reply has no choices")
@@ -127,19 +126,19 @@ def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
         "logprobs": getattr(choice, "logprobs", None),
         "tool_calls": message.tool_calls or (),
         "is_cut": is_cut,
-        # A cut reply without a word is one of a server that hides the reasoning.
+        # A reply that is empty at the token limit comes from a server that hides the reasoning.
         "reasons": _shows_reasoning(response, message, text) or (is_cut and not text.strip()),
     }
 
 
 def refusal_in(message: Any) -> str | None:
-    """Return the words in which a model refused: LiteLLM 1.110 moved them to the message itself."""
+    """Return the refusal text of a message, or None. LiteLLM 1.110 moved it to a field."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     return getattr(message, "refusal", None) or fields.get("refusal")
 
 
 def _text_of(content: Any) -> str:
-    """Return a message's text; some servers send it as a list of parts, reasoning among them."""
+    """Return the text of a message, which some servers send as a list of parts."""
     if not isinstance(content, list):
         return content or ""
     parts = (part for part in content if isinstance(part, dict))

@@ -1,4 +1,4 @@
-"""Wrap the judge as a LangChain chat model, for agents that call tools."""
+"""LangChain chat model backed by the judge, for agents that call tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ragassay.text.faults import with_whole_characters
 
 
 class ToolCaller(BaseChatModel):
-    """A chat model whose every turn is a call of the gateway: same limits, errors and costs."""
+    """Chat model that sends every turn through the gateway, with its limits, errors and costs."""
 
     lm: SkipValidation[JudgeLM]
 
@@ -54,11 +54,10 @@ class ToolCaller(BaseChatModel):
             "stop": stop,
             "logprobs": None,
             "top_logprobs": None,
-            # LiteLLM would look for tools of its MCP gateway, with a package that it does not need.
+            # Stops LiteLLM from looking for MCP tools with a package that is not installed.
             "_skip_mcp_handler": True,
         }
-        asked = convert_to_openai_messages(messages)
-        reply = (await self.lm.acall(messages=asked, **options))[0]
+        reply = (await self.lm.acall(messages=convert_to_openai_messages(messages), **options))[0]
         calls, invalid = _tool_calls(reply["tool_calls"])
         message = AIMessage(content=reply["text"], tool_calls=calls, invalid_tool_calls=invalid)
         return ChatResult(generations=[ChatGeneration(message=message)])
@@ -70,14 +69,14 @@ class ToolCaller(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        raise ModelError("the gateway is asynchronous: use ainvoke")
+        raise ModelError("the gateway is asynchronous; use ainvoke")
 
 
-def _tool_calls(made: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
-    """The calls of a reply, and those whose arguments are no JSON."""
+def _tool_calls(raw_calls: Sequence[Any]) -> tuple[list[ToolCall], list[InvalidToolCall]]:
+    """Split the tool calls of a reply into valid ones and ones with malformed JSON arguments."""
     calls: list[ToolCall] = []
     invalid: list[InvalidToolCall] = []
-    for call in made:
+    for call in raw_calls:
         raw = with_whole_characters(call.model_dump())
         try:
             parsed = parse_tool_call(raw, return_id=True)

@@ -1,7 +1,7 @@
-"""Keep what the packaged models computed: vectors of texts, probabilities of pairs of texts.
+"""Cache results of the packaged models: text embeddings and text pair probabilities.
 
-Runs over the same answers or abstracts then compute nothing twice, and load no model. A key is the
-SHA-256 of the model's digest, the versions that compute, and the text; the text is not stored.
+Later runs over the same texts then compute nothing twice and load no model. Keys are SHA-256
+digests of the model digest, the library versions and the text. Texts are not stored.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ Compute = Callable[[list[Any]], "Sequence[NDArray[np.floating]]"]
 _MB = 1 << 20
 _DATABASE = "cache.db"
 _WAIT_S = 1
-"""Longest time that another process's lock is waited for."""
+"""Maximum wait for another process's lock, in seconds."""
 _MALFORMED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _log = logging.getLogger(__name__)
 
 
 class ComputedStore:
-    """Arrays by the content that they were computed from, in a folder of bounded size.
+    """Size-limited cache folder of arrays, keyed by their inputs. Evicts the oldest entries first.
 
-    The oldest go first. It never fails the work: what cannot be read is computed again, what cannot
-    be written is not kept. A malformed database is set aside as `cache.db.damaged`.
+    Cache errors never stop the work: unreadable arrays are computed again, and unwritable ones are
+    not stored. A malformed database is renamed to `cache.db.damaged`.
 
     Args:
-        folder: Made where it is missing; several processes may share it.
-        most_mb: Its largest size, in megabytes.
+        folder: Cache folder, created if missing. Several processes can share it.
+        most_mb: Maximum size in MB.
     """
 
     def __init__(self, folder: Path, most_mb: int) -> None:
@@ -55,20 +55,20 @@ class ComputedStore:
     def fill(
         self, kind: str, digest: str, inputs: Sequence[Any], compute: Compute
     ) -> list[NDArray[np.floating]]:
-        """Return an array for each input, computing those that are not stored.
+        """Return an array for each input, computing missing ones.
 
         Args:
-            digest: Of the model's weights.
-            inputs: JSON values: texts, or pairs of texts.
-            compute: Computes the arrays of some inputs.
+            digest: Digest of the model weights.
+            inputs: JSON values such as texts or pairs of texts.
+            compute: Function that computes the arrays of some inputs.
         """
-        keys = [_key(kind, digest, one) for one in inputs]
+        keys = [_key(kind, digest, item) for item in inputs]
         found = {key: self._read(key) for key in keys}
-        new = {key: one for key, one in zip(keys, inputs, strict=True) if found[key] is None}
-        if new:
-            made = dict(zip(new, compute(list(new.values())), strict=True))
-            self._write(made)
-            found |= made
+        missing = {key: item for key, item in zip(keys, inputs, strict=True) if found[key] is None}
+        if missing:
+            computed = dict(zip(missing, compute(list(missing.values())), strict=True))
+            self._write(computed)
+            found |= computed
         return [rows for key in keys if (rows := found[key]) is not None]
 
     def close(self) -> None:
@@ -85,7 +85,7 @@ class ComputedStore:
         return self._use(read)
 
     def _write(self, arrays: Mapping[str, NDArray[np.floating]]) -> None:
-        """Store arrays, up to the first that cannot be: each may wait for a lock."""
+        """Store arrays and stop at the first failure, because each may wait for a lock."""
         import numpy as np
 
         def write(cache: Cache) -> None:
@@ -97,32 +97,32 @@ class ComputedStore:
         self._use(write)
 
     def _use(self, use: Callable[[Cache], T]) -> T | None:
-        """Return what a use of the cache gives; None where it fails, or there is none."""
+        """Call a function with the cache. Return None if it fails or there is no cache."""
         if (cache := self._cache) is None:
             return None
         try:
             return use(cache)
-        except Exception as error:  # damaged files raise anything; a cache never fails the work
-            _log.debug("the store of computed arrays failed: %r", error)
+        except Exception as error:  # Damaged files can raise any type.
+            _log.debug("cache of computed arrays failed: %r", error)
             if _is_malformed(error):
-                self._cache = None  # the next run makes a new one
+                self._cache = None  # The next run creates a new one.
                 _set_aside(self._folder)
             return None
 
 
 _OPEN: list[ComputedStore] = []
-"""The stores of the runs of this process; the last one opened is used."""
+"""Open caches of the runs in this process. The most recent one is used."""
 
 
 @contextmanager
 def computed_in(folder: Path, most_mb: int) -> Iterator[None]:
-    """Keep what this process computes in a folder, in all of its threads, while it is open.
+    """Cache computed arrays in a folder, for all threads, while the context is active.
 
-    Runs beside each other may open and close theirs in any order.
+    Concurrent runs may enter and exit their contexts in any order.
 
     Args:
-        folder: Of a `ComputedStore`.
-        most_mb: Its largest size, in megabytes; 0 keeps nothing.
+        folder: Folder of a `ComputedStore`.
+        most_mb: Maximum size in MB. 0 disables the cache.
     """
     if not most_mb:
         yield
@@ -137,15 +137,15 @@ def computed_in(folder: Path, most_mb: int) -> Iterator[None]:
 
 
 def is_kept(digest: str) -> bool:
-    """Return whether what a model with this digest computes is kept; never without a digest."""
+    """Return whether results of a model with this digest are cached. False without a digest."""
     return bool(_OPEN and digest)
 
 
 def computed_once(
     kind: str, digest: str, inputs: Sequence[Any], compute: Compute
 ) -> Sequence[NDArray[np.floating]]:
-    """Return an array for each input, from the store that is open where it has them."""
-    store = next(reversed(_OPEN), None)  # another thread may close it meanwhile
+    """Return an array for each input, using the open cache if there is one."""
+    store = next(reversed(_OPEN), None)  # Another thread may close it concurrently.
     if store is None or not digest:
         return compute(list(inputs))
     return store.fill(kind, digest, inputs, compute)
@@ -158,7 +158,7 @@ def _key(kind: str, digest: str, arguments: Any) -> str:
 
 @functools.cache
 def _versions() -> tuple[str, ...]:
-    """Return the versions of what computes, on which the last digits depend."""
+    """Return the versions of the computing libraries, because they affect the last digits."""
     found = [*MINILM_PARTS.values()]
     for name in ("ragassay", "onnxruntime", "tokenizers", "torch", "transformers"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -170,17 +170,17 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
     import diskcache
 
     class PlainDisk(diskcache.Disk):
-        """Reads bytes, and nothing that could run code."""
+        """Disk that reads bytes but never unpickles, which could run code."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
-            """Return stored bytes; None for a pickled value, which is none of ours."""
+            """Return stored bytes, or None for a pickled value, which ragassay never writes."""
             if mode == diskcache.core.MODE_PICKLE:
                 return None
             return super().fetch(mode, filename, value, read)
 
     def open_cache() -> Cache:
         folder.mkdir(parents=True, exist_ok=True)
-        # The cache itself would wait a minute for a lock.
+        # diskcache would wait a minute for a lock.
         with closing(sqlite3.connect(folder / _DATABASE, timeout=_WAIT_S)) as database:
             database.execute("BEGIN IMMEDIATE")
         size = most_mb * _MB
@@ -194,8 +194,8 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
                 raise
             _set_aside(folder)
             return open_cache()
-    except Exception as error:  # damaged files raise anything; a cache never fails the work
-        _log.debug("nothing computed is kept in %s: %r", folder, error)
+    except Exception as error:  # Damaged files can raise any type.
+        _log.debug("cannot cache computed arrays in %s: %r", folder, error)
         return None
 
 
@@ -204,7 +204,7 @@ def _is_malformed(error: Exception) -> bool:
 
 
 def _set_aside(folder: Path) -> None:
-    """Rename a malformed database, and delete the files that only it knew of."""
+    """Rename a malformed database and delete the files that it referenced."""
     _log.warning("%s is malformed and set aside; its arrays are computed again", folder / _DATABASE)
     with suppress(OSError):
         (folder / _DATABASE).replace(folder / f"{_DATABASE}.damaged")

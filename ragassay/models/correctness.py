@@ -1,8 +1,8 @@
-"""Models that score whether a passage supports a sentence: one interface, selected by a setting.
+"""Correctness models, which score whether a passage supports a sentence.
 
-BioACE (section 4.1.3) treats correctness as a binary classification of a sentence and a passage,
-and compares classical models, fine-tuned encoders, language models, and the semantic route: a
-cosine, or the support by a natural language inference model.
+BioACE (section 4.1.3) treats correctness as binary classification of a sentence and a passage. It
+compares classical models, fine-tuned encoders, language models, cosine similarity and natural
+language inference (NLI) models.
 """
 
 from __future__ import annotations
@@ -38,38 +38,35 @@ if TYPE_CHECKING:
 
 
 class CorrectnessModel(Protocol):
-    """Scores a sentence against a passage."""
+    """Model that scores a sentence against a passage."""
 
     name: str
-    """Its name in reports."""
+    """Model name in reports."""
 
     digest: str
-    """SHA-256 of its weights where known; else empty."""
+    """SHA-256 of the weights. Empty if unknown."""
 
     threshold: float
-    """Least score at which a sentence counts as correct."""
+    """Minimum score of a correct sentence."""
 
     bounds: tuple[Bound, ...]
-    """What its labels need to count; without any, all that it says does."""
+    """Probability bounds for a label to count. Without bounds, all labels count."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return how well each passage supports its sentence, shape (n_pairs,); higher is more.
-
-        nan where the model cannot tell.
-        """
+        """Return support scores, shape (n_pairs,). Higher means more support, nan undecided."""
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return why a sentence with its passages is undecided; None where it is not."""
+        """Return why a sentence with its passages is undecided, or None."""
         ...
 
 
 class EntailmentCorrectness:
-    """Scores by the probability of support from a natural language inference model.
+    """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Measures cosines where a bound of the model has a least cosine; without one such
-            a bound admits nothing.
+        embedder: Embedder for bounds with a minimum cosine. Without it, those bounds reject
+            everything.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
@@ -78,35 +75,35 @@ class EntailmentCorrectness:
         self.bounds = self._model.bounds
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities of support, in [0, 1]; nan where the model gave no label."""
+        """Return support probabilities in [0, 1], or nan if the model returned no label."""
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's doubt, unless another surely supports the sentence.
+        """Return the first passage's doubt, unless another passage surely supports the sentence.
 
-        With bounds, a passage with another number, direction or negation supports nothing; numbers
-        may stand in any of the passages.
+        With bounds, a passage with a different number, direction or negation does not support the
+        sentence. Numbers may come from any of the passages.
         """
         shares = self._model.probabilities(pairs).tolist()
         if not self.bounds:
             return doubt_about((), COLUMNS, shares)
         # The first line of a passage is its title.
-        lines = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
+        bodies = [(claim, passage.split("\n")[1:]) for claim, passage in pairs]
         texts = [passage for _, passage in pairs]
-        for n, (claim, those) in enumerate(lines):
-            if difference_of(claim, those, "", texts[:n] + texts[n + 1 :]):
+        for n, (claim, body) in enumerate(bodies):
+            if difference_of(claim, body, "", texts[:n] + texts[n + 1 :]):
                 shares[n] = speaking_against(shares[n])
         cosines: list[float] = []
         if self._embedder and any(bound.least_cosine is not None for bound in self.bounds):
-            cosines = [closest_cosine(claim, those, self._embedder) for claim, those in lines]
+            cosines = [closest_cosine(claim, body, self._embedder) for claim, body in bodies]
         return doubt_about(self.bounds, COLUMNS, shares, cosines)
 
 
 class HeadCorrectness:
-    """Scores by the head of `ragassay finetune correctness --method head`.
+    """Correctness model trained by `ragassay finetune correctness --method head`.
 
     Args:
-        model: An adapter with the labels of `CORRECTNESS`.
+        model: Adapter with the labels of `CORRECTNESS`.
     """
 
     threshold = 0.5
@@ -120,16 +117,16 @@ class HeadCorrectness:
         return self._model.probabilities(pairs)[:, 0]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's doubt, unless another surely supports the sentence."""
+        """Return the first passage's doubt, unless another passage surely supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 
 class CosineCorrectness:
-    """Scores by the cosine of sentence and passage.
+    """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Least cosine of a correct sentence; None for that of the model's form in
-            `ragassay.prompts.model_forms`.
+        threshold: Minimum cosine of a correct sentence. None for the threshold of the embedder's
+            form in `ragassay.prompts.model_forms`.
     """
 
     bounds = ()
@@ -141,7 +138,7 @@ class CosineCorrectness:
         self.threshold = embedder.form.threshold if threshold is None else threshold
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return cosines, in [-1, 1]."""
+        """Return cosines in [-1, 1]."""
         import numpy as np
 
         if not pairs:
@@ -151,30 +148,29 @@ class CosineCorrectness:
         return (vectors[0] * vectors[1]).sum(axis=1).astype(np.float64)
 
     def doubt(self, pairs: Sequence[Pair]) -> None:
-        """Return None: no bound is known."""
+        """Return None, because cosines have no bounds."""
 
 
 def identity_of(model: CorrectnessModel) -> tuple[str, ...]:
-    """Return name, digest and bounds."""
+    """Return the model's name, digest and bounds."""
     return (model.name, model.digest, *(bound.model_dump_json() for bound in model.bounds))
 
 
 def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> CorrectnessModel | None:
-    """Return the model that a setting names.
+    """Open the model selected by a setting.
 
     Args:
-        name: `JUDGE`, `COSINE`, `ragassay/FOLDER` of `ragassay finetune correctness`, the path of a
-            fitted classifier (.json), or a name for `entailment_model`, which may be a file of
-            fitted thresholds (.json) too.
-        embedder: For `COSINE`.
-        cache_dir: The folder of converted weights.
+        name: `JUDGE`, `COSINE`, `ragassay/FOLDER` from `ragassay finetune correctness`, the path of
+            a fitted classifier (.json), or a name for `entailment_model`, including a file of
+            fitted thresholds (.json).
+        embedder: Embedder for `COSINE` and for cosine bounds.
+        cache_dir: Folder for converted weights.
 
     Returns:
         None for `JUDGE`.
 
     Raises:
-        SettingsError: The file is not a classifier, or the model not one of natural language
-            inference.
+        SettingsError: The file is not a classifier, or the model is not an NLI model.
     """
     if name == JUDGE:
         return None
@@ -192,7 +188,7 @@ def correctness_model(name: str, embedder: Embedder, cache_dir: Path) -> Correct
 
 
 def _threshold_in(name: str) -> float | None:
-    """Return the threshold of "cosine:0.6"; None for "cosine"."""
+    """Return the threshold in "cosine:0.6", or None for "cosine"."""
     text = name.partition(":")[2]
     if not text:
         return None
@@ -201,12 +197,12 @@ def _threshold_in(name: str) -> float | None:
     except ValueError:
         threshold = math.nan
     if not -1 <= threshold <= 1:
-        raise SettingsError(f"correctness {name}: write a cosine from -1 to 1, such as cosine:0.6")
+        raise SettingsError(f"correctness {name}: pass a cosine from -1 to 1, such as cosine:0.6")
     return threshold
 
 
 def _has_thresholds(path: Path) -> bool:
-    """Return whether a file has a verifier's thresholds, and is no classifier."""
+    """Return whether a file contains verifier thresholds rather than a classifier."""
     try:
         FittedThresholds.read(path)
     except SettingsError:

@@ -1,4 +1,4 @@
-"""Base models, such as MiniLM and SmolLM2, as cross-encoders: a logit a label out."""
+"""Cross-encoders from base models such as MiniLM and SmolLM2, with one logit per label."""
 
 from __future__ import annotations
 
@@ -32,19 +32,18 @@ if TYPE_CHECKING:
 
 
 N_LABELS = 3
-"""Labels of a verifier."""
+"""Number of labels of a verifier."""
 
 Row = Mapping[str, Sequence[int]]
-"""A pair as tokens: `input_ids` and the encoder's other inputs for each token, all of one
-length."""
+"""Encoder inputs of a pair, such as `input_ids`, with one value per token."""
 
 
 class PairEncoder(nn.Module, ABC):
-    """A base model with a classification head over pairs.
+    """Base model with a classification head for text pairs.
 
     Args:
-        head: Maps `pooled` to a logit for each label.
-        base_sha256: Digest of its published weights; empty where unknown.
+        head: Module that maps the output of `pool` to one logit per label.
+        base_sha256: Digest of the base weights. Empty if unknown.
     """
 
     def __init__(
@@ -55,17 +54,17 @@ class PairEncoder(nn.Module, ABC):
         self.base_name, self.base_sha256 = base_name, base_sha256
 
     def batch(self, rows: Sequence[Row]) -> dict[str, Tensor]:
-        """Return rows as one batch, on the model's device: see `pad_rows`."""
+        """Return padded rows on the model's device. See `pad_rows`."""
         device = next(self.parameters()).device
         return {name: tensor.to(device) for name, tensor in pad_rows(rows).items()}
 
     @abstractmethod
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return a pair as a limited number of tokens; a pair too long loses the passage's end."""
+        """Return the inputs of a pair. If it is too long, the end of the passage is truncated."""
 
     @abstractmethod
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return the head's input for a padded batch, shape (n_pairs, width)."""
+        """Return the input of the head for a padded batch, shape (n_pairs, width)."""
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Return logits, shape (n_pairs, n_labels)."""
@@ -73,11 +72,11 @@ class PairEncoder(nn.Module, ABC):
 
 
 class CrossEncoder:
-    """An encoder with its adapter; safe across threads."""
+    """Pair encoder with an adapter. Thread-safe."""
 
     def __init__(self, encoder: PairEncoder, shape: Shape) -> None:
         self._encoder, self._shape = encoder.eval(), shape
-        # Sets the tokenizer's limits: two threads must not do it at once.
+        # Sets the tokenizer's limits, which is not thread-safe.
         encoder.row("", "", shape.n_tokens)
 
     @classmethod
@@ -85,17 +84,16 @@ class CrossEncoder:
         """Load an adapter onto its base model.
 
         Raises:
-            SettingsError: The adapter cannot be read, or its weights differ from its note.
+            SettingsError: The adapter is invalid, or its weights do not match its metadata.
         """
         shape = merge(adapter, encoder)
         pack(encoder.base)
         return cls(encoder, shape)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Return the softmax of the logits, shape (n_pairs, n_labels).
+        """Return label probabilities, shape (n_pairs, n_labels).
 
-        One pair at a time, so that the last digits of a probability do not depend on the other
-        pairs.
+        Pairs are computed one by one, so that results do not depend on the batch.
         """
         import numpy as np
 
@@ -113,15 +111,15 @@ class CrossEncoder:
 
 
 def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
-    """Return a pair in the form that an adapter was trained on."""
+    """Return a pair in the format that an adapter was trained with."""
     return claim, (with_closest(claim, passage) if form == "closest_first" else passage).strip()
 
 
 def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
-    """Add an adapter to the weights of its base model, load its head, and return its shape.
+    """Merge an adapter into its base model, load its head, and return its metadata.
 
     Raises:
-        SettingsError: The adapter cannot be read, or its weights differ from its note.
+        SettingsError: The adapter is invalid, or its weights do not match its metadata.
     """
     shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
     load_head(encoder, tensors)
@@ -135,7 +133,7 @@ def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
 
 
 def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
-    """Pad rows with zeros into a batch; shape (n_rows, n_tokens) each."""
+    """Pad rows with zeros. Each tensor has shape (n_rows, n_tokens)."""
     from torch.nn.utils.rnn import pad_sequence
 
     return {
@@ -145,19 +143,19 @@ def pad_rows(rows: Sequence[Row]) -> dict[str, Tensor]:
 
 
 def mean_where(states: Tensor, mask: Tensor) -> Tensor:
-    """Return the mean of states, shape (n_pairs, n_tokens, width), where a 0/1 mask has 1.
+    """Return the mean of states (n_pairs, n_tokens, width) over positions with a mask of 1.
 
-    In single precision, even for half-precision states.
+    The mean is computed in float32.
     """
     weights = mask[..., None].float()
     return (states.float() * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read an adapter written by `save_adapter`, in single precision.
+    """Read an adapter written by `save_adapter`, as float32.
 
     Raises:
-        SettingsError: The adapter cannot be read, or its weights differ from its note.
+        SettingsError: The adapter is invalid, or its weights do not match its metadata.
     """
     from safetensors.torch import load_file
 
@@ -166,9 +164,9 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def load_head(encoder: PairEncoder, tensors: Mapping[str, Tensor]) -> None:
-    """Load the head from an adapter's tensors into an encoder."""
-    own = encoder.head.state_dict()
-    encoder.head.load_state_dict({name: tensors[f"head.{name}"] for name in own})
+    """Load the head of an encoder from an adapter's tensors."""
+    names = encoder.head.state_dict()
+    encoder.head.load_state_dict({name: tensors[f"head.{name}"] for name in names})
 
 
 def save_adapter(
@@ -185,9 +183,9 @@ def save_adapter(
     labels: Sequence[str] = VERDICTS,
     bounds: Sequence[Bound] = (),
 ) -> Shape:
-    """Write an adapter: factors `NAME.a` (rank, in) and `NAME.b` (out, rank), and `head.*`.
+    """Write an adapter with its factors `NAME.a` (rank, in) and `NAME.b` (out, rank) and `head.*`.
 
-    The factors are stored in half precision.
+    The factors are stored as float16.
     """
     from safetensors.torch import save_file
 
@@ -215,7 +213,7 @@ def save_adapter(
 
 
 class BidirectionalEncoder(PairEncoder):
-    """A linear head over the first state and the mean of all."""
+    """Pair encoder with a linear head on the first state and the mean of all states."""
 
     def __init__(
         self,
@@ -230,8 +228,8 @@ class BidirectionalEncoder(PairEncoder):
         self._tokenizer = tokenizer
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return a pair as tokens; if it is too long, the longer text is cut at its end."""
-        # Judged text is plain text, even where it spells one of the model's own marks.
+        """Return the inputs of a pair. If it is too long, the longer text is truncated."""
+        # Evaluated text is plain text, even if it contains the model's special tokens.
         return dict(
             self._tokenizer(
                 claim,
@@ -243,34 +241,34 @@ class BidirectionalEncoder(PairEncoder):
         )
 
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return first state and mean, shape (n_pairs, 2 * width)."""
+        """Return the first state and the mean state, shape (n_pairs, 2 * width)."""
         states = self.base(**tokens).last_hidden_state
         means = mean_where(states, tokens["attention_mask"])
         return torch.cat([states[:, 0].to(means.dtype), means], -1)
 
 
 READ = 2 / 3
-"""Share of the layers that is computed, from the lowest."""
+"""Fraction of the layers to use, starting at the lowest."""
 
 FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
-"""Architectures' names for the norm after their last layer, which fits only that layer's states."""
+"""Names of the norm after the last layer, which does not fit the states of other layers."""
 
 N_CLAIM = 120
-"""Most tokens of a claim."""
+"""Maximum number of claim tokens."""
 
 DROPOUT = 0.1
-"""Dropout of the head's features, in training."""
+"""Dropout of the head's input in training."""
 
 BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
 CALM = 8.0
-"""Multiple of its spread that a feature is divided by: over a thousand features the head then
-learns at its rate without oscillating."""
+"""Factor for the standard deviation in standardization. It prevents oscillation in training with
+over a thousand features."""
 
 
 class StandardisedHead(nn.Linear):
-    """A linear map of standardised features: mean 0 and equal spread."""
+    """Linear layer on features standardized to mean 0 and equal variance."""
 
     mean: Tensor
     spread: Tensor
@@ -284,20 +282,20 @@ class StandardisedHead(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return logits, shape (n_pairs, n_labels)."""
-        standard = (input - self.mean) / (CALM * self.spread)
-        return super().forward(nn.functional.dropout(standard, DROPOUT, self.training))
+        scaled = (input - self.mean) / (CALM * self.spread)
+        return super().forward(nn.functional.dropout(scaled, DROPOUT, self.training))
 
     def standardise(self, features: Tensor) -> None:
-        """Measure mean and spread, before training, of features of shape (n_pairs, width)."""
+        """Set the mean and the spread from training features, shape (n_pairs, width)."""
         self.mean.copy_(features.mean(0))
         self.spread.copy_(features.std(0))
 
 
 class CausalEncoder(PairEncoder):
-    """A linear head over the mean state of the claim and that of the question.
+    """Pair encoder with a linear head on the mean states of the claim and of the question.
 
     Args:
-        base: The lower layers of a model of transformers, without the language model's head.
+        base: Lower layers of a transformers model, without the language model head.
     """
 
     head: StandardisedHead
@@ -316,15 +314,15 @@ class CausalEncoder(PairEncoder):
             if hasattr(base, norm):
                 setattr(base, norm, nn.Identity())
         self._tokenizer = tokenizer
-        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # some need a mark at the start
+        self._before = [*tokenizer.encode(""), *self._ids(BEFORE)]  # includes any start token
         self._between, self._question = self._ids(BETWEEN), self._ids(QUESTION)
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return a pair as tokens, with the positions of the claim and the question."""
+        """Return the inputs of a pair, with masks of the claim and the question."""
         claim_ids = self._ids(claim)[:N_CLAIM]
         fixed = len(self._before) + len(self._between) + len(self._question)
-        read = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
-        before = [*self._before, *read, *self._between]
+        passage_ids = self._ids(passage)[: max(0, n_tokens - fixed - len(claim_ids))]
+        before = [*self._before, *passage_ids, *self._between]
         parts = (before, claim_ids, self._question)
         return {
             "input_ids": [token for part in parts for token in part],
@@ -334,7 +332,7 @@ class CausalEncoder(PairEncoder):
         }
 
     def pool(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """Return mean states of claim and question, shape (n_pairs, 2 * width)."""
+        """Return the mean states of claim and question, shape (n_pairs, 2 * width)."""
         states = self.base(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],
@@ -344,9 +342,9 @@ class CausalEncoder(PairEncoder):
         return torch.cat(means, -1)
 
     def _ids(self, text: str) -> list[int]:
-        # Judged text is plain text, even where it spells one of the model's own marks.
+        # Evaluated text is plain text, even if it contains the model's special tokens.
         return self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
 
 
-def _mask(parts: tuple[list[int], ...], place: int) -> list[int]:
-    return [int(i == place) for i, part in enumerate(parts) for _ in part]
+def _mask(parts: tuple[list[int], ...], index: int) -> list[int]:
+    return [int(i == index) for i, part in enumerate(parts) for _ in part]

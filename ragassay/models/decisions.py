@@ -1,8 +1,8 @@
-"""Ask a model for the probabilities of given labels, without text: LiteLLM's decisions.
+"""Query label probabilities through the decisions API of LiteLLM.
 
-Some models have an interface beside chat completions that takes a prompt and a set of labels, and
-returns the probability of each: OpenAI's and Azure's `/v1/decisions`, and `/v1/systemone` of a vLLM
-server and others. LiteLLM speaks both (`litellm.adecisions`).
+OpenAI and Azure (`/v1/decisions`) and vLLM and others (`/v1/systemone`) offer an API that takes a
+prompt and a set of labels and returns a probability for each label, without generating text.
+`litellm.adecisions` supports both.
 """
 
 from __future__ import annotations
@@ -20,31 +20,32 @@ if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
 
 N_TRIES = 2
-"""Most calls for one distribution, where one fails for a temporary reason."""
+"""Maximum number of attempts if a call fails with a transient error."""
 
 
 async def decide(
     lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]] | None:
-    """Ask for the probabilities of the labels of each field of a reply.
+    """Return the label probabilities of each field of a reply.
 
     Args:
-        lm: The judge; the call counts among its calls. Where it turns out not to have the
-            interface, its `has_decisions` becomes False.
-        prompt: The prompt that asks for a reply with these fields.
-        choices: The labels of each field, 2 to 255.
+        lm: The judge, which counts the call. Its `has_decisions` is set to False if the provider
+            does not support the API.
+        prompt: Prompt that asks for a reply with these fields.
+        choices: Labels of each field, 2 to 255.
 
     Returns:
-        By field and label, summing to 1 for each field; None where there was no usable answer.
+        Probabilities by field and label, normalized to sum to 1 per field. None if there is no
+        usable answer.
 
     Raises:
-        FatalModelError: The money that the run may cost is spent.
+        FatalModelError: The cost limit of the run is reached.
     """
     for _ in range(N_TRIES):
         async with lm.admit() as paid:
             try:
                 response = await _ask(lm, prompt, choices)
-            except Exception as error:  # each provider has its own errors; all are typed here
+            except Exception as error:  # Providers raise their own types, converted here.
                 typed = typed_error(error, lm.model, lm.kwargs.get("api_base") or "", None)
                 if isinstance(typed, TransientModelError):
                     continue
@@ -52,8 +53,8 @@ async def decide(
                 return None
             paid.usage = _usage(response, lm.model)
         found = {name: _shares(response.answers, name, labels) for name, labels in choices.items()}
-        known = {name: shares for name, shares in found.items() if shares}
-        return known if len(known) == len(choices) else None
+        usable = {name: shares for name, shares in found.items() if shares}
+        return usable if len(usable) == len(choices) else None
     return None
 
 
@@ -80,7 +81,7 @@ def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
-    """Return the probabilities in the answer to one question, renormalised over its labels."""
+    """Return the probabilities of a field, normalized over its labels, or None if unusable."""
     answer = next((one for one in answers if getattr(one, "name", None) == field), None)
     by_value = {str(one.value): one.probability for one in getattr(answer, "probabilities", ())}
     shares = {label: by_value.get(label, 0.0) for label in labels}

@@ -1,4 +1,4 @@
-"""Embed texts by sentence-transformers, each as its role needs it; how close a claim is."""
+"""Sentence embeddings with role prefixes, and the similarity of claims and texts."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ if TYPE_CHECKING:
 
 
 N_CACHED = 4096
-"""Texts whose vectors are cached: the passages of a corpus recur."""
+"""Maximum number of cached text vectors."""
 
 N_TOKENS_CACHED = 100_000
-"""Tokens whose vectors are cached: about 200 abstracts, 150 MB at 384 dimensions."""
+"""Maximum number of cached token vectors: about 200 abstracts, 150 MB at 384 dimensions."""
 
 N_BATCH_TOKENS = 1024
-"""Tokens that pass the model together where many texts are embedded; more is no faster."""
+"""Maximum number of tokens in a batch. Larger batches are not faster."""
 
 
 class TextModel(Protocol):
-    """A loaded model; safe across threads. Its vectors may have any length."""
+    """Loaded embedding model. Thread-safe. Vectors are not normalized."""
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text that are read."""
+        """Return the number of tokens read from each text."""
         ...
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts of one length in tokens, shape (n_texts, n_dimensions)."""
+        """Return embeddings of texts with equal token counts, shape (n_texts, n_dimensions)."""
         ...
 
     def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the vector of a text, and those of its tokens but the special ones."""
+        """Return the embedding of a text and those of its tokens, without special tokens."""
         ...
 
 
 class Embedder(Rebuilt):
-    """Turns texts into unit vectors. Loads its model at the first call; safe across threads.
+    """Embedder of texts as unit vectors. The model is loaded on first use. Thread-safe.
 
-    Its pooling and the words before a text come from the table of `ragassay.prompts.model_forms`.
+    Pooling and prefixes are defined in the table of `ragassay.prompts.model_forms`.
 
     Args:
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        digest: SHA-256 of the published weights of the packaged model; of another one the digest of
-            its form, as vectors that were pooled otherwise are others.
+        digest: SHA-256 of the weights of `MINILM`. For other models, the digest of the form,
+            because pooling changes the vectors.
 
     Raises:
-        ExtraError: Another model than `MINILM`, and what loads it is not installed.
+        ExtraError: The `hub` extra is not installed. `MINILM` does not need it.
     """
 
     def __init__(self, model: str = MINILM) -> None:
@@ -76,15 +76,15 @@ class Embedder(Rebuilt):
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts to compare them with their like.
+        """Embed texts for comparison with each other.
 
         Returns:
-            Vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text.
+            Unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts.
         """
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Return vectors as `encode` does, of texts that search or are searched."""
+        """Embed texts in the role of a query or a document. Returns vectors as `encode`."""
         if self.form.prefix(role) == self.form.prefix("text"):
             return self.encode(texts)
         return self.encode_as_given(self._in_role(texts, role))
@@ -94,7 +94,7 @@ class Embedder(Rebuilt):
         return [prefix + text for text in texts] if prefix else texts
 
     def encode_as_given(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors as `encode` does, without the words of a role."""
+        """Embed texts without a prefix. Returns vectors as `encode`."""
         import numpy as np
 
         if not texts:
@@ -107,10 +107,10 @@ class Embedder(Rebuilt):
         return np.stack(vectors)
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of thousands of texts in less time; keep none.
+        """Embed thousands of texts faster than `encode`, without prefixes or caching.
 
-        The texts pass as they are; `RoleEncoder` adds the words of a role. Texts of one length in
-        tokens pass the model together, so the last bits of a vector may depend on the others.
+        Texts with equal token counts are batched, so the last bits of a vector may depend on the
+        other texts.
         """
         import numpy as np
 
@@ -127,10 +127,10 @@ class Embedder(Rebuilt):
         return np.stack([vectors[text] for text in texts])
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Return each text's vector and those of its tokens, from one pass of the model.
+        """Return the embeddings of texts and of their tokens, without prefixes.
 
-        Text beyond the model's longest input is left out of both. For a model without tokens in
-        context, such as a static one, a text is one token. No words stand before a text.
+        Text beyond the model's maximum length is ignored. If a model has no contextual tokens, such
+        as a static one, each text is a single token.
         """
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
@@ -178,29 +178,29 @@ class Embedder(Rebuilt):
         if not is_kept(self._stored_as):
             return self._compute(texts)
         rows = computed_once("tokens", self._stored_as, texts, self._compute_tables)
-        return [Encoded(one[0], one[1:]) for one in rows]
+        return [Encoded(row[0], row[1:]) for row in rows]
 
     def _compute_rows(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        return [one.vector for one in self._compute(texts)]
+        return [encoded.vector for encoded in self._compute(texts)]
 
     def _compute_tables(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Return a text's vector, then those of its tokens, shape (1 + n_tokens, n_dimensions)."""
+        """Return text and token vectors as one array per text, (1 + n_tokens, n_dimensions)."""
         import numpy as np
 
-        return [np.vstack((one.vector[None], one.tokens)) for one in self._compute(texts)]
+        return [np.vstack((e.vector[None], e.tokens)) for e in self._compute(texts)]
 
     @property
     def _stored_as(self) -> str:
-        """The digest of its weights; empty for a model whose weights have none."""
+        """Digest for the cache. Empty if there is no digest of the weights."""
         return self.digest if self.name == MINILM else ""
 
     def _compute(self, texts: Sequence[str]) -> list[Encoded]:
-        """Encode each text by itself: the last bits of a vector do not depend on the others."""
+        """Encode texts one by one, so that results do not depend on the other texts."""
         return list(cores().map(partial(_encode_text, self._load_model()), texts)) if texts else []
 
 
 def _batches(model: TextModel, texts: list[str]) -> list[list[str]]:
-    """Return texts in batches of one length in tokens, the longest first: nothing is padded."""
+    """Return batches of texts with equal token counts, which need no padding, longest first."""
     batches: list[list[str]] = []
     last = 0
     for length, text in sorted(zip(model.lengths(texts), texts, strict=True), reverse=True):
@@ -228,11 +228,11 @@ def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 MOST_KEPT = 100_000
-"""Texts whose vectors are kept: about 700 papers, 150 MB at 384 dimensions."""
+"""Maximum number of stored vectors: about 700 papers, 150 MB at 384 dimensions."""
 
 
 class KeptVectors:
-    """Embeds as `Embedder.encode_many` does, and keeps the vectors; the oldest go first."""
+    """Embedder like `Embedder.encode_many` that stores vectors and drops the oldest ones."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.digest = embedder.name, embedder.digest
@@ -241,7 +241,7 @@ class KeptVectors:
         self._lock = threading.Lock()
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
+        """Return unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts."""
         import numpy as np
 
         with self._lock:
@@ -255,7 +255,7 @@ class KeptVectors:
 
 
 Encode = Callable[[Sequence[str], TextRole], "NDArray[np.float32]"]
-"""Gives texts of a role as vectors of length 1, shape (n_texts, n_dimensions)."""
+"""Function that embeds texts in a role as unit vectors, shape (n_texts, n_dimensions)."""
 
 
 class _Encoder(Protocol):
@@ -263,16 +263,13 @@ class _Encoder(Protocol):
 
 
 def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-    """Return an encoder's vectors of texts that search or are searched.
-
-    An encoder without `encode_role` knows no roles and gets the texts as they are.
-    """
+    """Embed texts in a role. Encoders without `encode_role` get the texts unchanged."""
     by_role = getattr(encoder, "encode_role", None)
     return by_role(texts, role) if by_role else encoder.encode(texts)
 
 
 class RoleEncoder:
-    """Embeds texts by their role: an `Encode` made from a model."""
+    """Embedder with role prefixes, usable as an `Encode` function."""
 
     def __init__(self, model: str = MINILM, embedder: Embedder | KeptVectors | None = None) -> None:
         self.name = model
@@ -280,22 +277,23 @@ class RoleEncoder:
         self._form = form_of(model)
 
     def __call__(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
+        """Return unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts."""
         prefix = self._form.prefix(role)
         return self._embedder.encode_many([prefix + text for text in texts])
 
 
 N_NEAR = 12
-"""Sentences of a text, by BM25, whose cosine with a claim is taken."""
+"""Number of sentences, ranked by BM25, to compare with a claim."""
 
 
 def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> float:
-    """Return the cosine of a claim with the closest sentence of a text, in [-1, 1].
+    """Return the cosine of a claim and the most similar sentence of a text, in [-1, 1].
 
     Args:
-        sentences: Of the text; the `N_NEAR` that BM25 ranks closest are embedded. 0 without one.
+        sentences: Sentences of the text. Only the top `N_NEAR` by BM25 are embedded. Without
+            sentences, the result is 0.
     """
-    near = [sentences[place] for place, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
+    near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:
         return 0.0
     vectors = embedder.encode([claim, *near])

@@ -1,4 +1,4 @@
-"""Compare claims with passages: the interface, classifiers of the hub, cross-encoders."""
+"""Compare claims with passages: interface, Hugging Face classifiers and cross-encoders."""
 
 from __future__ import annotations
 
@@ -36,38 +36,37 @@ if TYPE_CHECKING:
 
 
 SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
-"""Columns of the probabilities."""
+"""Columns of the probability arrays."""
 
 COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
-"""What the columns are called in bounds."""
+"""Labels of the columns in bounds."""
 
 Pair = tuple[str, str]
-"""A claim and the passage to compare it with, as `ragassay.text.search` makes it."""
+"""A claim and a passage, formatted as by `ragassay.text.search`."""
 
 
 class EntailmentModel(Protocol):
-    """Compares a claim with a passage."""
+    """Model that compares a claim with a passage."""
 
     name: str
-    """Its name in reports."""
+    """Model name in reports."""
 
     digest: str
-    """SHA-256 of its weights where known; else empty."""
+    """SHA-256 of the weights. Empty if unknown."""
 
     bounds: tuple[Bound, ...] = ()
-    """What it needs to be believed, by its labels; without any, all that it says counts."""
+    """Probability bounds for a label to count. Without bounds, all labels count."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities that the passage supports, contradicts or leaves open the claim.
+        """Return the probabilities that the passage supports, contradicts or is neutral.
 
-        Returns:
-            shape (n_pairs, 3), rows summing to 1; a row of nan where the model gave no label.
+        The result has shape (n_pairs, 3). Rows sum to 1, or are nan if the model gave no label.
         """
         ...
 
 
 class Remembered:
-    """A model that caches each pair: perturbed or rewritten answers share most sentences."""
+    """Model with an LRU cache of pairs, because perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
@@ -96,32 +95,32 @@ class Remembered:
 
 
 NO_LABEL = Failure(reason="unparsable", detail="the likeliest replies are no labels")
-"""Why there is no verdict where a model's probabilities are nan."""
+"""Failure for pairs with nan probabilities."""
 
 
 def labels_known(model: EntailmentModel) -> int:
-    """Return how many labels a model tells apart: 3, or 2 for one that knows no contradiction."""
+    """Return the number of labels of a model: 3, or 2 if it does not detect contradictions."""
     return getattr(model, "n_labels", 3)
 
 
 def reads_whole(model: EntailmentModel) -> bool:
-    """Return whether a model reads whole documents, and not what fits into 512 word pieces."""
+    """Return whether a model reads whole documents rather than 512 tokens."""
     return getattr(model, "reads_whole", False)
 
 
 def bounds_of(model: EntailmentModel) -> tuple[Bound, ...]:
-    """Return a model's bounds; a model from elsewhere need not have the attribute."""
+    """Return the bounds of a model. Third-party models may lack the attribute."""
     return getattr(model, "bounds", ())
 
 
 def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSpan, ...]:
-    """Return the parts of a claim that a verifier of tokens marks; none from any other model."""
+    """Return the unsupported parts of a claim. Empty unless the model labels tokens."""
     spans = getattr(model, "spans", None)
     return spans(*pair) if spans else ()
 
 
 def speaking_against(shares: Sequence[float]) -> list[float]:
-    """Return the probabilities of `COLUMNS` in which all support speaks against the claim."""
+    """Return the probabilities of `COLUMNS`, with all support counted as contradiction."""
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 
 
@@ -131,17 +130,17 @@ def doubt_about(
     shares: Sequence[Sequence[float]],
     cosines: Sequence[float | None] = (),
 ) -> Failure | None:
-    """Return why a sentence with its passages is undecided; None where it is not.
+    """Return why a sentence with its passages is undecided, or None.
 
     Args:
-        bounds: By label; a label without one always counts.
-        labels: The first says that a passage supports the sentence.
-        shares: shape (n_passages, n_labels), probabilities; nan where there was no label.
-        cosines: shape (n_passages,), of the sentence with the closest one of each passage; may be
-            empty where no bound has a least cosine.
+        bounds: Bounds by label. Labels without a bound always count.
+        labels: Labels, of which the first means support.
+        shares: Probabilities, shape (n_passages, n_labels). nan without a label.
+        cosines: Cosine of the sentence and the most similar sentence of each passage, shape
+            (n_passages,). May be empty if no bound has a minimum cosine.
 
     Returns:
-        The first passage's doubt, unless another surely supports the sentence.
+        The first passage's doubt, unless another passage surely supports the sentence.
 
     Example:
         >>> bound = Bound(label="correct", threshold=0.9, risk=0.2, delta=0.1, n=90)
@@ -155,7 +154,7 @@ def doubt_about(
             doubts.append(NO_LABEL)
             continue
         best = max(range(len(row)), key=row.__getitem__)
-        # No rule looked for a number here.
+        # Bounds for words, because numbers are not checked here.
         bound = bound_of(bounds, labels[best], "verdict", "words")
         doubts.append(
             explain_undecided(bound, labels[best], float(row[best]), cosine) if bound else None
@@ -173,11 +172,11 @@ _WORDS = {
 
 
 class NliModel:
-    """A classifier of natural language inference; its weights are loaded at the first call.
+    """Natural language inference (NLI) classifier, loaded on first use.
 
     Raises:
-        OSError: It is unavailable.
-        SettingsError: It has no label for entailment.
+        OSError: The model is unavailable.
+        SettingsError: The model has no label for entailment.
     """
 
     bounds = ()
@@ -189,20 +188,20 @@ class NliModel:
         self._columns = entailment_columns(labels)
         if SUPPORTS not in self._columns.values():
             raise SettingsError(
-                f"{name} has the labels {', '.join(labels.values())}: none of them says that a "
-                "text supports a claim, so it is not a model of natural language inference"
+                f"{name} is not a natural language inference model: none of its labels "
+                f"({', '.join(labels.values())}) means that a text supports a claim"
             )
         self.model = LazyModel(lambda: load_pretrained("AutoModelForSequenceClassification", name))
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
+        """Return the probabilities that the passage supports, contradicts or is neutral."""
         import numpy as np
 
         found = np.zeros((len(pairs), 3))
         with self.model.lend() as (tokenizer, model):
             for row, (claim, passage) in enumerate(pairs):
-                # The passage is the premise: it comes first. One without a title opens a line.
+                # The passage is the premise. Without a title, it starts with a newline.
                 tokens = tokenizer(
                     passage.strip(),
                     claim,
@@ -217,7 +216,7 @@ class NliModel:
 
 
 def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
-    """Return which of a classifier's outputs means what, by the names of its labels.
+    """Return the probability column of each classifier output, based on the label names.
 
     Example:
         >>> entailment_columns({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
@@ -226,7 +225,7 @@ def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
     found: dict[int, int] = {}
     for column, label in labels.items():
         text = label.lower()
-        # "not_entailment" is the opposite.
+        # "not_entailment" means neutral.
         negated = text.startswith(("not", "non"))
         meant = [c for c, words in _WORDS.items() if any(word in text for word in words)]
         if meant:
@@ -241,18 +240,18 @@ PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFE
 def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
     """Load a base model as a cross-encoder with an untrained head.
 
-    A model of the hub runs on the GPU, in half precision, where there is one; the packaged ones are
-    small enough for the processor, and return the same values everywhere.
+    Hugging Face models run in bfloat16 on a GPU if there is one. Packaged models always run on the
+    CPU, with the same results on all machines.
 
     Args:
-        base: One of `PACKAGED`, a name on the hub, or a folder.
-        cache_dir: The folder of SmolLM2's converted weights.
-        n_labels: Labels of the head; a verifier has three.
+        base: Name in `PACKAGED`, a Hugging Face id, or a folder.
+        cache_dir: Folder for the converted weights of SmolLM2.
+        n_labels: Number of labels of the head. Verifiers have three.
 
     Raises:
-        ExtraError: What loads it is not installed.
-        SettingsError: It is unavailable, is neither an encoder nor a decoder of text, or its
-            weights differ from the packaged ones.
+        ExtraError: The `hub` extra is not installed.
+        SettingsError: The model is unavailable, has an unsupported architecture, or differs from
+            the packaged weights.
     """
     need(*EXTRAS["hub"])
     import torch
@@ -273,9 +272,7 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
     with loading(name):
         config: Any = AutoConfig.from_pretrained(source, trust_remote_code=False)
     if config.is_encoder_decoder or not hasattr(config, "num_hidden_layers"):
-        raise SettingsError(
-            f"{name} cannot be a cross-encoder: name an encoder or a decoder of text"
-        )
+        raise SettingsError(f"{name} cannot be a cross-encoder; pass a text encoder or decoder")
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         read = {} if reads_both_ways else _lower_layers(config, READ)
@@ -289,7 +286,7 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
 
 
 def _lower_layers(config: Any, share: float) -> dict[str, Any]:
-    """Return settings that load only the lower layers of a model."""
+    """Return config options that load only the lower layers of a model."""
     n_layers = max(1, round(share * config.num_hidden_layers))
     kinds = getattr(config, "layer_types", None)
     return {"num_hidden_layers": n_layers} | ({"layer_types": kinds[:n_layers]} if kinds else {})

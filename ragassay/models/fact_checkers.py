@@ -1,7 +1,7 @@
-"""Published fact checkers: MiniCheck, HHEM and LettuceDetect, each as its own program runs it.
+"""Published fact checkers: MiniCheck, HHEM and LettuceDetect, run as in their published code.
 
-Their forms, labels, chunks and cuts are in `ragassay/prompts/fact_checkers.yaml`. No code of a
-model's repository is run. Sentences are cut by ours, not by NLTK's splitter.
+Prompts, labels, chunk sizes and thresholds are in `ragassay/prompts/fact_checkers.yaml`. No code
+from model repositories is run. Sentences are split by ragassay instead of NLTK.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from ragassay.prompts.texts import around_passage
 from ragassay.records import UnsupportedSpan
 
 HHEM_FILE = "model.safetensors"
-"""The file of HHEM's weights."""
+"""File name of HHEM's weights."""
 
 N_CACHED = 256
-"""Pairs whose spans LettuceDetect keeps: they are asked for right after the score."""
+"""Number of pairs whose spans are cached, because they are requested right after the score."""
 
 
 @dataclass(frozen=True)
 class CheckerSource:
-    """Where a model is loaded from.
+    """Location of a model.
 
     Attributes:
-        place: A name on the hub, or a folder.
-        digest: SHA-256 of its weights where known; else empty.
+        place: Hugging Face id or folder.
+        digest: SHA-256 of the weights. Empty if unknown.
     """
 
     name: str
@@ -51,16 +51,16 @@ class CheckerSource:
 
 
 def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | LettuceDetect:
-    """Open a fact checker; its weights are loaded at the first score.
+    """Open a fact checker. Its weights are loaded at the first score.
 
     Args:
-        kind: Its kind, as in the table.
-        model: A name on the hub, or a folder; for HHEM, FOLDER@BASE names its base too.
-        cache_dir: Has the notes of what was fetched.
+        kind: Kind of fact checker in the table.
+        model: Hugging Face id or folder. For HHEM, FOLDER@BASE also specifies the base model.
+        cache_dir: Folder with the records of downloaded models.
 
     Raises:
-        OSError: It is unavailable.
-        SettingsError: It is a model of another kind.
+        OSError: The model is unavailable.
+        SettingsError: The model is of another kind.
     """
     facts = load_verifier_kinds().facts
     name, _, beside = model.partition("@")
@@ -85,14 +85,14 @@ def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | L
 
 
 class MiniCheck:
-    """MiniCheck (Tang et al. 2024): one text of passage and claim, in the form of its program.
+    """MiniCheck (Tang et al. 2024), which reads the passage and the claim as one text.
 
-    The score is the probability of "supported" in the best chunk of the passage. Where a chunk
-    and the claim are too long together, the program cuts the claim; here the chunk is cut.
+    The score is the probability of "supported" for the best chunk of the passage. If the input is
+    too long, the chunk is truncated. MiniCheck's own code truncates the claim.
 
     Raises:
-        OSError: It is unavailable.
-        SettingsError: It is of another architecture.
+        OSError: The model is unavailable.
+        SettingsError: The model has another architecture.
     """
 
     def __init__(self, source: CheckerSource) -> None:
@@ -103,7 +103,7 @@ class MiniCheck:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return the probability that the passage supports the claim, in [0, 1]."""
+        """Return the probability that the passage supports the claim."""
         form = self._form
         with self.model.lend() as (tokenizer, model):
 
@@ -112,7 +112,7 @@ class MiniCheck:
                     return len(sentence.split())
                 return _n_tokens(tokenizer, sentence, add_special_tokens=False)
 
-            lines = [_without_marks(line, tokenizer) for line in passage.split("\n") if line]
+            lines = [_break_special(line, tokenizer) for line in passage.split("\n") if line]
             chunks = filled_chunks(lines, form.chunk, length_of)
             return max(self._score_chunk(chunk, claim, tokenizer, model) for chunk in chunks)
 
@@ -128,14 +128,13 @@ class MiniCheck:
 
 
 class Hhem:
-    """HHEM-2.1-Open (Vectara): a T5 encoder whose first token says "consistent" or not.
+    """HHEM-2.1-Open (Vectara), a T5 encoder that classifies the first token as consistent or not.
 
-    Its repository brings code of its own, which is not run: the weights are read into the model of
-    transformers that they are of.
+    The weights are loaded into a transformers model, without running code from the repository.
 
     Args:
-        source: Where it is named; its place is the file of weights.
-        base: The T5 that it was fine-tuned from: its shape and its tokenizer are read.
+        source: Name of the model, with the weights file as its place.
+        base: T5 model that provides the config and the tokenizer.
 
     Raises:
         OSError: The base is unavailable.
@@ -150,9 +149,9 @@ class Hhem:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return how consistent the claim is with the passage, in [0, 1]."""
+        """Return the consistency of the claim with the passage, in [0, 1]."""
         with self.model.lend() as (tokenizer, model):
-            premise = _without_marks(" ".join(passage.split()), tokenizer)
+            premise = _break_special(" ".join(passage.split()), tokenizer)
             tokens = _fitted_tokens(tokenizer, self._form, claim, premise)
             return _share(model(**tokens.to(model.device)).logits[0, 0], self._form)
 
@@ -163,27 +162,27 @@ class Hhem:
             tokenizer = AutoTokenizer.from_pretrained(self._base, trust_remote_code=False)
             model: Any = T5ForTokenClassification(self._config)
         try:
-            left_out = model.load_state_dict(_read_hhem(self._file), strict=False)
+            keys = model.load_state_dict(_read_hhem(self._file), strict=False)
         except RuntimeError as error:
             raise self._misfit(str(error).partition("\n")[2].strip()) from error
-        if lacking := [*left_out.missing_keys, *left_out.unexpected_keys]:
-            raise self._misfit(lacking[0])
+        if mismatched := [*keys.missing_keys, *keys.unexpected_keys]:
+            raise self._misfit(mismatched[0])
         return tokenizer, on_device(model)
 
     def _misfit(self, problem: str) -> SettingsError:
         return SettingsError(
-            f"{self._file} has no weights of HHEM-2.1-Open on {self._base}: {problem[:200]}"
+            f"{self._file} contains no HHEM-2.1-Open weights for {self._base}: {problem[:200]}"
         )
 
 
 class LettuceDetect:
-    """LettuceDetect (Kovacs and Recski 2025): an encoder that marks the claim's unsupported tokens.
+    """LettuceDetect (Kovacs and Recski 2025), an encoder that labels unsupported claim tokens.
 
-    The score is 1 less the greatest probability of a token of the claim to be unsupported.
+    The score is 1 minus the highest probability that a claim token is unsupported.
 
     Raises:
-        OSError: It is unavailable.
-        SettingsError: It is of another architecture, or does not label tokens by two classes.
+        OSError: The model is unavailable.
+        SettingsError: The model has another architecture, or is not a binary token classifier.
     """
 
     def __init__(self, source: CheckerSource) -> None:
@@ -196,49 +195,49 @@ class LettuceDetect:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return how well the least supported token of the claim is supported, in [0, 1]."""
+        """Return the support of the least supported claim token, in [0, 1]."""
         return self._examine(claim, passage)[0]
 
     @computed_by_host
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
-        """Return the parts of the claim that the passage does not support, in their order."""
+        """Return the unsupported parts of the claim, in order."""
         return self._examine(claim, passage)[1]
 
     def _examine_new(self, claim: str, passage: str) -> tuple[float, tuple[UnsupportedSpan, ...]]:
-        shares, places = self._token_shares(claim, passage)
-        return 1 - max(shares, default=0.0), _merged_spans(claim, shares, places)
+        shares, offsets = self._token_shares(claim, passage)
+        return 1 - max(shares, default=0.0), _merged_spans(claim, shares, offsets)
 
     def _token_shares(self, claim: str, passage: str) -> tuple[list[float], list[tuple[int, int]]]:
-        """Return each token's probability to be unsupported, and its place in the claim."""
+        """Return the probability that each claim token is unsupported, and its offsets."""
         text = " ".join(passage.split()).join(around_passage(self._form.text))
         with self.model.lend() as (tokenizer, model):
             tokens = tokenizer(
                 text,
                 claim,
-                # What is too long is cut from the passage's end.
+                # Long passages are truncated at the end.
                 truncation="only_first",
                 max_length=self._form.n_tokens,
                 return_offsets_mapping=True,
                 split_special_tokens=True,
                 return_tensors="pt",
             )
-            places = tokens.pop("offset_mapping")[0].tolist()
+            offsets = tokens.pop("offset_mapping")[0].tolist()
             parts = tokens.sequence_ids(0)
             shares = model(**tokens.to(model.device)).logits[0].softmax(-1)[:, self._form.labels[0]]
-        chosen = [n for n, part in enumerate(parts) if part == 1 and places[n][0] < places[n][1]]
-        return [float(shares[n]) for n in chosen], [tuple(places[n]) for n in chosen]
+        chosen = [n for n, part in enumerate(parts) if part == 1 and offsets[n][0] < offsets[n][1]]
+        return [float(shares[n]) for n in chosen], [tuple(offsets[n]) for n in chosen]
 
 
 def _merged_spans(
-    claim: str, shares: list[float], places: list[tuple[int, int]]
+    claim: str, shares: list[float], offsets: list[tuple[int, int]]
 ) -> tuple[UnsupportedSpan, ...]:
-    """Merge neighbouring unsupported tokens; a span has the greatest probability of its tokens.
+    """Merge adjacent unsupported tokens to spans with their maximum probability.
 
-    Tokens of many tokenizers begin with the space before a word: spans do not.
+    Many tokenizers include the preceding space in a token. Spans exclude it.
     """
     merged: list[tuple[int, int, float]] = []
     was_marked = False
-    for share, (start, end) in zip(shares, places, strict=True):
+    for share, (start, end) in zip(shares, offsets, strict=True):
         is_marked = share > 0.5
         if is_marked and was_marked:
             first, _, score = merged.pop()
@@ -255,61 +254,61 @@ def _merged_spans(
 
 
 def _check_reach(name: str) -> None:
-    """Refuse a model that is neither here nor on the hub; say how a published one is fetched."""
+    """Check that a model is available. Errors for published models say how to download them."""
     try:
         check_hub(name)
     except SettingsError as error:
-        found = load_verifier_kinds().facts.find_published(name)
-        if found is None:
-            raise
-        raise SettingsError(f"{error}; `ragassay models get {found[0]}` fetches it") from error
+        if found := load_verifier_kinds().facts.find_published(name):
+            raise SettingsError(f"{error}; run `ragassay models get {found[0]}`") from error
+        raise
 
 
 def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
-    """Return the form of a model's architecture, and whether it is an encoder-decoder.
+    """Return the form for a model's architecture, and whether it is an encoder-decoder.
 
     Raises:
         OSError: The model is unavailable.
-        SettingsError: It is of another architecture, or has another number of classes.
+        SettingsError: The model has another architecture or number of classes.
     """
     config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
     form = forms.get(config.model_type)
     if form is None:
         raise SettingsError(
-            f"{source.name} is a model of the architecture {config.model_type}: {kind} is one of "
+            f"{source.name} has the architecture {config.model_type}, but {kind} requires one of "
             f"{', '.join(forms)}"
         )
     is_writer = bool(getattr(config, "is_encoder_decoder", False))
     head = "ForTokenClassification" if kind == "lettucedetect" else "ForSequenceClassification"
-    made_for = config.architectures or ()
-    if not is_writer and not (config.num_labels == 2 and all(a.endswith(head) for a in made_for)):
+    architectures = config.architectures or ()
+    is_head = config.num_labels == 2 and all(a.endswith(head) for a in architectures)
+    if not is_writer and not is_head:
         raise SettingsError(
-            f"{source.name} is not a model of {kind}: that is a {head.removeprefix('For')} of two "
-            f"classes, and this one is {', '.join(made_for) or 'untold'} of {config.num_labels}"
+            f"{source.name} is not a {kind} model, which is a {head.removeprefix('For')} with 2 "
+            f"classes: it is {', '.join(architectures) or 'unknown'} with {config.num_labels}"
         )
     return form, is_writer
 
 
 def _read_hhem(file: Path) -> dict[str, Any]:
-    """Read HHEM's weights under the names of `T5ForTokenClassification`."""
+    """Read HHEM's weights with the names used in `T5ForTokenClassification`."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     try:
         weights = {name.removeprefix("t5."): value for name, value in load_file(file).items()}
     except (OSError, SafetensorError) as error:
-        raise SettingsError(f"{file} is not a file of weights (safetensors): {error}") from error
-    # The two are one tensor, and files store it once.
+        raise SettingsError(f"cannot read {file} as safetensors: {error}") from error
+    # Both names refer to one tensor, which files store once.
     shared = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
     stored = [weights[name] for name in shared if name in weights]
     return {**weights, **({name: stored[0] for name in shared} if stored else {})}
 
 
-def _without_marks(text: str, tokenizer: Any) -> str:
-    """Break the tokenizer's own marks: judged text is plain text, even where it spells one."""
-    for mark in tokenizer.all_special_tokens:
-        text = text.replace(mark, f"{mark[:1]} {mark[1:]}")
+def _break_special(text: str, tokenizer: Any) -> str:
+    """Break special tokens in a text with a space, so that they are read as plain text."""
+    for token in tokenizer.all_special_tokens:
+        text = text.replace(token, f"{token[:1]} {token[1:]}")
     return text
 
 
@@ -318,13 +317,13 @@ def _n_tokens(tokenizer: Any, text: str, **options: bool) -> int:
 
 
 def _fitted_tokens(tokenizer: Any, form: CheckerForm, claim: str, passage: str) -> Any:
-    """Return the tokens of a claim and as much of its passage as fits."""
-    claim_text = _without_marks(claim, tokenizer)
+    """Return the tokens of a claim and its passage, truncating the passage if needed."""
+    claim_text = _break_special(claim, tokenizer)
     before, after = around_passage(form.text, claim=claim_text, end=tokenizer.eos_token)
     excess = _n_tokens(tokenizer, f"{before}{passage}{after}") - form.n_tokens
     if excess > 0:
-        found = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True)
-        ends = [end for _, end in found.offset_mapping][:-excess]
+        encoding = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True)
+        ends = [end for _, end in encoding.offset_mapping][:-excess]
         passage = passage[: ends[-1]] if ends else ""
     return tokenizer(
         f"{before}{passage}{after}",

@@ -1,4 +1,4 @@
-"""Models that a user fitted: a verifier's thresholds, a pair classifier, a nugget matcher."""
+"""Models fitted by users: verifier thresholds, pair classifiers and nugget matchers."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
 
 
 N_DIGITS = 12
-"""Hexadecimal digits by which a fitted file knows a text again."""
+"""Length of the hexadecimal text marks in fitted files."""
 
 
 class FittedThresholds(Frozen):
-    """The result of `ragassay verifiers fit`.
+    """Verifier thresholds written by `ragassay verifiers fit`.
 
     Attributes:
-        digest: SHA-256 of its weights where known; else empty.
-        thresholds: Of its shares; see `decided_shares`.
-        objective: What is as large as it can be on the claims that were learnt from.
-        learnt: Its value there, fitted.
-        before: Its value on the claims held out, unfitted.
-        after: Its value on the claims held out, fitted.
-        texts: Marks of the claims and documents that were learnt from; see `mark_of`.
+        digest: SHA-256 of the verifier's weights. Empty if unknown.
+        thresholds: Thresholds of the label probabilities. See `decided_shares`.
+        objective: Metric maximized on the training claims.
+        learnt: Metric on the training claims, with the thresholds.
+        before: Metric on the held-out claims, without the thresholds.
+        after: Metric on the held-out claims, with the thresholds.
+        texts: Marks of the training claims and documents. See `mark_of`.
     """
 
     version: Literal[1] = 1
@@ -63,31 +63,31 @@ class FittedThresholds(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> FittedThresholds:
-        """Read a file.
+        """Read a file of thresholds.
 
         Raises:
-            SettingsError: There is none, or it is another file.
+            SettingsError: The file is missing or contains no thresholds.
         """
         try:
             return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} has no fitted thresholds: write it by `ragassay verifiers fit`"
+                f"{path} contains no fitted thresholds; create it with `ragassay verifiers fit`"
             ) from error
 
 
 def mark_of(text: str) -> str:
-    """Return the start of the SHA-256 of a text, white space apart."""
+    """Return the start of the SHA-256 of a text, with whitespace normalized."""
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:N_DIGITS]
 
 
 class FittedVerifier:
-    """A verifier whose labels are decided by fitted thresholds.
+    """Verifier that selects labels with fitted thresholds.
 
-    Bounds of the verifier do not hold for it: they were found for its own probabilities.
+    It has no bounds, because the original ones were fitted to unchanged probabilities.
 
     Raises:
-        SettingsError: The verifier has other weights than the one they were fitted to.
+        SettingsError: The thresholds were fitted to other weights.
     """
 
     bounds = ()
@@ -95,47 +95,45 @@ class FittedVerifier:
     def __init__(self, fitted: FittedThresholds, model: EntailmentModel) -> None:
         if fitted.digest and model.digest and fitted.digest != model.digest:
             raise SettingsError(
-                f"the thresholds of {fitted.verifier} were fitted to other weights: fit them again"
+                f"the thresholds of {fitted.verifier} were fitted to other weights; fit them again"
             )
         self.name = f"{model.name}, thresholds fitted"
         self.digest = hashlib.sha256(
             f"{model.digest} {fitted.thresholds.model_dump_json()}".encode()
         ).hexdigest()
-        self.n_labels, self.reads_whole = (
-            min(fitted.n_labels, labels_known(model)),
-            reads_whole(model),
-        )
+        self.n_labels = min(fitted.n_labels, labels_known(model))
+        self.reads_whole = reads_whole(model)
         self.fitted, self._model = fitted, model
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return a share for each label; the thresholds' label has the largest share."""
+        """Return label probabilities, with the largest one for the label the thresholds select."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
-        """Return the claim's unsupported parts, where the verifier marks tokens."""
+        """Return the unsupported parts of a claim, if the verifier labels tokens."""
         return unsupported_spans(self._model, (claim, passage))
 
 
 Family = Literal["svm", "logistic"]
 
 CLASSIFIER = "classifier.json"
-"""Its file name in a folder of `ragassay finetune correctness`."""
+"""File name in the output folder of `ragassay finetune correctness`."""
 
 
 class PairWeights(Frozen):
-    """A fitted classifier.
+    """Parameters of a fitted pair classifier.
 
     Attributes:
         family: Support vector machine or logistic regression.
-        words: The vocabulary, sorted.
+        words: Sorted vocabulary.
         idf: Inverse document frequency of each word.
-        shared: Weight of each word where both texts have it.
-        missing: Weight of each word where only the sentence has it.
-        cosine: Weight of the TF-IDF cosine of the two.
-        slope: Slope of the logistic curve that turns a decision value into a probability (Platt).
-        offset: Offset of the same curve.
-        bounds: Confidences from which its labels, "correct" and "incorrect", count; without
-            any, all do.
+        shared: Weight of each word that occurs in both texts.
+        missing: Weight of each word that occurs only in the sentence.
+        cosine: Weight of the TF-IDF cosine similarity.
+        slope: Slope of the Platt scaling from decision values to probabilities.
+        offset: Offset of the Platt scaling.
+        bounds: Minimum confidence for "correct" and "incorrect" to count. Without bounds, all
+            labels count.
     """
 
     family: Family
@@ -153,7 +151,7 @@ class PairWeights(Frozen):
 
 
 class PairClassifier:
-    """Scores the probability that a passage supports a sentence."""
+    """Classifier of whether a passage supports a sentence."""
 
     threshold = 0.5
 
@@ -164,21 +162,21 @@ class PairClassifier:
 
     @classmethod
     def read(cls, path: Path, name: str = "") -> PairClassifier:
-        """Read a fitted classifier's file.
+        """Read a fitted classifier.
 
         Raises:
-            SettingsError: There is none, or it is not a classifier.
+            SettingsError: The file is missing or is not a classifier.
         """
         try:
             return cls(PairWeights.model_validate_json(read_small(path)), name)
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} is not a classifier of correctness: make one with `ragassay "
+                f"{path} is not a correctness classifier; create one with `ragassay "
                 "finetune correctness`"
             ) from error
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities, shape (n_pairs,)."""
+        """Return the probabilities of support, shape (n_pairs,)."""
         import numpy as np
         from scipy.special import expit
 
@@ -190,15 +188,15 @@ class PairClassifier:
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's doubt, unless another surely supports the sentence."""
+        """Return the first passage's doubt, unless another passage surely supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.scores(pairs)])
 
 
 def new_vectorizer(least: int = 3) -> TfidfVectorizer:
-    """Return a vectorizer of words and word pairs, in sublinear TF-IDF.
+    """Return an unfitted vectorizer for sublinear TF-IDF of words and word pairs.
 
     Args:
-        least: Texts that a word must be in.
+        least: Minimum number of texts that contain a word.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -222,10 +220,10 @@ def fitted_vectorizer(weights: PairWeights) -> TfidfVectorizer:
 
 
 def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_matrix:
-    """Return a pair's features, shape (n_pairs, 2 * n_words + 1).
+    """Return pair features, shape (n_pairs, 2 * n_words + 1).
 
-    For each word the product of its weights in both texts, then its weight in the sentence where
-    the passage lacks it; last the cosine of the two.
+    The columns are, for each word, the product of its TF-IDF weights in both texts; then, for each
+    word, its weight in the sentence if the passage lacks it; and finally the cosine similarity.
     """
     from scipy.sparse import csr_matrix, hstack
 
@@ -237,27 +235,26 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Return a matcher written by `ragassay nuggets fit`; None without a path.
+    """Read a matcher written by `ragassay nuggets fit`. None for an empty path.
 
     Raises:
-        SettingsError: The file is missing, is not a matcher, or was fitted with another embedding
-            model.
+        SettingsError: The file is missing, is not a matcher, or was fitted with another embedder.
     """
     if not path:
         return None
     try:
         matcher = NuggetMatcher.model_validate_json(read_small(Path(path)))
     except OSError as error:
-        raise SettingsError(f"nugget_matcher: {path} cannot be read: {error.strerror}") from error
+        raise SettingsError(f"nugget_matcher: cannot read {path}: {error.strerror}") from error
     except ValidationError as error:
-        where, problem = first_problem(error)
+        field, problem = first_problem(error)
         raise SettingsError(
-            f"nugget_matcher: {path} is not a matcher of `ragassay nuggets fit`: "
-            f"{where or 'the file'}: {problem}"
+            f"nugget_matcher: {path} is not a matcher from `ragassay nuggets fit`: "
+            f"{field or 'the file'}: {problem}"
         ) from error
     if matcher.embedder != embedder:
         raise SettingsError(
-            f"nugget_matcher: {path} was fitted to similarities of {matcher.embedder}, and the "
-            f"embedder is {embedder}: fit again, or set embedder"
+            f"nugget_matcher: {path} was fitted with the embedder {matcher.embedder}, but the "
+            f"embedder is {embedder}; fit it again or change the setting"
         )
     return matcher

@@ -1,11 +1,11 @@
-"""Rate answers, passages and pairs from measurements: small linear models, stored as JSON."""
+"""Linear models that rate answers, passages and pairs from measurements, stored as JSON."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -23,55 +23,55 @@ if TYPE_CHECKING:
 
 
 SIGNAL_RATER = SIGNALS
-"""Name of the shipped models in reports and cards."""
+"""Name of the shipped rubric rater in reports and cards."""
 
 MOST_DEVIATIONS = 4.0
-"""Most standard deviations from its mean that a feature counts with: no single one decides."""
+"""Limit for standardized features, so that no single feature decides."""
 
 
 _RATERS = Path(str(files("ragassay.models"))) / "raters"
 SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
     _RATERS / f"{name}.json" for name in ("signals", "exam", "pairs")
 )
-"""The shipped numbers."""
+"""Files of the shipped models."""
 
 
 class FittedNumbers(Frozen):
-    """Fitted numbers, kept as JSON."""
+    """Fitted model parameters, stored as JSON."""
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of all numbers."""
+        """SHA-256 of all parameters."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a file.
+        """Read a model file.
 
         Raises:
-            SettingsError: It is missing or damaged.
+            SettingsError: The file is missing or damaged.
         """
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:
-            raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
+            raise SettingsError(f"cannot read {path}: {error.strerror}") from error
         except ValidationError as error:
-            place, problem = first_problem(error)
-            raise SettingsError(f"{path} is damaged, fit it again: {place}: {problem}") from error
+            field, problem = first_problem(error)
+            raise SettingsError(f"{path} is damaged: {field}: {problem}; fit it again") from error
 
     @classmethod
     def digest_in(cls, path: Path) -> str:
-        """Return the digest of a file's numbers; see `read`."""
+        """Return the digest of the model in a file. See `read`."""
         return cls.read(path).digest
 
 
 class LinearScorer(Frozen):
-    """A logistic model over named features of a sentence.
+    """Logistic model over named features of a sentence.
 
     Attributes:
-        bias: Added to their weighted sum.
-        vector_weights: Weights of the sentence's vector, where it is used; else empty.
-        openers: Weights of a sentence's first words and pairs of words, in lower case.
+        bias: Intercept.
+        vector_weights: Weights of the sentence embedding. Empty if unused.
+        openers: Weights of the first words and word pairs of a sentence, in lower case.
     """
 
     features: tuple[str, ...] = ()
@@ -88,18 +88,16 @@ class LinearScorer(Frozen):
         vectors: NDArray[np.float32] | None = None,
         openings: Sequence[Sequence[str]] = (),
     ) -> NDArray[np.float64]:
-        """Return the score of each sentence, shape (n_sentences,); higher is likelier.
+        """Return the logit of each sentence, shape (n_sentences,).
 
         Args:
-            rows: Each sentence's features; one that is missing counts as its mean.
-            vectors: shape (n_sentences, n_dimensions), where vectors are used.
-            openings: The first words of each sentence, where they are used.
+            rows: Features of each sentence. Missing features count as their mean.
+            vectors: Sentence embeddings, shape (n_sentences, n_dimensions), if used.
+            openings: First words of each sentence, if used.
         """
         import numpy as np
 
-        found = np.full(len(rows), self.bias)
-        for i, row in enumerate(rows):
-            found[i] += weighted_sum(self, row)
+        found = self.bias + np.array([weighted_sum(self, row) for row in rows], dtype=float)
         if self.vector_weights and vectors is not None:
             found += vectors @ np.array(self.vector_weights)
         for i, opening in enumerate(openings):
@@ -108,14 +106,14 @@ class LinearScorer(Frozen):
 
 
 class RubricRater(Frozen):
-    """Proportional odds: cumulative logits of the five ratings from the signals of an answer.
+    """Proportional odds model of the ratings 1 to 5 from signals of an answer (McCullagh 1980).
 
-    P(rating <= k) = sigmoid(thresholds[k - 1] - z), where z is the weighted sum of the standardised
-    signals, each oriented so that more is better (McCullagh 1980).
+    P(rating <= k) = sigmoid(thresholds[k - 1] - z), where z is the weighted sum of the standardized
+    signals.
 
     Attributes:
-        weights: Positive where more of the signal is better, negative where less is.
-        thresholds: Four, ascending.
+        weights: Positive if higher signal values are better.
+        thresholds: Four ascending thresholds.
     """
 
     features: tuple[str, ...]
@@ -125,7 +123,7 @@ class RubricRater(Frozen):
     thresholds: tuple[float, float, float, float]
 
     def distribution(self, signals: Mapping[str, float]) -> tuple[float, ...]:
-        """Return probabilities of the ratings 1 to 5; a missing signal counts as its mean."""
+        """Return the probabilities of the ratings 1 to 5. Missing signals count as their mean."""
         z = weighted_sum(self, signals)
         below = [sigmoid(threshold - z) for threshold in self.thresholds]
         return tuple(
@@ -133,25 +131,19 @@ class RubricRater(Frozen):
         )
 
     def contributions(self, signals: Mapping[str, float]) -> dict[str, float]:
-        """Return each signal's contribution to the rating, in logits; below 0 it lowers it."""
-        return {
-            name: weight * _standardise(signals[name], mean, scale)
-            for name, mean, scale, weight in zip(
-                self.features, self.means, self.scales, self.weights, strict=True
-            )
-            if name in signals
-        }
+        """Return the contribution of each signal to the rating, in logits."""
+        return dict(_contributions(self, signals))
 
 
 class SignalRater(FittedNumbers):
-    """All models that turn measurements into ratings.
+    """Models that turn measurements into rubric ratings.
 
     Attributes:
-        order: Scores how late in an answer a sentence comes.
-        opening: Scores whether a sentence is the first of its answer.
-        closing: Scores whether it is the last.
-        foreign: Scores whether a sentence is from another text.
-        scholarly: Scores whether a sentence is scholarly prose.
+        order: Scorer of how late in an answer a sentence appears.
+        opening: Scorer of whether a sentence is the first of its answer.
+        closing: Scorer of whether a sentence is the last of its answer.
+        foreign: Scorer of whether a sentence comes from another text.
+        scholarly: Scorer of whether a sentence is scholarly prose.
     """
 
     model: str = SIGNAL_RATER
@@ -168,43 +160,47 @@ class SignalRater(FittedNumbers):
 
 @functools.cache
 def shipped_rater() -> SignalRater:
-    """Load the models that ragassay ships."""
+    """Load the shipped rubric rater."""
     return SignalRater.read(SIGNALS_FILE)
 
 
 def weighted_sum(model: LinearScorer | RubricRater, values: Mapping[str, float]) -> float:
-    """Return the weighted sum of standardised features; a missing one counts as its mean."""
-    return math.fsum(
-        weight * _standardise(values[name], mean, scale)
-        for name, mean, scale, weight in zip(
-            model.features, model.means, model.scales, model.weights, strict=True
-        )
-        if name in values
-    )
+    """Return the weighted sum of standardized features. Missing features count as their mean."""
+    return math.fsum(value for _, value in _contributions(model, values))
 
 
-def _standardise(value: float, mean: float, scale: float) -> float:
+def _contributions(
+    model: LinearScorer | RubricRater, values: Mapping[str, float]
+) -> Iterator[tuple[str, float]]:
+    for name, mean, scale, weight in zip(
+        model.features, model.means, model.scales, model.weights, strict=True
+    ):
+        if name in values:
+            yield name, weight * _standardize(values[name], mean, scale)
+
+
+def _standardize(value: float, mean: float, scale: float) -> float:
     return max(-MOST_DEVIATIONS, min(MOST_DEVIATIONS, (value - mean) / scale))
 
 
 def sigmoid(x: float) -> float:
-    """Return the logistic of x."""
+    """Return the logistic function of x."""
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
 EXAM_RATER = "ragassay/exam-grader"
-"""Name of the shipped numbers in reports and cards."""
+"""Name of the shipped passage grader in reports and cards."""
 
 
 class ExamWeights(Frozen):
-    """Proportional odds of the ratings (McCullagh 1980).
+    """Proportional odds model of the ratings 0 to 5 (McCullagh 1980).
 
-    P(rating >= r) = sigmoid(z - thresholds[r - 1]), z the weighted sum of signals.
+    P(rating >= r) = sigmoid(z - thresholds[r - 1]), where z is the weighted sum of the signals.
 
     Attributes:
-        weights: By a signal's name; none is negative, as more of each means better covered.
-        thresholds: Ascending, for the ratings 1 to 5.
-        bounds: The confidence that "yes", covered (a rating of 1 or more), and "no" need.
+        weights: Non-negative weights by signal name. Higher signals mean better coverage.
+        thresholds: Ascending thresholds of the ratings 1 to 5.
+        bounds: Minimum confidence of "yes" (a rating of 1 or more) and "no".
     """
 
     weights: dict[str, float]
@@ -218,7 +214,7 @@ class ExamWeights(Frozen):
 
 
 class ExamModel(FittedNumbers):
-    """The fitted numbers, by kind of item."""
+    """Fitted passage grader, by kind of item."""
 
     data: str
     data_sha256: str
@@ -227,22 +223,22 @@ class ExamModel(FittedNumbers):
 
 @functools.cache
 def shipped_exam_model() -> ExamModel:
-    """Load the numbers that ragassay ships."""
+    """Load the shipped passage grader."""
     return ExamModel.read(EXAM_FILE)
 
 
 PAIR_RATER = "ragassay/pair-rater"
-"""Name of the rater of question-answer pairs in reports and cards."""
+"""Name of the question-answer pair rater in reports and cards."""
 
 
 class RelevanceModel(FittedNumbers):
-    """A logistic regression on two measures of a question and a paper.
+    """Logistic regression on two measures of a question and a paper.
 
     Attributes:
-        bias: The log-odds where both measures are 0.
-        closest: Weight of the cosine of the question and the paper's closest sentence.
-        covered: Weight of the share of the question's content words that the paper has.
-        bounds: The confidence that "3", about the paper, and "1", about something else, need.
+        bias: Log-odds if both measures are 0.
+        closest: Weight of the cosine of the question and the paper's most similar sentence.
+        covered: Weight of the fraction of the question's content words that the paper contains.
+        bounds: Minimum confidence of the rating "3", about the paper, and "1", off topic.
     """
 
     data: str
@@ -258,5 +254,5 @@ class RelevanceModel(FittedNumbers):
 
 @functools.cache
 def shipped_relevance() -> RelevanceModel:
-    """Load the numbers that ragassay ships."""
+    """Load the shipped pair rater."""
     return RelevanceModel.read(PAIRS_FILE)

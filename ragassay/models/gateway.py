@@ -1,7 +1,7 @@
-"""The only access to any model: a DSPy language model whose every call is a LiteLLM call.
+"""Gateway for all model calls: a DSPy language model that calls LiteLLM.
 
-It limits concurrent calls, waits as long as a provider asks, sums the calls' cost, and turns errors
-into ragassay's own. It does not retry: the graph does.
+It limits concurrency, respects the waits that providers request, adds up costs, and converts errors
+to ragassay's types. Failed calls are retried by the graph, not here.
 """
 
 from __future__ import annotations
@@ -56,21 +56,18 @@ from ragassay.tracing import call_span
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
-NEEDS_JUDGE = "this needs a judge: --model openai/gpt-4.1-mini, ragassay/judge or another"
+NEEDS_JUDGE = "this needs a judge; pass --model openai/gpt-4.1-mini, ragassay/judge or another"
 
 MOST_COOLDOWN_S = 120.0
-"""Longest Retry-After that is waited for; beyond it the call counts as rate-limited."""
+"""Maximum Retry-After to wait for in seconds. A longer one counts as a rate limit error."""
 
 BOUNDED = frozenset(PROVIDERS) - {"cohere"}
-"""Providers to which LiteLLM takes the client that it is given; other clients are of other kinds.
-
-Only their replies are read within bounds.
-"""
+"""Providers for which LiteLLM accepts an HTTP client, so that response sizes can be limited."""
 
 
 @dataclass
 class Meter:
-    """The total usage of the calls made while the meter is active."""
+    """Total usage of the calls made while the meter is active."""
 
     usage: Usage = field(default_factory=Usage)
 
@@ -82,9 +79,9 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code, including those of tasks that it starts.
+    """Count the model calls of the enclosed code, including the tasks that it starts.
 
-    An enclosing meter counts them too, also where the code fails.
+    The calls also count in an enclosing meter, even if the code fails.
     """
     meter = Meter()
     token = _METER.set(meter)
@@ -97,10 +94,10 @@ def meter_calls() -> Iterator[Meter]:
 
 
 class JudgeLM(dspy.LM):
-    """A judging model.
+    """Language model used as a judge.
 
     Raises:
-        SettingsError: No judge is named.
+        SettingsError: No judge is configured.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -112,7 +109,7 @@ class JudgeLM(dspy.LM):
         supported = frozenset(litellm.get_supported_openai_params(settings.judge.model) or ())
         self.takes_schema = "response_format" in supported
         self.calls_tools = "tools" in supported and not is_ours(settings.judge.model)
-        options, self._given = parameters_of(settings, supported, litellm)
+        options, self._user_options = parameters_of(settings, supported, litellm)
         super().__init__(
             settings.judge.model,
             engine="litellm",
@@ -129,10 +126,10 @@ class JudgeLM(dspy.LM):
         self._endpoint = settings.judge.api_base or provider_of(settings.judge.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
-        """The error that dooms all further calls; each of them fails with it at once."""
+        """Error that makes further calls pointless. They all raise it immediately."""
         self.n_samples = settings.prompting.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
-        """Whether its replies have log-probabilities; None before the first one of a hosted one."""
+        """Whether replies have log-probabilities. None until the first reply of a hosted model."""
         if is_local(settings.judge.model):
             self.gives_logprobs = True
         self.has_decisions = takes_decisions(settings, litellm, bool(options.get("logprobs")))
@@ -151,25 +148,25 @@ class JudgeLM(dspy.LM):
         """Make one completion.
 
         Args:
-            prompt: A user's message, if there are no messages.
-            messages: Messages in OpenAI's chat form.
-            kwargs: Options over those of the settings; None removes one.
+            prompt: User message, if there are no messages.
+            messages: Messages in OpenAI's chat format.
+            kwargs: Options that override those of the settings. None removes an option.
 
         Returns:
-            One reply, as DSPy's adapters expect it: `text`, `logprobs`, `tool_calls`.
+            A list with one reply, in the form of `reply_of`.
 
         Raises:
-            ModelError: One of its children; see `ragassay.errors`.
+            ModelError: An error of one of its subclasses. See `ragassay.errors`.
         """
         messages = messages or [{"role": "user", "content": prompt}]
-        wanted, response = self.kwargs | kwargs | self._given, None
+        wanted, response = self.kwargs | kwargs | self._user_options, None
         if wanted.get("response_format") and not is_ours(self.model):
             wanted["response_format"] = portable_format(wanted["response_format"])
-        # Alone in its batch, the first call would take as long as all others.
+        # In batch mode, a separate first call would take as long as all the others together.
         first = nullcontext() if self.is_batched else self._caching.first_alone(messages, wanted)
         async with first, self.admit() as paid:
-            if self._lacks_key:  # LiteLLM's own client would ask without one.
-                self.fatal = FatalModelError(f"{self.model}: {_wanted_key(self.model)}")
+            if self._lacks_key:  # LiteLLM's own client would send the request without a key.
+                self.fatal = FatalModelError(f"{self.model}: {_missing_key(self.model)}")
             while response is None:
                 if self.fatal is not None:
                     raise self.fatal
@@ -179,7 +176,7 @@ class JudgeLM(dspy.LM):
                         async with self._sending(messages, options) as (sent, note):
                             response = await self._acompletion(**sent)
                             note(response)
-                    except Exception as error:  # each provider has its own errors; all are typed
+                    except Exception as error:  # Providers raise their own types, converted here.
                         await self._learn_or_raise(error, wanted, options, arrival)
             paid.usage = read_usage(response, is_local(self.model))
             paid.usage += Usage(answered_by=(answered_by(self.model, response),))
@@ -187,19 +184,19 @@ class JudgeLM(dspy.LM):
                 price = batch_price_usd(self.model, getattr(response, "usage", None))
                 paid.usage = paid.usage.model_copy(update={"cost_usd": price})
         reply = reply_of(response, self.model)
-        # One token, as a probe asks for, shows no reasoning.
+        # A single token, as in a probe, does not show whether the model reasons.
         if reply["reasons"] and not self.reasons and wanted.get("max_tokens") != 1:
             learn(self.model, self._api_base, REASONING)
         return [reply]
 
     @property
     def first_reply(self) -> asyncio.Lock:
-        """Held by the call that finds out whether replies have log-probabilities; one a loop."""
+        """Lock for the call that determines `gives_logprobs`, one per event loop."""
         return self._first_replies.setdefault(asyncio.get_running_loop(), asyncio.Lock())
 
     @asynccontextmanager
     async def admit(self) -> AsyncIterator[Meter]:
-        """Wait for a call's place and turn; yield where its usage is noted, which then counts."""
+        """Wait for a slot and the rate limit, and yield a meter for the usage of the call."""
         async with self._slot, self._admit_call() as paid:
             yield paid
         meter = _METER.get()
@@ -208,15 +205,15 @@ class JudgeLM(dspy.LM):
 
     @property
     def reasons(self) -> bool:
-        """Return whether the model is known to reason before it replies."""
+        """Return whether the model is known to reason before replying."""
         return REASONING in self._learnt or self.kwargs.get("max_tokens") is None
 
     async def _learn_or_raise(
         self, error: Exception, wanted: Mapping[str, Any], sent: Mapping[str, Any], arrival: Arrival
     ) -> None:
-        """Return where the call can be made again without a parameter that the endpoint refuses.
+        """Return if the call can be repeated without a refused parameter.
 
-        Else pause all calls to the endpoint for as long as it asks, and raise its error as ours.
+        Otherwise pause calls to the endpoint as it requests, and raise the converted error.
         """
         self._learn_from(error, sent)
         if self.fatal is None and apply_learnt(wanted, self._learnt) != sent:
@@ -224,27 +221,27 @@ class JudgeLM(dspy.LM):
         wait_s = retry_after_s(error)
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
             await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
-        # What a hosted one says may quote the key: it is not chained to a traceback.
-        shown = error if is_local(self.model) else None
-        raise self.fatal or self._convert_error(error, arrival) from shown
+        # Errors of hosted models may quote the key, so they are not chained.
+        cause = error if is_local(self.model) else None
+        raise self.fatal or self._convert_error(error, arrival) from cause
 
     @property
     def _learnt(self) -> Any:
-        """What the endpoint's earlier replies have shown."""
+        """Parameters that the endpoint has refused, and `REASONING`."""
         return learnt_of(self.model, self._api_base)
 
     def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
-        """Remember the parameter that an endpoint's error refuses by its name, if any."""
+        """Record the parameter that an error message refuses, if any."""
         if is_local(self.model) or is_about_the_question(error):
             return
         status, message = int(getattr(error, "status_code", 0) or 0), str(error)
         refused = refused_parameter(status, message, options)
         if not refused:
             return
-        given = sorted(set(self._given) & set(options_of(refused)))
-        if given:
+        by_user = sorted(set(self._user_options) & set(options_of(refused)))
+        if by_user:
             self.fatal = FatalModelError(
-                f"{self.model} refuses {given[0]}, which --model-option gives: {trim_error(error)}"
+                f"{self.model} refuses {by_user[0]}, set by --model-option: {trim_error(error)}"
             )
             return
         learn(self.model, self._api_base, *lessons_of(refused, message))
@@ -253,7 +250,7 @@ class JudgeLM(dspy.LM):
     async def _sending(
         self, messages: Any, options: Mapping[str, Any]
     ) -> AsyncIterator[tuple[dict[str, Any], Callable[[Any], None]]]:
-        """Trace and bound the enclosed call; yield its arguments, and what takes its response."""
+        """Trace and time-limit a call. Yields its arguments and a function for its response."""
         provider, queue, options = provider_of(self.model), self._queue, dict(options)
         if queue:
             options["client"] = queue.client
@@ -261,7 +258,7 @@ class JudgeLM(dspy.LM):
             options["client"] = bounded_client(provider)
         is_waiting = is_local(self.model) or queue
         with call_span(self.model, messages, options) as note:
-            # LiteLLM bounds each wait for more; a server may send a byte at a time, for ever.
+            # LiteLLM limits only the time between chunks, so a slow server could send forever.
             async with asyncio.timeout(None if is_waiting else options.get("timeout")):
                 sent = options | self._caching.prepare(messages, options)
                 with disable_logging():
@@ -269,12 +266,12 @@ class JudgeLM(dspy.LM):
 
     @property
     def _queue(self) -> BatchQueue | None:
-        """The queue of batches that the calls wait in; None where each is sent by itself."""
+        """Queue for batch mode. None if calls are sent directly."""
         return batch_queue(self.model, self._api_base) if self.is_batched else None
 
     @property
     def _slot(self) -> asyncio.Semaphore:
-        """The places of calls under way; a new event loop, of a second run, has its own."""
+        """Semaphore for concurrent calls. Each event loop has its own."""
         loop = asyncio.get_running_loop()
         if loop not in self._slots:
             self._slots = {loop: asyncio.Semaphore(self._n_slots)}
@@ -282,7 +279,7 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def _admit_call(self) -> AsyncIterator[Meter]:
-        """Wait for the call's turn; yield where its usage is noted, which then counts."""
+        """Wait for the rate limit, and yield a meter for the usage of the call."""
         limiter, paid = limiter_or(self._own_limiter), Meter()
         try:
             await limiter.admit(self._endpoint)
@@ -295,30 +292,30 @@ class JudgeLM(dspy.LM):
             await limiter.settle(paid.usage.cost_usd, paid.usage.n_tokens)
 
     def _convert_error(self, error: Exception, arrival: Arrival) -> ModelError:
-        """Return ragassay's error for an error of LiteLLM or of the local engine."""
+        """Convert an error from LiteLLM or the local engine to one of ragassay's types."""
         cause = error.__cause__ or error.__context__
         ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)
         if ours and not isinstance(ours, FatalModelError):
             return ours
-        if isinstance(ours, BudgetError):  # a batch that would cost too much; it names no judge
+        if isinstance(ours, BudgetError):  # A batch is too expensive. The message names no judge.
             self.fatal = ours
             return ours
         if ours:
             typed = FatalModelError(str(ours).removeprefix(f"{self.model}: "))
-        elif isinstance(cause, SettingsError):  # a local model can never be loaded
+        elif isinstance(cause, SettingsError):  # The local model cannot be loaded.
             typed = FatalModelError(str(cause))
         elif is_local(self.model):
-            # LiteLLM reports any error in our own provider as a lost connection.
+            # LiteLLM reports all errors of a custom provider as connection errors.
             return ModelError(trim_error(cause or error))
         else:
             base = self._api_base or ""
             typed = (
-                FatalModelError(_wanted_key(self.model))
+                FatalModelError(_missing_key(self.model))
                 if lacks_key(error)
                 else typed_error(error, self.model, base, arrival.start)
             )
         if isinstance(typed, FatalModelError):
-            # With several judges, the user must know which one.
+            # The name is needed if there are several judges.
             typed = self.fatal = FatalModelError(f"{self.model}: {typed}")
         return typed
 
@@ -327,21 +324,20 @@ def _has_key(model: str) -> bool:
     return bool(import_litellm().validate_environment(model)["keys_in_environment"])
 
 
-def _wanted_key(model: str) -> str:
-    """Return the environment variable that a user has to set."""
+def _missing_key(model: str) -> str:
+    """Return an error message with the environment variables to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
     return no_key(sorted(name for name in missing if name.endswith("_KEY")))
 
 
 DECISIONS = "/v1/decisions"
-"""What LiteLLM's list of models names where a model has the interface."""
+"""Entry in LiteLLM's model list for models with a decisions API."""
 
 
 def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> bool:
-    """Return whether a judge is asked for decisions.
+    """Return whether to query label probabilities through the decisions API.
 
-    LiteLLM lists the hosted models that have the interface; for a self-served one the setting
-    `decisions` says so.
+    LiteLLM lists the hosted models that support it. Self-hosted models need `decisions` set to on.
     """
     if settings.prompting.decisions != "auto" or has_logprobs:
         return settings.prompting.decisions == "on"

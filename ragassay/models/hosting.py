@@ -1,7 +1,7 @@
-"""Models that another process holds: embedders, verifiers, graders and the local judge.
+"""Models that run in another process: embedders, verifiers, graders and the local judge.
 
-A worker of a cluster has none of its own: one process a machine holds each model once, for all of
-its workers. What they compute is the same: what a method is given is computed as it is here.
+On a cluster, one process per machine loads each model once and computes for all workers. The
+results are the same as in a single process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model, told to another process: its class, or what builds it, and the arguments."""
+    """Model description to send to another process: a class or factory and its arguments."""
 
     kind: Callable[..., Any]
     arguments: tuple[Hashable, ...]
@@ -31,12 +31,11 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A text as one vector, and as one vector for each of its tokens in context.
+    """Embedding of a text and contextual embeddings of its tokens.
 
     Attributes:
-        vector: Of length 1, shape (n_dimensions,).
-        tokens: Each of length 1, shape (n_tokens, n_dimensions), without the model's special
-            tokens.
+        vector: Unit vector, shape (n_dimensions,).
+        tokens: Unit vectors, shape (n_tokens, n_dimensions), without special tokens.
     """
 
     vector: NDArray[np.float32]
@@ -44,10 +43,10 @@ class Encoded:
 
 
 class ModelHost(Protocol):
-    """Computes with models of another process."""
+    """Process that computes with models for this process."""
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Return what a model's method will return; its error is the one of a local run."""
+        """Return a future of a method call, which raises the same errors as a local call."""
         ...
 
 
@@ -55,13 +54,13 @@ _HOST: ModelHost | None = None
 
 
 def current_host() -> ModelHost | None:
-    """Return what computes for this process; None where it has its own models."""
+    """Return the host of this process, or None if it loads its own models."""
     return _HOST
 
 
 @contextmanager
 def use_host(host: ModelHost | None) -> Iterator[None]:
-    """Have another process compute for this one, in all of its threads, while it is open."""
+    """Send the model calls of all threads to a host while the context is active."""
     global _HOST
     before, _HOST = _HOST, host
     try:
@@ -71,10 +70,10 @@ def use_host(host: ModelHost | None) -> Iterator[None]:
 
 
 def computed_by_host(method: Method) -> Method:
-    """Have a model's method computed by the process that holds models, where there is one.
+    """Decorate a model method to run on the current host, if there is one.
 
-    It takes its arguments by position. The model's attribute `made_of` has the arguments that it is
-    made with there.
+    The method's arguments must be positional. The model's attribute `made_of` contains the
+    arguments to construct it with on the host.
     """
 
     @functools.wraps(method)
@@ -87,22 +86,22 @@ def computed_by_host(method: Method) -> Method:
     return cast(Method, compute_by_host)
 
 
-_MAKING = threading.Lock()
-_MADE: dict[Recipe, Any] = {}
+_LOCK = threading.Lock()
+_MODELS: dict[Recipe, Any] = {}
 
 
 def own_model(recipe: Recipe) -> Any:
-    """Return a model of this process, made once, however many threads ask for it at once."""
-    with _MAKING:
-        if recipe not in _MADE:
-            _MADE[recipe] = recipe.kind(*recipe.arguments)
-        return _MADE[recipe]
+    """Return a model of this process, constructed once across all threads."""
+    with _LOCK:
+        if recipe not in _MODELS:
+            _MODELS[recipe] = recipe.kind(*recipe.arguments)
+        return _MODELS[recipe]
 
 
 class OwnModels:
-    """The models of this process, for others."""
+    """Models of this process, serving calls from other processes."""
 
     def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
-        """Return what a model's method returns, or its future's result."""
-        found = getattr(own_model(recipe), method)(*arguments)
-        return found.result() if isinstance(found, Future) else found
+        """Call a method of a model and return its result, waiting for futures."""
+        result = getattr(own_model(recipe), method)(*arguments)
+        return result.result() if isinstance(result, Future) else result

@@ -1,4 +1,4 @@
-"""Layers of encoders: pooling as a model's form says, and weights in oneDNN's layout."""
+"""Encoder layers: configurable pooling, and linear layers in oneDNN's memory layout."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ MODULES = "modules.json"
 
 
 class HubTexts:
-    """Texts as vectors, by any model that sentence-transformers can load.
+    """Embedder for any model that sentence-transformers can load.
 
     Raises:
-        SettingsError: It is unavailable, or cannot be pooled so.
+        SettingsError: The model is unavailable, or does not support the form's pooling.
     """
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
@@ -39,24 +39,26 @@ class HubTexts:
         with loading(name):
             self._model = SentenceTransformer(name, device="cpu", trust_remote_code=False)
         set_pooling(self._model, name, form)
-        # Sets the tokenizer's limits: two threads must not do it at once.
+        # Sets the tokenizer's limits, which is not thread-safe.
         self._model.encode([""], show_progress_bar=False)
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text that are read; 1 for a static model."""
+        """Return the number of tokens read from each text, or 1 for static models."""
         tokenizer: Any = self._model.tokenizer
-        if not callable(tokenizer):  # it has no place for padding
+        if not callable(tokenizer):  # a static model, which does not pad
             return [1] * len(texts)
-        read: Any = tokenizer(list(texts), truncation=True, max_length=self._model.max_seq_length)
-        return [len(row) for row in read["input_ids"]]
+        encoded: Any = tokenizer(
+            list(texts), truncation=True, max_length=self._model.max_seq_length
+        )
+        return [len(row) for row in encoded["input_ids"]]
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts of one length in tokens, shape (n_texts, n_dimensions)."""
+        """Return embeddings of texts with equal token counts, shape (n_texts, n_dimensions)."""
         use_one_core()
         return self._model.encode(list(texts), batch_size=len(texts), show_progress_bar=False)
 
     def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the vector of a text, and those of its tokens but the special ones."""
+        """Return the embedding of a text and those of its tokens, without special tokens."""
         import numpy as np
 
         use_one_core()
@@ -70,12 +72,12 @@ class HubTexts:
 
 
 class TokenPooling(nn.Module):
-    """Takes one token's vector for the text's.
+    """Pooling layer that uses the vector of one token.
 
     Args:
-        which: "cls" for the first token, "lasttoken" for the last, "pooler" for the first through
-            `pooler`.
-        pooler: The pooler of a model of transformers: a dense layer, then tanh.
+        which: "cls" for the first token, "lasttoken" for the last, or "pooler" for the output of
+            `pooler` for the first token.
+        pooler: Pooler of a transformers model: a dense layer followed by tanh.
     """
 
     def __init__(self, which: Pooling, pooler: nn.Module | None = None) -> None:
@@ -83,13 +85,13 @@ class TokenPooling(nn.Module):
         self.which, self.pooler = which, pooler
 
     def forward(self, features: dict[str, Tensor], **_: Any) -> dict[str, Tensor]:
-        """Return features with the vectors of the texts, shape (n_texts, width)."""
+        """Return the features with sentence embeddings, shape (n_texts, width)."""
         states, mask = features["token_embeddings"], features["attention_mask"]
-        places = mask.argmax(dim=1)  # padding may stand on either side
+        positions = mask.argmax(dim=1)  # padding may be on the left or right
         if self.which == "lasttoken":
-            places = mask.shape[1] - 1 - mask.flip(1).argmax(dim=1)
-        vectors = states[torch.arange(len(states), device=states.device), places]
-        # A pooler takes the first of a text's tokens itself.
+            positions = mask.shape[1] - 1 - mask.flip(1).argmax(dim=1)
+        vectors = states[torch.arange(len(states), device=states.device), positions]
+        # The pooler expects a sequence and uses its first token.
         return {
             **features,
             "sentence_embedding": self.pooler(vectors[:, None]) if self.pooler else vectors,
@@ -97,31 +99,29 @@ class TokenPooling(nn.Module):
 
 
 def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> None:
-    """Change the pooling of a loaded model to that of its form.
+    """Set the pooling of a loaded model according to its form.
 
-    Nothing changes for a model with a modules.json of its own, which says how it is pooled.
+    Models with a modules.json file already define their pooling and stay unchanged.
 
     Raises:
-        SettingsError: The form needs the model's pooler, and it has none.
+        SettingsError: The form needs a pooler that the model does not have.
     """
-    if len(model) != 2 or has_modules(source):
-        return
-    if form.pooling == "mean":
-        return  # the default, but for decoders, which no form of the table pools so
+    if len(model) != 2 or has_modules(source) or form.pooling == "mean":
+        return  # Mean is the default, except for decoders, which no form pools by mean.
     first: Any = model[0]
     base = first.model if hasattr(first, "model") else first.auto_model  # before version 6
     pooler = getattr(base, "pooler", None) if form.pooling == "pooler" else None
     if form.pooling == "pooler" and pooler is None:
         raise SettingsError(
-            f"embedder {source}: its vector is its pooler's output, and this {type(base).__name__} "
-            f"has no pooler; a {MODULES} of sentence-transformers in its folder would say how else "
-            "it is pooled"
+            f"embedder {source}: the embedding is the pooler output, and this "
+            f"{type(base).__name__} has no pooler; add a sentence-transformers {MODULES} to its "
+            "folder to define another pooling"
         )
     model[1] = TokenPooling(form.pooling, pooler)
 
 
 def has_modules(source: str) -> bool:
-    """Return whether a model's folder, or what the hub gave of it, has a modules.json."""
+    """Return whether a model folder or the Hugging Face cache has a modules.json file."""
     if (Path(source) / MODULES).is_file():
         return True
     if Path(source).exists():
@@ -132,26 +132,26 @@ def has_modules(source: str) -> bool:
 
 
 def load_minilm() -> PreTrainedModel:
-    """Load the packaged all-MiniLM-L6-v2 in torch, in single precision.
+    """Load the packaged all-MiniLM-L6-v2 in torch, in float32.
 
     Raises:
-        SettingsError: Its weights differ from their digests.
+        SettingsError: The weights do not match their digests.
     """
     from transformers import AutoModel
 
     model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)
-    # Copied: the arrays are shared by all models of this process.
+    # Copy the arrays, which are shared by all models in this process.
     weights = {name: torch.tensor(rows) for name, rows in minilm_weights().items()}
     model.load_state_dict(weights, strict=True)
     return model.eval()
 
 
 _N_ROWS = 64
-"""Rows for which the layout is chosen; it suits any number."""
+"""Batch size used to choose the layout. The layout works for any size."""
 
 
 class PackedLinear(nn.Module):
-    """A linear layer for inference: the same sums, with weights reordered once."""
+    """Linear layer for inference with weights reordered once. Outputs are equal."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
@@ -165,15 +165,15 @@ class PackedLinear(nn.Module):
 
 
 def pack(model: nn.Module) -> None:
-    """Replace a model's linear layers, where oneDNN is there and they are in single precision."""
+    """Replace the float32 CPU linear layers of a model, if oneDNN is available."""
     if not torch.backends.mkldnn.is_available():
         return
     for parent in list(model.modules()):
         for name, layer in parent.named_children():
-            if type(layer) is nn.Linear and _is_fit(layer):
+            if type(layer) is nn.Linear and _can_pack(layer):
                 setattr(parent, name, PackedLinear(layer))
 
 
-def _is_fit(layer: nn.Linear) -> bool:
+def _can_pack(layer: nn.Linear) -> bool:
     is_plain = layer.weight.dtype == torch.float32 and layer.weight.device.type == "cpu"
     return is_plain and layer.bias is not None

@@ -1,4 +1,4 @@
-"""Bounds of all model calls of a run together: calls a minute by endpoint, and money."""
+"""Limits on all model calls of a run: calls per minute by endpoint, and cost."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ if TYPE_CHECKING:
 
 
 HEADROOM = 0.98
-"""Share of a bound that is used: at the bound itself, calls that come a moment late break it."""
+"""Fraction of the rate limit to use, because delayed calls would exceed the exact limit."""
 
-UNKNOWN_PRICE = "max_usd: the price of a judge is not known; leave the bound out"
+UNKNOWN_PRICE = "max_usd needs the price of every judge, and one is unknown; remove max_usd"
 
 
 class Limiter(Protocol):
-    """Admits model calls; each admitted call is settled."""
+    """Limiter of model calls. Every admitted call must be settled."""
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may begin.
+        """Wait until a call to an endpoint may start.
 
         Raises:
-            BudgetError: The money is spent, or nobody knows what is spent.
+            BudgetError: The budget is spent, or the cost so far is unknown.
         """
         ...
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
-        """Count what an admitted call has cost; None where its price is unknown."""
+        """Record the cost of an admitted call, or None if its price is unknown."""
         ...
 
     async def n_tokens(self) -> int:
-        """Return how many tokens were sent and received, in this start of the run."""
+        """Return the number of tokens sent and received since the run was started or resumed."""
         ...
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Admit no call to an endpoint for so many seconds: it has asked for the pause."""
+        """Pause calls to an endpoint for some seconds, as the endpoint requested."""
         ...
 
 
 class RunLimiter:
-    """The bounds of a run in one process.
+    """Limits of a run in one process.
 
     Args:
-        max_rpm: Most calls a minute to each endpoint, evenly spaced; 0 for no bound. `HEADROOM` of
-            it is used.
-        max_usd: Most cost; None for no bound.
+        max_rpm: Maximum calls per minute to each endpoint, evenly spaced, times `HEADROOM`. 0 for
+            no limit.
+        max_usd: Maximum cost. None for no limit.
 
     Attributes:
-        spent_usd: What the run has spent; None where a price is unknown.
+        spent_usd: Cost of the run so far. None if a price is unknown.
     """
 
     def __init__(self, max_rpm: int = 0, max_usd: float | None = None) -> None:
@@ -68,22 +68,22 @@ class RunLimiter:
 
     @classmethod
     def of(cls, settings: Settings) -> RunLimiter:
-        """Return the bounds that the settings name."""
-        # A batch is one call: providers count its requests apart from those of a minute.
+        """Create the limiter from the settings."""
+        # A batch is a single call, and its requests do not count toward the rate limit.
         return cls(0 if settings.limits.batch else settings.limits.max_rpm, settings.limits.max_usd)
 
     @property
     def n_priced(self) -> int:
-        """Number of calls that the mean cost of a call is known from."""
+        """Number of calls in the average cost per call."""
         return self._n_completed
 
     def count(self, cost_usd: float | None, n_calls: int = 0) -> None:
-        """Count what was spent in another process, or by an earlier start of the run.
+        """Add the cost of another process or of an earlier start of the run.
 
         Args:
-            cost_usd: What was spent; None where a price is unknown.
-            n_calls: Number of calls that it paid for, if the next call may cost as much as they
-                did; 0 where that is not known.
+            cost_usd: Cost. None if a price is unknown.
+            n_calls: Number of calls with this total cost, to estimate the cost of the next call. 0
+                if unknown.
         """
         if n_calls and cost_usd:
             self._n_completed += n_calls
@@ -92,7 +92,7 @@ class RunLimiter:
         self.spent_usd = None if unknown else (self.spent_usd or 0.0) + (cost_usd or 0.0)
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may begin, and count it as under way."""
+        """Wait until a call to an endpoint may start, and count it as running."""
         self._check_budget()
         self._n_in_flight += 1
         is_admitted = False
@@ -103,26 +103,26 @@ class RunLimiter:
             self._n_in_flight -= not is_admitted
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
-        """Count what an admitted call has cost."""
+        """Record the cost of an admitted call."""
         self._n_in_flight -= 1
         self._n_tokens += n_tokens
-        self._n_completed += cost_usd != 0.0  # what failed, or runs here, says nothing of a price
+        self._n_completed += cost_usd != 0.0  # failed and local calls say nothing about prices
         self._completed_usd += cost_usd or 0.0
         self.count(cost_usd)
 
     async def n_tokens(self) -> int:
-        """Return how many tokens the settled calls took."""
+        """Return the number of tokens of the settled calls."""
         return self._n_tokens
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Admit no call to an endpoint for so many seconds."""
+        """Pause calls to an endpoint for some seconds."""
         until = time.monotonic() + wait_s
         if until > self._paused.get(endpoint, 0.0):
             self._paused[endpoint] = until
             self._next[endpoint] = max(until, self._next.get(endpoint, 0.0))
 
     async def _turn(self, endpoint: str) -> None:
-        """Wait for the call's place in the row; take a new one where a pause came between."""
+        """Wait for a time slot, and get a new slot if the endpoint was paused meanwhile."""
         while True:
             now, until = time.monotonic(), self._paused.get(endpoint, 0.0)
             at = max(now, until, self._next.get(endpoint, 0.0) if self._gap_s else 0.0)
@@ -134,13 +134,13 @@ class RunLimiter:
                 return
 
     def check_estimate(self, estimate_usd: float | None) -> None:
-        """Refuse calls whose highest cost is more than what is left.
+        """Refuse calls that may exceed the remaining budget.
 
         Args:
-            estimate_usd: Their highest cost; None where a price is unknown.
+            estimate_usd: Maximum cost of the calls. None if a price is unknown.
 
         Raises:
-            BudgetError: It is more, or unknown, and the money is bounded.
+            BudgetError: The budget is limited, and the estimate exceeds it or is unknown.
         """
         if self._max_usd is None:
             return
@@ -154,7 +154,7 @@ class RunLimiter:
             )
 
     def _check_budget(self) -> None:
-        """Refuse a call that the money cannot cover, if it costs as much as the others did."""
+        """Refuse a call if the budget cannot cover its average cost."""
         if self._max_usd is None:
             return
         if self.spent_usd is None:
@@ -174,7 +174,7 @@ _LIMITER: contextvars.ContextVar[Limiter | None] = contextvars.ContextVar(
 
 @contextmanager
 def limit_calls(limiter: Limiter) -> Iterator[None]:
-    """Bound the model calls of the enclosed code, including those of tasks that it starts."""
+    """Limit the model calls of the enclosed code, including the tasks that it starts."""
     token = _LIMITER.set(limiter)
     try:
         yield
@@ -183,5 +183,5 @@ def limit_calls(limiter: Limiter) -> Iterator[None]:
 
 
 def limiter_or(own: Limiter) -> Limiter:
-    """Return the limiter of the run that calls; outside of one, a model's own."""
+    """Return the limiter of the current run, or the model's own limiter outside a run."""
     return _LIMITER.get() or own

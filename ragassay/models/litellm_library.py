@@ -1,4 +1,4 @@
-"""LiteLLM, imported without telemetry and called without log, and its list of prices."""
+"""Import LiteLLM without telemetry, disable its logging, and look up prices."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CALLBACKS = (
     "_async_failure_callback",
     "_async_input_callback",
 )
-"""Lists of LiteLLM; a user's own tools may be registered in any of them."""
+"""LiteLLM's callback lists. Applications may register their own callbacks in any of them."""
 
 
 def import_litellm() -> Any:
-    """Import LiteLLM with its telemetry off, its price list of the package, its own client."""
+    """Import LiteLLM with telemetry off, the bundled price list and its own HTTP client."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
-    # OpenAI's client takes as much processor time as all the rest of a call.
+    # The OpenAI client takes as much CPU time as the rest of a call.
     os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "True")
     with importing("litellm"):
         litellm: Any = importlib.import_module("litellm")
@@ -38,11 +38,10 @@ def import_litellm() -> Any:
 
 
 def disable_logging() -> AbstractContextManager[None]:
-    """Return a context in which LiteLLM records no call; an empty one where callbacks want them.
+    """Return a context in which LiteLLM logs no calls, unless callbacks are registered.
 
-    After each call LiteLLM builds a record for its callbacks, whether there are callbacks or not;
-    that takes as much processor time as all of ours. A call that counts as part of another one is
-    not recorded, and its cost is still worked out.
+    LiteLLM builds a log record after each call, even without callbacks. That takes as much CPU time
+    as all of ragassay's work. Marking calls as internal skips the record and still computes costs.
     """
     import litellm
 
@@ -50,7 +49,7 @@ def disable_logging() -> AbstractContextManager[None]:
         return nullcontext()
     try:
         from litellm._internal_context import internal_sub_call
-    except ImportError:  # LiteLLM may move it: the calls then only take longer
+    except ImportError:  # Without this private function, calls are only slower.
         return nullcontext()
     return internal_sub_call()
 
@@ -62,17 +61,17 @@ def listed_price_usd(
     n_read: int = 0,
     n_written: int = 0,
 ) -> float | None:
-    """Return the price of a number of tokens.
+    """Return the price of tokens in USD.
 
     Args:
         model: LiteLLM name.
-        n_prompt_tokens: Tokens sent, cached ones included.
-        n_completion_tokens: Tokens received.
-        n_read: Those of the tokens sent that the provider reads from its cache.
-        n_written: Those of them that it writes to its cache.
+        n_prompt_tokens: Prompt tokens, including cached ones.
+        n_completion_tokens: Completion tokens.
+        n_read: Prompt tokens read from the provider's cache.
+        n_written: Prompt tokens written to the provider's cache.
 
     Returns:
-        In USD; 0 for a model of this process, None for one that is not in the list.
+        0 for a model of this process, None if the model is not in the price list.
     """
     if is_local(model):
         return 0.0
@@ -92,17 +91,16 @@ def listed_price_usd(
 
 
 UNBOUNDED_REPLY_TOKENS = 2_000
-"""Tokens assumed of a reply whose length the request does not bound."""
+"""Assumed reply length if the request sets no limit."""
 
 _BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 
 
 def batch_price_usd(model: str, usage: Any) -> float | None:
-    """Return the price of a usage (LiteLLM's `Usage`) in a batch.
+    """Return the price of LiteLLM's `Usage` in a batch, in USD.
 
-    Returns:
-        In USD, by the model's batch prices, else half of its other prices; None for a model that is
-        not in the list.
+    Models without batch prices are charged half of their other prices. None if the model is not in
+    the price list.
     """
     from litellm.cost_calculator import batch_cost_calculator
 
@@ -111,7 +109,7 @@ def batch_price_usd(model: str, usage: Any) -> float | None:
     litellm = import_litellm()
     unlisted = litellm.exceptions.ModelNotMappedError, litellm.exceptions.BadRequestError
     try:
-        litellm.get_model_info(model=model)  # An unlisted model would cost nothing below.
+        litellm.get_model_info(model=model)  # Without this check, an unlisted model would be free.
         sent, received = batch_cost_calculator(usage, model)
     except unlisted:
         return None
@@ -119,7 +117,7 @@ def batch_price_usd(model: str, usage: Any) -> float | None:
 
 
 def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) -> float | None:
-    """Return the highest cost of requests: every reply at full length, nothing cached."""
+    """Return the maximum cost of requests: replies of maximum length, and nothing cached."""
     n_sent = n_received = 0
     for n_chars, body in bodies:
         n_sent += n_chars // CHARS_A_TOKEN
@@ -128,10 +126,9 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
 
 
 def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
-    """Return the price of a number of tokens in a batch, none of them cached.
+    """Return the price of tokens in a batch in USD, without caching.
 
-    Returns:
-        In USD; None for a provider without batches, or a model that is not in the list.
+    None if the provider has no batch interface, or the model is not in the price list.
     """
     from litellm.types.utils import Usage
 
@@ -148,7 +145,7 @@ def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int)
 
 
 def _most_reply_tokens(body: Mapping[str, Any]) -> int:
-    nested = body.get("generationConfig")  # where Gemini has it
-    known = {**(nested if isinstance(nested, Mapping) else {}), **body}
-    bounds = (known.get(name) for name in _BOUNDS)
-    return next((one for one in bounds if isinstance(one, int)), UNBOUNDED_REPLY_TOKENS)
+    nested = body.get("generationConfig")  # used by Gemini
+    parameters = {**(nested if isinstance(nested, Mapping) else {}), **body}
+    limits = (parameters.get(name) for name in _BOUNDS)
+    return next((limit for limit in limits if isinstance(limit, int)), UNBOUNDED_REPLY_TOKENS)

@@ -1,6 +1,6 @@
-"""Tell servers of language models apart by what they answer, and read their lists of models.
+"""Identify language model servers from their responses, and read their model lists.
 
-What a server sends is untrusted: a value of the wrong type counts as missing.
+Responses are untrusted. Values of the wrong type count as missing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 EMBEDDING_FAMILIES = frozenset(
     {"bert", "jina-bert-v2", "modernbert", "nomic-bert", "nomic-bert-moe", "roberta", "xlm-roberta"}
 )
-"""Architectures that only embed, as Ollama names them."""
+"""Ollama names of architectures that only compute embeddings."""
 
 NO_JUDGE_NAMES = (
     (r"embed", "nomic-embed-text:latest"),
@@ -21,28 +21,28 @@ NO_JUDGE_NAMES = (
     (r"rerank", "Qwen/Qwen3-Reranker-0.6B"),
     (r"(?:^|[/_:-])(?:whisper|tts|clip)(?:[/_:.-]|$)", "openai/whisper-large-v3"),
 )
-"""Parts of the names of models that write no text, each with an example."""
+"""Name patterns of models that do not generate text, each with an example."""
 
 _NO_JUDGE = re.compile("|".join(pattern for pattern, _ in NO_JUDGE_NAMES), re.IGNORECASE)
 
 _OWNERS = {"vllm": "vllm", "llamacpp": "llama_cpp"}
-"""Kinds of servers by the owner that their models have in OpenAI's list."""
+"""Server kinds by the model owner in OpenAI's model list."""
 
 
 REFUSED = object()
-"""The answer of a path that wants a key."""
+"""Response of a path that requires a key."""
 
 
 @dataclass(frozen=True)
 class ServerModel:
-    """A model that a server lists; what is unknown is None or empty.
+    """Model listed by a server. Unknown values are None or empty.
 
     Attributes:
-        name: As the server wants it named.
-        parameters: Its number of parameters, such as "8.0B".
-        quantization: How its weights are kept, such as "Q4_K_M".
-        n_context: Most tokens of prompt and reply.
-        remote_host: Where it runs, if not on this machine: what is judged is sent there.
+        name: Model name in requests.
+        parameters: Number of parameters, such as "8.0B".
+        quantization: Weight format, such as "Q4_K_M".
+        n_context: Maximum tokens of prompt and reply.
+        remote_host: Host that runs the model and receives the evaluated texts. Empty if local.
     """
 
     name: str
@@ -57,11 +57,11 @@ class ServerModel:
 
 @dataclass(frozen=True)
 class ServerRead:
-    """A server, as far as its answers tell.
+    """Server description read from its responses.
 
     Attributes:
         kind: Key of `KINDS` in `ragassay.models.local_servers`.
-        models: All of its models; None where it does not list them without a key.
+        models: All models. None if listing them requires a key.
     """
 
     kind: str
@@ -71,18 +71,18 @@ class ServerRead:
 
 @dataclass(frozen=True)
 class ServerAnswers:
-    """The answers of one address: by path the JSON, `REFUSED`, or None."""
+    """Responses of one server by path: JSON values, `REFUSED`, or None."""
 
     by_path: Mapping[str, Any]
 
     def object_at(self, path: str) -> Mapping[str, Any]:
-        """Return the JSON object at a path; empty where there is none."""
+        """Return the JSON object at a path, or an empty one."""
         return _object(self.by_path.get(path))
 
     def rows_at(self, path: str, field: str) -> list[Mapping[str, Any]] | None:
-        """Return the objects of a list; None where there is no such list."""
+        """Return the objects in a list field. None if there is no such list."""
         listed = self.object_at(path).get(field)
-        # A server without a model may write null.
+        # Servers without models may return null.
         if listed is None and field in self.object_at(path):
             return []
         if not isinstance(listed, list):
@@ -90,17 +90,17 @@ class ServerAnswers:
         return [row for row in listed if isinstance(row, dict)]
 
     def refuses(self, path: str) -> bool:
-        """Return whether a path wants a key."""
+        """Return whether a path requires a key."""
         return self.by_path.get(path) is REFUSED
 
 
 def read_server(answers: ServerAnswers) -> ServerRead | None:
-    """Return what kind of server answered, and its models; None where it has none of models."""
+    """Return the server description. None if it is not a model server."""
     return next(filter(None, (read(answers) for read in _READERS)), None)
 
 
 def _read_by_owner(answers: ServerAnswers) -> ServerRead | None:
-    """Read vLLM and llama.cpp; the latter also answers as Ollama does."""
+    """Read vLLM and llama.cpp. llama.cpp also supports Ollama's paths."""
     rows = answers.rows_at("/v1/models", "data") or []
     kind = next(filter(None, (_OWNERS.get(_text(row, "owned_by").lower()) for row in rows)), None)
     props = answers.object_at("/props")
@@ -157,10 +157,11 @@ def _ollama_model(row: Mapping[str, Any]) -> ServerModel:
 
 
 def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
-    """Return a model with what an Ollama's `/api/show` says of it; older ones say less."""
+    """Add details from Ollama's `/api/show` to a model. Old versions return fewer fields."""
     details = _object(answer)
-    found = details.get("capabilities")
-    can_judge = "completion" in found if isinstance(found, list) else model.can_judge
+    capabilities = details.get("capabilities")
+    is_listed = isinstance(capabilities, list)
+    can_judge = "completion" in capabilities if is_listed else model.can_judge
     sizes = _object(details.get("model_info"))
     lengths = [_number(sizes, key) for key in sizes if key.endswith(".context_length")]
     remote_host = _text(details, "remote_host") or model.remote_host
@@ -169,13 +170,13 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
 
 
 def _read_other(answers: ServerAnswers) -> ServerRead | None:
-    """Read any server that lists its models as OpenAI does, or wants a key for that."""
+    """Read any server with an OpenAI model list, or one that requires a key for the list."""
     rows = answers.rows_at("/v1/models", "data")
     if rows is not None:
         return ServerRead("other", "", tuple(map(_plain, rows)))
     if not answers.refuses("/v1/models"):
         return None
-    # vLLM guards what stands under /v1 alone.
+    # vLLM requires the key only under /v1.
     version = _text(answers.object_at("/version"), "version")
     return ServerRead("vllm" if version else "other", version, None)
 
@@ -186,7 +187,7 @@ _READERS: Sequence[Callable[[ServerAnswers], ServerRead | None]] = (
     _read_ollama,
     _read_other,
 )
-"""Readers, those that look for the surest sign first."""
+"""Readers in order of decreasing specificity."""
 
 
 def _llama_cpp_model(row: Mapping[str, Any], n_context: int | None) -> ServerModel:

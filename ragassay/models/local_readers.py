@@ -1,4 +1,4 @@
-"""Local models that read a passage: the FLAN-T5 family, readers fine-tuned on SQuAD."""
+"""Local models that read a passage: the FLAN-T5 family, and extractive readers trained on SQuAD."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ if TYPE_CHECKING:
 
 
 N_TOKENS = 512
-"""Longest prompt: what these models were trained on."""
+"""Maximum prompt length in tokens, as in the training of these models."""
 
 N_NEW_TOKENS = 64
-"""Longest text that is written."""
+"""Maximum number of generated tokens."""
 
 N_BATCH = 16
-"""Prompts that are computed together."""
+"""Batch size."""
 
 Prompt = tuple[str, str, str]
-"""What comes before the passage, the passage, and what comes after it."""
+"""Text before the passage, the passage, and text after it."""
 
 
 class Text2Text:
-    """An encoder-decoder of transformers; loaded at the first call, safe across threads.
+    """Encoder-decoder model from transformers, loaded on first use. Thread-safe.
 
-    It computes on the GPU where there is one, in single precision unless told otherwise.
+    It runs on a GPU if there is one.
 
     Args:
-        n_tokens: Longest prompt.
-        is_halved: Whether it computes in bfloat16 on a GPU: models of 11 billion weights fit then.
+        n_tokens: Maximum prompt length.
+        is_halved: Whether to use bfloat16 instead of float32 on a GPU, so that models with 11
+            billion parameters fit.
     """
 
     def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:
@@ -50,16 +51,16 @@ class Text2Text:
 
     @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
-        """Return whether all but the passage is short enough."""
+        """Return whether the prompt without its passage fits."""
         with self.model.lend() as (tokenizer, _):
             return room_for(tokenizer, prompt, self._n_tokens) >= 0
 
     @computed_by_host
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that a reply starts with a word, shape (n_prompts, n_words).
+        """Return the probability that the reply starts with each word.
 
-        From the first decoded position on, over all that the model may say: a row sums to less than
-        1 where it would rather say something else.
+        The result has shape (n_prompts, n_words). Probabilities are relative to all possible
+        replies, so rows may sum to less than 1.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -68,14 +69,14 @@ class Text2Text:
 
         rows: list[NDArray[np.float64]] = []
         with self.model.lend() as (tokenizer, model):
-            spelled = [tokenizer(word, add_special_tokens=False).input_ids for word in words]
+            word_ids = [tokenizer(word, add_special_tokens=False).input_ids for word in words]
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
-                rows.append(_start_shares(model, batch, spelled).cpu().double().numpy())
+                rows.append(_start_shares(model, batch, word_ids).cpu().double().numpy())
         return np.concatenate(rows) if rows else np.zeros((0, len(words)))
 
     @computed_by_host
     def write_replies(self, prompts: Sequence[Prompt]) -> list[str]:
-        """Return the likeliest reply to each prompt, word by word, without sampling.
+        """Return the reply to each prompt, using greedy decoding.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -91,19 +92,19 @@ class Text2Text:
 
 
 def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
-    """Return how many tokens of the passage fit."""
+    """Return the number of tokens available for the passage."""
     before, _, after = prompt
     return n_tokens - len(tokenizer(f"{before}\n{after}", split_special_tokens=True).input_ids)
 
 
 def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
-    """Return a prompt with as much of its passage as fits; what is asked is never cut."""
+    """Return a prompt with the passage truncated to fit. The other parts are never truncated."""
     before, passage, after = prompt
     room = room_for(tokenizer, prompt, n_tokens)
-    found = tokenizer(
+    encoding = tokenizer(
         passage, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
     )
-    ends = [end for _, end in found.offset_mapping]
+    ends = [end for _, end in encoding.offset_mapping]
     if len(ends) > max(room, 0):
         passage = passage[: ends[room - 1]] if room > 0 else ""
     return f"{before}{passage}{after}"
@@ -120,25 +121,25 @@ def _batches(
             truncation=True,
             max_length=n_tokens,
             return_tensors="pt",
-            # Judged text is plain text, even where it spells one of the model's own marks.
+            # Evaluated text is plain text, even if it contains the model's special tokens.
             split_special_tokens=True,
         )
         yield {name: batch[name].to(device) for name in ("input_ids", "attention_mask")}
 
 
 def _start_shares(
-    model: Any, batch: dict[str, torch.Tensor], spelled: Sequence[Sequence[int]]
+    model: Any, batch: dict[str, torch.Tensor], word_ids: Sequence[Sequence[int]]
 ) -> torch.Tensor:
-    """Return the probability of each word's tokens, shape (n_prompts, n_words).
+    """Return the joint probability of each word's tokens, shape (n_prompts, n_words).
 
-    The encoder runs once; the decoder reads each word behind each prompt.
+    The encoder runs once per prompt. The decoder scores every word for each prompt.
     """
     import torch
     from torch.nn.utils.rnn import pad_sequence
 
-    n_prompts, n_words = len(batch["input_ids"]), len(spelled)
+    n_prompts, n_words = len(batch["input_ids"]), len(word_ids)
     device = batch["input_ids"].device
-    rows = [torch.tensor(tokens, device=device) for tokens in spelled]
+    rows = [torch.tensor(tokens, device=device) for tokens in word_ids]
     words = pad_sequence(rows, batch_first=True)
     is_word = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True)
     first = torch.full((n_words, 1), model.config.decoder_start_token_id, device=device)
@@ -154,17 +155,18 @@ def _start_shares(
 
 
 N_ANSWER_TOKENS = 30
-"""Longest answer."""
+"""Maximum answer length in tokens."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """The best span of a passage as an answer.
+    """Best answer span in a passage.
 
     Attributes:
-        text: The span; empty where the passage has none.
-        probability: That it answers the question, against no answer: the logistic of the margin
-            between the span's score and that of the first token (Rajpurkar et al. 2018).
+        text: Text of the span. Empty if there is none.
+        probability: Probability that the span answers the question, as opposed to no answer: the
+            sigmoid of the margin between its score and that of the first token (Rajpurkar et al.
+            2018).
     """
 
     text: str
@@ -172,9 +174,9 @@ class Span:
 
 
 class SpanReader:
-    """A model of extractive question answering; loaded at the first call, safe across threads.
+    """Extractive question answering model, loaded on first use. Thread-safe.
 
-    It computes in single precision, on the GPU where there is one.
+    It runs in float32, on a GPU if there is one.
     """
 
     def __init__(self, name: str) -> None:
@@ -185,7 +187,7 @@ class SpanReader:
 
     @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
-        """Return the best span for each question; of a long passage the end is not read.
+        """Return the best span for each question. Long passages are truncated.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -193,10 +195,10 @@ class SpanReader:
         spans: list[Span] = []
         with self.model.lend() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):
-                asked = list(questions[start : start + N_BATCH])
+                chunk = list(questions[start : start + N_BATCH])
                 batch = tokenizer(
-                    asked,
-                    [passage] * len(asked),
+                    chunk,
+                    [passage] * len(chunk),
                     padding=True,
                     truncation="only_second",
                     max_length=min(N_TOKENS, tokenizer.model_max_length),
@@ -205,10 +207,10 @@ class SpanReader:
                     split_special_tokens=True,
                 )
                 offsets = batch.pop("offset_mapping")
-                found = model(**batch.to(model.device))
-                for row in range(len(asked)):
+                output = model(**batch.to(model.device))
+                for row in range(len(chunk)):
                     in_passage = [part == 1 for part in batch.sequence_ids(row)]
-                    scores = found.start_logits[row].cpu(), found.end_logits[row].cpu()
+                    scores = output.start_logits[row].cpu(), output.end_logits[row].cpu()
                     spans.append(_best_span(*scores, in_passage, offsets[row].tolist(), passage))
         return spans
 
@@ -223,9 +225,8 @@ def _best_span(
     import torch
 
     outside = ~torch.tensor(in_passage)
-    sums = starts.float().masked_fill(outside, -math.inf)[:, None] + ends.float().masked_fill(
-        outside, -math.inf
-    )
+    start_scores = starts.float().masked_fill(outside, -math.inf)
+    sums = start_scores[:, None] + ends.float().masked_fill(outside, -math.inf)
     allowed = torch.ones_like(sums, dtype=torch.bool).triu().tril(N_ANSWER_TOKENS - 1)
     sums = sums.masked_fill(~allowed, -math.inf)
     best = int(sums.argmax())

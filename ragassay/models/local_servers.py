@@ -1,7 +1,6 @@
-"""Find servers of language models on this machine, and the judges that they offer.
+"""Find language model servers on this machine, and the judges that they offer.
 
-Only lists are read: no model is loaded by looking. The requests go straight to the address, past
-any proxy of the environment.
+Only model lists are read, so no model is loaded. Requests ignore the proxies of the environment.
 """
 
 from __future__ import annotations
@@ -28,27 +27,27 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_S, LOOK_S = 0.3, 1.0
-"""Longest wait for a connection, and for all that an address is asked."""
+"""Timeouts in seconds: to connect, and for all requests to one address."""
 
 MOST_BYTES = 4 * 2**20
-"""Longest list that is read."""
+"""Maximum response size."""
 
 MOST_DETAILS = 100
-"""Most models of an Ollama whose details are asked for."""
+"""Maximum number of Ollama models to request details for."""
 
 PATHS = ("/v1/models", "/api/version", "/api/tags", "/api/v0/models", "/version", "/props")
-"""Paths that every address is asked for; the answers tell its kind."""
+"""Paths requested from every address to identify the server."""
 
 
 @dataclass(frozen=True)
 class ServerKind:
-    """A kind of server.
+    """Kind of server.
 
     Attributes:
-        provider: LiteLLM's provider for it that takes a schema and gives log-probabilities.
-        key: Environment variable of the key that LiteLLM sends it, where it asks for one.
-        port: The port that it listens on by default; 0 for none of its own.
-        variables: Environment variables that hold an address of it.
+        provider: LiteLLM provider for the server that supports schemas and log-probabilities.
+        key: Environment variable of the API key that LiteLLM sends.
+        port: Default port. 0 for none.
+        variables: Environment variables that may contain the server's address.
     """
 
     name: str
@@ -59,7 +58,7 @@ class ServerKind:
 
 
 KINDS = {
-    # LiteLLM's ollama_chat drops log-probabilities; Ollama's other interface has them.
+    # LiteLLM's ollama_chat drops log-probabilities. Ollama's OpenAI API returns them.
     "ollama": ServerKind(
         "Ollama", "openai", "OPENAI_API_KEY", 11434, ("OLLAMA_HOST", "OLLAMA_API_BASE")
     ),
@@ -67,28 +66,28 @@ KINDS = {
         "LM Studio", "lm_studio", "LM_STUDIO_API_KEY", 1234, ("LM_STUDIO_API_BASE",)
     ),
     "vllm": ServerKind("vLLM", VLLM, "HOSTED_VLLM_API_KEY", 8000, ("HOSTED_VLLM_API_BASE",)),
-    # A llamafile is llama.cpp's server in one file.
+    # A llamafile is a single-file llama.cpp server.
     "llama_cpp": ServerKind(
         "llama.cpp", "llamafile", "LLAMAFILE_API_KEY", 8080, ("LLAMAFILE_API_BASE",)
     ),
     "other": ServerKind("OpenAI-compatible server", "openai", "OPENAI_API_KEY"),
 }
-"""Kinds of servers; `other` is any that lists its models as OpenAI does."""
+"""Server kinds. `other` is any server with an OpenAI model list."""
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}
-"""Hosts that a server listens on, and the one to ask it at."""
+"""Wildcard listening hosts, and the host to connect to."""
 
 
 @dataclass(frozen=True)
 class LocalServer:
-    """A server that answered.
+    """Server that responded.
 
     Attributes:
         kind: Key of `KINDS`.
-        url: Its address, without a path.
-        version: Its version; empty where it does not say.
-        n_left_out: The number of other models, such as those that only embed.
-        problem: Why its models are unknown; empty where they are known.
+        url: Address without a path.
+        version: Server version. Empty if unknown.
+        n_left_out: Number of other models, such as embedding models.
+        problem: Why the models are unknown. Empty if they are known.
     """
 
     kind: str
@@ -100,62 +99,57 @@ class LocalServer:
 
     @property
     def api_base(self) -> str:
-        """Return the value of `--api-base` for its models."""
+        """Return the value of `--api-base` for the server's models."""
         return f"{self.url}/v1"
 
     def judge_name(self, model: ServerModel) -> str:
-        """Return the value of `--model` for one of its models."""
+        """Return the value of `--model` for a model of the server."""
         return f"{KINDS[self.kind].provider}/{model.name}"
 
 
 def default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the addresses to look at: those that the environment names, and the usual ports."""
-    named = [
+    """Return the addresses to check: those in environment variables, and the default ports."""
+    configured = [
         as_url(environment[variable], kind.port)
         for kind in KINDS.values()
         for variable in kind.variables
         if environment.get(variable, "").strip()
     ]
-    usual = [f"http://127.0.0.1:{kind.port}" for kind in KINDS.values() if kind.port]
-    same = {url.replace("//localhost:", "//127.0.0.1:") for url in named}
-    return tuple(dict.fromkeys([*named, *(url for url in usual if url not in same)]))
+    defaults = [f"http://127.0.0.1:{kind.port}" for kind in KINDS.values() if kind.port]
+    same = {url.replace("//localhost:", "//127.0.0.1:") for url in configured}
+    return tuple(dict.fromkeys([*configured, *(url for url in defaults if url not in same)]))
 
 
 def as_url(text: str, port: int = 80) -> str:
-    """Return an address without its path, from any form that people write.
+    """Normalize an address in any common form and remove its path.
 
     Args:
-        port: Its port where it names neither a port nor a scheme.
+        port: Port to use if the address has neither a port nor a scheme.
 
     Raises:
-        InputError: It is no address.
-
-    Example:
-        >>> as_url("0.0.0.0:11434"), as_url("localhost", 11434), as_url("http://gpu:8000/v1/")
-        ('http://127.0.0.1:11434', 'http://localhost:11434', 'http://gpu:8000')
+        InputError: The text is not an address.
     """
     address = text.strip().strip("\"'")
     has_scheme = "://" in address
     try:
         parts = urlsplit(address if has_scheme else f"http://{address}")
         host = EVERYWHERE.get(parts.hostname or "", parts.hostname or "")
-        chosen = parts.port or (None if has_scheme else port)
+        number = parts.port or (None if has_scheme else port)
     except ValueError as error:
-        raise InputError(f"{text!r} is not an address: write http://HOST:PORT ({error})") from error
+        raise InputError(f"{text!r} is not an address; write http://HOST:PORT ({error})") from error
     if parts.scheme not in ("http", "https") or any(map(str.isspace, address)):
-        raise InputError(f"{text!r} is not an address: write http://HOST:PORT")
+        raise InputError(f"{text!r} is not an address; write http://HOST:PORT")
     keep_address(address)
-    shown = f"[{host}]" if ":" in host else host
+    bracketed = f"[{host}]" if ":" in host else host
     user = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-    return f"{parts.scheme}://{user}{shown}" + (f":{chosen}" if chosen else "")
+    return f"{parts.scheme}://{user}{bracketed}" + (f":{number}" if number else "")
 
 
 def find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
-    """Return the servers that answer, all asked at the same time.
+    """Return the model servers at the addresses, which are checked concurrently.
 
     Args:
-        urls: Addresses, as `as_url` returns them. Where nobody listens, or what listens is no
-            server of models, nothing is returned.
+        urls: Addresses as returned by `as_url`.
     """
     return asyncio.run(_find_servers(urls))
 
@@ -170,21 +164,21 @@ async def _find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
 
 
 async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
-    """Return the server at an address; None where there is none of models."""
+    """Return the model server at an address, or None."""
     try:
         async with asyncio.timeout(LOOK_S):
             bodies = await asyncio.gather(*(_fetch(client, "GET", url + path) for path in PATHS))
     except TimeoutError:
         return None
-    read = read_server(ServerAnswers(dict(zip(PATHS, bodies, strict=True))))
-    if read is None:
+    description = read_server(ServerAnswers(dict(zip(PATHS, bodies, strict=True))))
+    if description is None:
         return None
-    server = LocalServer(read.kind, url, read.version)
-    if read.models is None:
-        key = KINDS[read.kind].key
-        return replace(server, problem=f"it lists its models only with a key (set {key})")
-    models = tuple(model for model in read.models if model.name)
-    if read.kind == "ollama":
+    server = LocalServer(description.kind, url, description.version)
+    if description.models is None:
+        key = KINDS[description.kind].key
+        return replace(server, problem=f"listing its models requires a key (set {key})")
+    models = tuple(model for model in description.models if model.name)
+    if description.kind == "ollama":
         models = await _with_details(client, url, models)
     judges = tuple(model for model in models if model.can_judge)
     return replace(server, models=judges, n_left_out=len(models) - len(judges))
@@ -193,7 +187,7 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
 async def _with_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
-    """Return an Ollama's models with what it knows of each; unchanged where it is slow."""
+    """Add details to the models of an Ollama server. Returns them unchanged if it is slow."""
     asked = models[:MOST_DETAILS]
     try:
         async with asyncio.timeout(LOOK_S):
@@ -209,7 +203,7 @@ async def _with_details(
 async def _fetch(
     client: httpx.AsyncClient, method: str, url: str, body: Mapping[str, str] | None = None
 ) -> Any:
-    """Return what a server answers: JSON, `REFUSED` where it wants a key, else None."""
+    """Return the JSON response of a server, `REFUSED` if it requires a key, or None."""
     import httpx
 
     received = bytearray()

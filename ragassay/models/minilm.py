@@ -1,8 +1,8 @@
-"""Run the packaged all-MiniLM-L6-v2 on ONNX Runtime: no torch is imported.
+"""Run the packaged all-MiniLM-L6-v2 on ONNX Runtime, without importing torch.
 
-The graph (`minilm.onnx`, by `python -m training.encoder_graph`) has no weights: they are beside it
-in half precision (by `python -m training.encoder_weights`), and an adapter is added to them before
-the session is made. Everything is computed in single precision.
+The graph `minilm.onnx` (from `python -m training.encoder_graph`) contains no weights. They are
+stored separately in float16 (from `python -m training.encoder_weights`). Adapters are added to the
+weights before a session is created. All computation is in float32.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 
 N_LAYERS = 6
 LONGEST_TEXT = 256
-"""Tokens of a text that are embedded, as the model's own settings say."""
+"""Maximum number of tokens read from a text, from the model's configuration."""
 
 _PROJECTIONS = ("query", "key", "value")
 _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 class MiniLM:
-    """The encoder, on the core of the thread that calls it; safe across threads.
+    """MiniLM encoder that runs on one core in the calling thread. Thread-safe.
 
     Args:
-        adapter: Added to its weights; None for the model as published.
+        adapter: Adapter to add to the weights. None for the published model.
 
     Raises:
-        SettingsError: The weights of the model or of the adapter differ from their digests.
+        SettingsError: The model or adapter weights do not match their digests.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
@@ -51,7 +51,7 @@ class MiniLM:
     def states(
         self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]]
     ) -> NDArray[np.float32]:
-        """Return the last states of texts of one length, shape (n_texts, n_tokens, 384)."""
+        """Return the last hidden states of texts of equal length, (n_texts, n_tokens, 384)."""
         import numpy as np
 
         inputs = {"ids": np.array(ids, dtype=np.int64), "types": np.array(types, dtype=np.int64)}
@@ -60,42 +60,43 @@ class MiniLM:
 
 
 class MiniLMTexts:
-    """Texts as vectors: the mean of a text's states, of length 1."""
+    """Embedder of texts as the mean of the last hidden states."""
 
     def __init__(self) -> None:
         self._model = MiniLM()
         self._tokenizer = tokenizer(LONGEST_TEXT)
         ids = map(self._tokenizer.token_to_id, _SPECIAL)
-        self._special = [one for one in ids if one is not None]
+        self._special = [token for token in ids if token is not None]
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens of each text that are read."""
-        return [len(one.ids) for one in self._tokenizer.encode_batch([t.strip() for t in texts])]
+        """Return the number of tokens read from each text."""
+        encodings = self._tokenizer.encode_batch([text.strip() for text in texts])
+        return [len(encoding.ids) for encoding in encodings]
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of texts of one length in tokens, shape (n_texts, 384)."""
+        """Return embeddings of texts with equal token counts, shape (n_texts, 384)."""
         return self._states([self._tokenizer.encode(text.strip()) for text in texts]).mean(axis=1)
 
     def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the vector of a text, and those of its tokens but the special ones."""
+        """Return the embedding of a text and those of its tokens, without special tokens."""
         import numpy as np
 
-        read = self._tokenizer.encode(text.strip())
-        states = self._states([read])[0]
-        return states.mean(axis=0), states[~np.isin(read.ids, self._special)]
+        encoding = self._tokenizer.encode(text.strip())
+        states = self._states([encoding])[0]
+        return states.mean(axis=0), states[~np.isin(encoding.ids, self._special)]
 
-    def _states(self, read: Sequence[Encoding]) -> NDArray[np.float32]:
-        return self._model.states([one.ids for one in read], [one.type_ids for one in read])
+    def _states(self, encodings: Sequence[Encoding]) -> NDArray[np.float32]:
+        return self._model.states([e.ids for e in encodings], [e.type_ids for e in encodings])
 
 
 @functools.cache
 def minilm_texts() -> MiniLMTexts:
-    """Load one a process: nothing in it changes."""
+    """Return the embedder of this process."""
     return MiniLMTexts()
 
 
 class MiniLMPairs:
-    """A verifier: an adapter, with a linear head over a pair's first state and the mean of all."""
+    """Verifier with a linear head on the first hidden state and the mean of all states."""
 
     def __init__(self, adapter: Adapter) -> None:
         self._shape = read_shape(adapter.folder)
@@ -103,13 +104,13 @@ class MiniLMPairs:
         self._weight, self._bias = tensors["head.weight"], tensors["head.bias"]
         self._model = MiniLM(adapter)
         self._tokenizer = tokenizer(self._shape.n_tokens)
-        # Judged text is plain text, even where it spells one of the model's own marks.
+        # Evaluated text is plain text, even if it contains the model's special tokens.
         self._tokenizer.encode_special_tokens = True
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Return the probability of each label for claims and passages, shape (n_pairs, n_labels).
+        """Return label probabilities of claim-passage pairs, shape (n_pairs, n_labels).
 
-        One pair at a time: the last digits do not depend on the other pairs.
+        Pairs are computed one by one, so that results do not depend on the batch.
         """
         import numpy as np
 
@@ -123,16 +124,16 @@ class MiniLMPairs:
         claim, passage = pair
         if self._shape.reads == "closest_first":
             passage = with_closest(claim, passage)
-        # An empty passage leaves one text, as in training.
-        read = self._tokenizer.encode(claim, passage.strip() or None)
-        states = self._model.states([read.ids], [read.type_ids])[0]
+        # Without a passage, the input is a single text, as in training.
+        encoding = self._tokenizer.encode(claim, passage.strip() or None)
+        states = self._model.states([encoding.ids], [encoding.type_ids])[0]
         pooled = np.concatenate([states[0], states.mean(axis=0)])
         logits = (self._weight @ pooled + self._bias) / np.float32(self._shape.temperature)
         return softmax(logits.astype(np.float64))
 
 
 def tokenizer(n_tokens: int) -> Tokenizer:
-    """Return the model's tokenizer; the longer text of a pair that is too long is cut."""
+    """Return the model's tokenizer, which truncates the longer text of a pair first."""
     from tokenizers import Tokenizer
 
     found = Tokenizer.from_file(str(minilm_folder() / "tokenizer.json"))
@@ -142,10 +143,10 @@ def tokenizer(n_tokens: int) -> Tokenizer:
 
 
 def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
-    """Read an adapter, in single precision.
+    """Read the tensors of an adapter as float32.
 
     Raises:
-        SettingsError: Its weights differ from their digest.
+        SettingsError: The weights do not match their digest.
     """
     import numpy as np
     from safetensors.numpy import load_file
@@ -157,10 +158,10 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 @functools.cache
 def minilm_weights() -> dict[str, NDArray[np.float32]]:
-    """Read the packaged weights, by their published names, in single precision.
+    """Read the packaged weights as float32, by their published names.
 
     Raises:
-        SettingsError: They differ from their digests.
+        SettingsError: The weights do not match their digests.
     """
     import numpy as np
     from safetensors.numpy import load_file
@@ -170,7 +171,7 @@ def minilm_weights() -> dict[str, NDArray[np.float32]]:
         check_digest(minilm_folder() / file, digest)
         for name, rows in load_file(minilm_folder() / file).items():
             parts.setdefault(name, []).append(rows)
-    # A large matrix goes on in the next file.
+    # Large matrices are split across files.
     return {name: np.concatenate(rows, dtype=np.float32) for name, rows in parts.items()}
 
 
@@ -179,7 +180,7 @@ def _with_adapter(
     tensors: Mapping[str, NDArray[np.float32]],
     shape: Shape,
 ) -> dict[str, NDArray[np.float32]]:
-    """Return weights with the products of an adapter's matrices added."""
+    """Return the weights with the low-rank updates of an adapter."""
     import numpy as np
 
     found = dict(weights)
@@ -190,7 +191,7 @@ def _with_adapter(
 
 
 def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArray[np.float32]]:
-    """Return weights under the names and in the shapes that the graph asks for."""
+    """Return the weights with the names and shapes of the graph inputs."""
     import numpy as np
 
     found: dict[str, NDArray[np.float32]] = {}
@@ -200,9 +201,9 @@ def _arrange_weights(weights: Mapping[str, NDArray[np.float32]]) -> dict[str, ND
         is_layer = name.startswith("encoder.") and rows.ndim == 2
         found[name] = np.ascontiguousarray(rows.T) if is_layer else rows
     for layer in range(N_LAYERS):
-        place = f"encoder.layer.{layer}.attention.self"
-        parts = [found.pop(f"{place}.{one}.bias") for one in _PROJECTIONS]
-        found[f"{place}.bias"] = np.concatenate(parts, dtype=np.float32)
+        prefix = f"encoder.layer.{layer}.attention.self"
+        biases = [found.pop(f"{prefix}.{projection}.bias") for projection in _PROJECTIONS]
+        found[f"{prefix}.bias"] = np.concatenate(biases, dtype=np.float32)
     return found
 
 
@@ -210,7 +211,7 @@ def _session(weights: Mapping[str, NDArray[np.float32]]) -> InferenceSession:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # Each text on one core: splitting a small model's pass costs more than it saves.
+    # One core per text, because splitting a small forward pass costs more than it saves.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     values = {
         name: onnxruntime.OrtValue.ortvalue_from_numpy(rows) for name, rows in weights.items()

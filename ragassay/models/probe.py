@@ -1,8 +1,8 @@
-"""Ask a hosted model for one token before a run: is it there, and what does it refuse?
+"""Check before a run that each hosted judge is available, by requesting one token.
 
-Where a provider's address is known, these are the only calls that LiteLLM does not make: importing
-it takes longer than all the rest of saying that a key is wrong. What may pass by itself (a rate
-limit, a time-out, a server's error) stops nothing: the run retries it.
+Providers with a known address are called without LiteLLM, because importing it takes longer than
+the whole check. Transient problems (rate limits, timeouts, server errors) do not stop the run,
+which retries them.
 """
 
 from __future__ import annotations
@@ -47,18 +47,16 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 QUICK_S = 0.2
-"""Time in which most refusals come, such as that of a wrong key."""
+"""Time in seconds within which most refusals arrive, such as for a wrong key."""
 
 _LACKED = re.compile(
     r"No module named '[\w.]{1,80}'|pip install [^\s.]{1,80}|Please install the [\w-]{1,80}"
 )
-"""What LiteLLM says where a provider's own library is missing.
-
-For example: "No module named 'google'", "Please install it with: pip install cryptography".
-"""
+"""LiteLLM messages about a missing library, for example: "No module named 'google'" or "Please
+install it with: pip install cryptography"."""
 
 TIMEOUT_S = 5.0
-"""Longest wait for a probe: whoever is slower is asked by the run."""
+"""Timeout of a check in seconds. Slower models are left to the run."""
 
 PROBE = [{"role": "user", "content": 'Reply with JSON: {"reply": "OK"}'}]
 PROBE_FORMAT = {
@@ -77,40 +75,39 @@ PROBE_FORMAT = {
 
 
 def check_judges(judges: Sequence[Settings]) -> None:
-    """Ask each hosted model for one token, all at the same time.
+    """Request one token from each hosted model, concurrently.
 
     Args:
-        judges: Settings of one judge each; those in this process are not asked.
+        judges: Settings, one per judge. Judges in this process are skipped.
 
     Raises:
-        ExtraError: LiteLLM needs a library for one that is not installed.
-        FatalModelError: One cannot be asked: no key or a wrong one, an unknown model, an endpoint
-            that is not there.
+        ExtraError: LiteLLM needs a library that is not installed.
+        FatalModelError: A judge cannot be used, because the key is missing or wrong, the model is
+            unknown, or the endpoint is unreachable.
     """
     hosted = {
-        (one.judge.model, one.judge.api_base): one
-        for one in judges
-        if not is_local(one.judge.model)
+        (settings.judge.model, settings.judge.api_base): settings
+        for settings in judges
+        if not is_local(settings.judge.model)
     }
     if not hosted:
         return
-    for one in hosted.values():
-        _require_key(one.judge.model, one.judge.api_base)
-    importlib.import_module("httpx")  # Its import is no part of a model's time.
+    for model, api_base in hosted:
+        _require_key(model, api_base)
+    importlib.import_module("httpx")  # The import must not count toward the timeout.
     with ThreadPoolExecutor(len(hosted)) as workers:
-        asked = [workers.submit(_check, one) for one in hosted.values()]
-        is_thinking = bool(wait(asked, QUICK_S, FIRST_EXCEPTION).not_done)
-        loading = Thread(target=_load_meanwhile, daemon=True)  # A refusal does not wait for it.
-        if is_thinking:
+        checks = [workers.submit(_check, settings) for settings in hosted.values()]
+        is_pending = bool(wait(checks, QUICK_S, FIRST_EXCEPTION).not_done)
+        loading = Thread(target=_preload_litellm, daemon=True)  # A refusal does not wait for it.
+        if is_pending:
             loading.start()
-        for one in asked:
-            one.result()
-        if is_thinking:
+        for check in checks:
+            check.result()
+        if is_pending:
             loading.join()
 
 
-def _load_meanwhile() -> None:
-    """Import what every call of the run needs."""
+def _preload_litellm() -> None:
     from ragassay.models.litellm_library import import_litellm
 
     import_litellm()
@@ -124,29 +121,29 @@ def _check(settings: Settings) -> None:
         return
     base = address_of(known, judge.api_base)
     if not base:
-        raise FatalModelError(f"{judge.model}: it has no endpoint: name it with --api-base URL")
+        raise FatalModelError(f"{judge.model} has no endpoint; pass it with --api-base URL")
     options, own_names = base_parameters(settings)
     wanted = options | {"response_format": PROBE_FORMAT} | own_names | {"max_tokens": 1}
-    while True:  # Each refusal teaches one parameter to leave out.
+    while True:  # Each iteration leaves out one more refused parameter.
         learnt = learnt_of(judge.model, judge.api_base)
         options = apply_learnt(wanted, [name for name in learnt if name != REASONING])
-        status, words = _answer_by_http(judge.model, base, known, options)
-        meaning = meaning_of(status, words) if status >= 400 else None
-        refused = "" if meaning else refused_parameter(status, words, options)
+        status, message = _answer_by_http(judge.model, base, known, options)
+        meaning = meaning_of(status, message) if status >= 400 else None
+        refused = "" if meaning else refused_parameter(status, message, options)
         if not refused or set(options_of(refused)) & set(own_names):
             break
-        learn(judge.model, judge.api_base, *lessons_of(refused, words))
+        learn(judge.model, judge.api_base, *lessons_of(refused, message))
     if meaning == "quota":
-        raise FatalModelError(quota_words(judge.model, trim_error(words)))
+        raise FatalModelError(quota_words(judge.model, trim_error(message)))
     if meaning == "no_model" or (status in (401, 403, 404) and not refused):
-        told = refusal(404 if meaning else status, words, judge.model, base)
-        raise FatalModelError(f"{judge.model}: {told}")
+        reason = refusal(404 if meaning else status, message, judge.model, base)
+        raise FatalModelError(f"{judge.model}: {reason}")
 
 
 def _answer_by_http(
     model: str, base: str, known: Provider, options: Mapping[str, Any]
 ) -> tuple[int, str]:
-    """Return the status of a probe, and an error's words; 0 where nobody answered in time."""
+    """Return the status code and error message of a check, or (0, "") without a timely reply."""
     import httpx
 
     key = next((os.environ[name] for name in known.keys if os.environ.get(name)), "")
@@ -158,22 +155,22 @@ def _answer_by_http(
     try:
         with httpx.stream(
             "POST", f"{base}/chat/completions", json=body, headers=headers, timeout=TIMEOUT_S
-        ) as found:
-            refuse_elsewhere(found)
-            status = found.status_code
-            # An error's words stand at its start; of anything else, nothing is read.
-            error_body = next(found.iter_raw(), b"") if status >= 400 else b""
+        ) as response:
+            refuse_elsewhere(response)
+            status = response.status_code
+            # The start of an error contains the message. Other responses are not read.
+            error_body = next(response.iter_raw(), b"") if status >= 400 else b""
     except FatalModelError as error:
         raise FatalModelError(f"{model}: {error}") from error
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        if why := unreachable(error, base):
-            raise FatalModelError(f"{model}: {why}") from error
+        if reason := unreachable(error, base):
+            raise FatalModelError(f"{model}: {reason}") from error
         return 0, ""
     return status, error_body[:MOST_ERROR_BYTES].decode("utf-8", "replace")
 
 
 def _check_by_litellm(settings: Settings) -> None:
-    """Ask a provider of another protocol."""
+    """Check a model through LiteLLM, for providers with another protocol."""
     from ragassay.models.gateway import JudgeLM
     from ragassay.models.litellm_library import import_litellm
 
@@ -182,23 +179,26 @@ def _check_by_litellm(settings: Settings) -> None:
         litellm.get_llm_provider(judge.model, api_base=judge.api_base)
     except litellm.exceptions.BadRequestError as error:
         raise FatalModelError(
-            f"{judge.model}: no provider has this name: write PROVIDER/NAME, as in "
+            f"{judge.model}: unknown provider; write PROVIDER/NAME, for example "
             "openai/gpt-4.1-mini or hosted_vllm/NAME"
         ) from error
     lm = JudgeLM(settings)
+    response_format = PROBE_FORMAT if lm.takes_schema else None
     try:
-        form = PROBE_FORMAT if lm.takes_schema else None
-        asked = lm.acall(messages=PROBE, max_tokens=1, response_format=form, timeout=TIMEOUT_S)
-        asyncio.run(asked)
+        asyncio.run(
+            lm.acall(
+                messages=PROBE, max_tokens=1, response_format=response_format, timeout=TIMEOUT_S
+            )
+        )
     except FatalModelError:
         raise
     except ModelError as error:
-        if lacked := _LACKED.search(str(error)):
+        if missing := _LACKED.search(str(error)):
             raise ExtraError(
-                f"{judge.model}: LiteLLM needs another library to ask it: {lacked[0]}"
+                f"{judge.model}: LiteLLM needs a missing library for this provider: {missing[0]}"
             ) from error
-        if why := unreachable(error, judge.api_base or ""):
-            raise FatalModelError(f"{judge.model}: {why}") from error
+        if reason := unreachable(error, judge.api_base or ""):
+            raise FatalModelError(f"{judge.model}: {reason}") from error
 
 
 def _require_key(model: str, api_base: str | None) -> None:
@@ -209,7 +209,7 @@ def _require_key(model: str, api_base: str | None) -> None:
 
 
 def _has_key_in_code(model: str) -> bool:
-    """Return whether the application has given LiteLLM a key itself."""
+    """Return whether the application has set a key in LiteLLM itself."""
     litellm = sys.modules.get("litellm")
     names = ("api_key", f"{provider_of(model)}_key")
     return any(getattr(litellm, name, None) for name in names)

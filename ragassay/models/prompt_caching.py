@@ -1,15 +1,15 @@
-"""Ask providers to cache the part of a prompt that all calls on one answer share.
+"""Provider-side caching of the prompt prefix that all calls for one answer share.
 
-All prompts start with the same text: the system message, then the question, the sources and the
-answer. Some providers cache it by themselves, some only where the request marks its end. LiteLLM
-turns the mark `cache_control` into what a provider wants: Anthropic's own, Bedrock's `cachePoint`,
-OpenAI's `prompt_cache_breakpoint`.
+All prompts for an answer start with the same text: the system message, the question, the sources
+and the answer. Some providers cache it automatically. Others require a marker at its end, which
+LiteLLM translates from `cache_control` to Bedrock's `cachePoint` or OpenAI's
+`prompt_cache_breakpoint`.
 
-A cache entry can be read only after the call that wrote it. So the first call with a prefix goes
-alone, and the others wait for it; otherwise each of them would pay for writing.
+A cache entry is readable only after the call that wrote it. Therefore the first call with a prefix
+runs alone and the others wait, because otherwise all of them would pay for writing.
 
-Gemini's explicit caches are not used: each is a resource with a price by the hour, and LiteLLM
-looks for it with one more request a call. Gemini discounts repeated prefixes without being asked.
+Gemini's explicit caches are not used, because each one costs money per hour and LiteLLM needs an
+additional request per call. Gemini discounts repeated prefixes automatically.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 CHARS_A_TOKEN = 4
-"""Approximate length of a token of English text."""
+"""Approximate characters per token of English text."""
 
 CACHE_S = 240.0
-"""A prefix counts as cached for so long after its last use; providers keep it for 5 minutes."""
+"""Seconds after its last use for which a prefix counts as cached. Providers keep it 5 minutes."""
 
 MOST_KEPT = 10_000
-"""Prefixes whose last use is remembered."""
+"""Maximum number of prefixes to track."""
 
 Way = Literal["marked", "automatic", "none"]
-"""How a provider caches: where a mark asks for it, by itself, or not at all as far as is known."""
+"""How a provider caches: with a marker, automatically, or not at all as far as is known."""
 
 
 @dataclass(frozen=True)
 class Marking:
-    """Models to which the end of the shared text is marked.
+    """Models that require a marker.
 
     Attributes:
-        family: Part of the model's name; empty for all models of the provider.
+        family: Part of the model name. Empty for all models of the provider.
     """
 
     provider: str
@@ -66,37 +66,35 @@ MARKED = (
     Marking("dashscope", "qwen", "dashscope/qwen3.7-max"),
     Marking("minimax", "", "minimax/MiniMax-M2.1"),
 )
-"""OpenAI's models that take a mark are listed by LiteLLM itself (`takes_breakpoint`)."""
+"""Models that require a marker, except OpenAI's, which LiteLLM lists (see `takes_breakpoint`)."""
 
 KEYED = frozenset({"openai", "mistral"})
 """Providers that route calls with the same `prompt_cache_key` to the same cache."""
 
 
 class SharedPrompt(str):
-    """A prompt whose first characters are those of other calls on the same answer too.
-
-    It is an ordinary string to everything else.
+    """Prompt that starts with a text shared by other calls for the same answer.
 
     Attributes:
-        n_shared: Number of these characters.
+        n_shared: Length of the shared text in characters.
     """
 
     n_shared: int
 
     def __new__(cls, text: str, n_shared: int = 0) -> SharedPrompt:
-        """Mark the end of the shared text in a prompt."""
-        made = super().__new__(cls, text)
-        made.n_shared = n_shared
-        return made
+        """Create a prompt and set the length of its shared text."""
+        prompt = super().__new__(cls, text)
+        prompt.n_shared = n_shared
+        return prompt
 
 
 def way_of(model: str, api_base: str = "") -> Way:
     """Return how a model's provider caches prompts."""
     provider = provider_of(model)
     if is_local(model) or (provider == "openai" and not _is_openai(api_base)):
-        return "none"  # another server behind OpenAI's protocol may refuse the mark and the key
+        return "none"  # Other servers with an OpenAI API may reject the marker and the key.
     name = model.partition("/")[2].lower()
-    if any(one.provider == provider and one.family in name for one in MARKED):
+    if any(mark.provider == provider and mark.family in name for mark in MARKED):
         return "marked"
     if provider == "openai" and takes_breakpoint(model):
         return "marked"
@@ -104,7 +102,7 @@ def way_of(model: str, api_base: str = "") -> Way:
 
 
 def takes_breakpoint(model: str) -> bool:
-    """Return whether LiteLLM knows a model of OpenAI as one that reads a mark (GPT-5.6 and later).
+    """Return whether LiteLLM lists this OpenAI model as supporting markers (GPT-5.6 and later).
 
     Example:
         >>> takes_breakpoint("openai/gpt-5.6"), takes_breakpoint("openai/gpt-4.1-mini")
@@ -118,14 +116,14 @@ def takes_breakpoint(model: str) -> bool:
 
 
 def least_cached_tokens(model: str) -> int:
-    """Return the length of the shortest prefix that is cached, by LiteLLM's price list."""
+    """Return the minimum length of a cached prefix, from LiteLLM's model list."""
     from litellm.utils import get_prompt_cache_min_tokens
 
     return get_prompt_cache_min_tokens(model)
 
 
 class PromptCaching:
-    """Caching of one judge's prompts."""
+    """Prompt caching for one judge."""
 
     def __init__(self, settings: Settings) -> None:
         self._provider = provider_of(settings.judge.model)
@@ -139,9 +137,9 @@ class PromptCaching:
     async def first_alone(
         self, messages: Sequence[Mapping[str, Any]] | None, options: Mapping[str, Any]
     ) -> AsyncIterator[None]:
-        """Wait while the first call with the same prefix is being made.
+        """Wait while another call writes the same prefix to the cache.
 
-        Where that call fails, the next one takes its place.
+        If that call fails, the next one writes it.
         """
         prefix = self._prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):
@@ -158,7 +156,7 @@ class PromptCaching:
     def prepare(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return what a call's `messages` become, and a key for the cache where one is taken."""
+        """Return the `messages` of a call with markers, and a cache key if supported."""
         system, shared = self._find_shared_text(messages)
         if not shared:
             return {"messages": messages}
@@ -172,16 +170,16 @@ class PromptCaching:
     def _prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
-        """Return a digest of all that a cache entry depends on; None where nothing is cached."""
+        """Return a digest of everything a cache entry depends on, or None without caching."""
         system, shared = self._find_shared_text(messages)
-        # Providers put the schema of the reply before the messages.
-        form = options.get("response_format")
-        return _digest(json.dumps(form), system, shared) if shared else None
+        # Providers place the reply schema before the messages.
+        schema = json.dumps(options.get("response_format"))
+        return _digest(schema, system, shared) if shared else None
 
     def _find_shared_text(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-        """Return the system message and the shared text; empty where that is too short."""
+        """Return the system message and the shared text. Both are empty if too short to cache."""
         contents = [message["content"] for message in messages]
-        prompt = next((one for one in contents if isinstance(one, SharedPrompt)), None)
+        prompt = next((text for text in contents if isinstance(text, SharedPrompt)), None)
         if self.way == "none" or prompt is None or not prompt.n_shared:
             return "", ""
         system = contents[0] if messages[0]["role"] == "system" else ""
@@ -200,7 +198,7 @@ class PromptCaching:
 
 
 def _mark_shared(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a message with its shared text as a part of its own, its end marked."""
+    """Return a message with the shared text as a separate part with a marker."""
     prompt = message["content"]
     if not isinstance(prompt, SharedPrompt):
         return message
@@ -221,12 +219,12 @@ def _is_openai(api_base: str) -> bool:
 
 
 def _has_cheap_reads(model: str) -> bool:
-    """Return whether LiteLLM's price list has a lower price for tokens read from a cache."""
+    """Return whether LiteLLM lists a reduced price for cached tokens."""
     import litellm
 
     try:
         info = litellm.get_model_info(model)
-    except Exception:  # LiteLLM raises a bare Exception for a model that is not listed
+    except Exception:  # LiteLLM raises plain `Exception` for unlisted models.
         return False
     read, sent = info.get("cache_read_input_token_cost"), info.get("input_cost_per_token")
     return read is not None and bool(sent) and read < sent

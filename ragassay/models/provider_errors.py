@@ -1,4 +1,4 @@
-"""Providers of hosted models, and their errors turned into ragassay's own, in words."""
+"""Providers of hosted models, and conversion of their errors to ragassay's error types."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ragassay.text.faults import with_whole_characters
 Meaning = Literal["quota", "too_long", "no_model", "busy"]
 
 MEANINGS: tuple[tuple[Meaning, str, str], ...] = (
-    # (meaning, words, example); the first that matches counts.
+    # (meaning, pattern, example). The first match counts.
     ("quota", r"insufficient[_ ](?:quota|balance|credits?|funds)", "Insufficient Balance"),
     ("quota", r"credit balance is too low", "Your credit balance is too low"),
     ("quota", r"(?:balance|credits?) (?:is|are) (?:insufficient|exhausted|depleted)",
@@ -56,76 +56,76 @@ _MEANINGS: tuple[tuple[Meaning, re.Pattern[str]], ...] = tuple(
     (meaning, re.compile(words, re.IGNORECASE)) for meaning, words, _ in MEANINGS
 )
 _EXCEEDED = re.compile(r"exceeded (?:your|its) current quota", re.IGNORECASE)
-_A_WHILE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re.IGNORECASE)
-"""Gemini says of a rate, too, that the quota is exceeded."""
+_RATE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re.IGNORECASE)
+"""Gemini reports an exceeded quota for rate limits, too."""
 _WAIT = re.compile(r"(?:retry|try again)\s(?:after|in)\s(\d{1,9})(?:\.\d{1,9})?\s?s", re.IGNORECASE)
 LONGEST_WAIT_S = 3600
-"""A provider that asks for more has no more for today."""
+"""Maximum wait to accept. A longer one means that the quota is used up."""
 
 
 def meaning_of(status: int, message: str) -> Meaning | None:
-    """Return what an error means, by its words; None where its status says as much.
+    """Return the meaning of an error message. None if the status is sufficient.
 
     Example:
         >>> meaning_of(400, "Your credit balance is too low")
         'quota'
     """
     wait = _WAIT.search(message)
-    is_spent = _EXCEEDED.search(message) and not _A_WHILE.search(message)
+    is_spent = _EXCEEDED.search(message) and not _RATE.search(message)
     if status == 402 or is_spent or (wait and int(wait[1]) > LONGEST_WAIT_S):
         return "quota"
     if status in (401, 403) or status >= 500:
         return None
-    return next((meaning for meaning, words in _MEANINGS if words.search(message)), None)
+    return next((meaning for meaning, pattern in _MEANINGS if pattern.search(message)), None)
 
 
 def quota_words(model: str, message: str) -> str:
-    """Return what to do about a quota that is gone."""
-    return f"the quota of {model} is used up: pay its provider, or name another ({message})"
+    """Return the error message for a quota that is used up."""
+    return f"the quota of {model} is used up; pay its provider or choose another model ({message})"
 
 
 def unreachable(error: BaseException, base: str = "") -> str:
-    """Return what to do about an endpoint that is not there; empty for any other error."""
+    """Return the error message for an unreachable endpoint. Empty for other errors."""
     at = f" at {base}" if base else ""
     for cause in causes_of(error):
         if isinstance(cause, ConnectionRefusedError):
-            return f"connection refused{at}: start the server, or check --api-base"
+            return f"connection refused{at}; start the server or check --api-base"
         if isinstance(cause, socket.gaierror):
-            return f"the host is not known{at}: check --api-base and the network"
+            return f"unknown host{at}; check --api-base and the network connection"
         if isinstance(cause, ssl.SSLCertVerificationError) and hasattr(cause, "verify_message"):
             return (
                 f"the certificate of {base or 'its endpoint'} is not valid "
-                f"({cause.verify_message}): name the authority's certificates in SSL_CERT_FILE, or "
-                "check --api-base"
+                f"({cause.verify_message}); set SSL_CERT_FILE to the certificates of its "
+                "authority, or check --api-base"
             )
         if isinstance(cause, _wrong_addresses()):
-            return f"{base or 'its endpoint'} is not an address: --api-base is like http://HOST:PORT/v1"
+            return f"{base or 'its endpoint'} is not an address; use http://HOST:PORT/v1"
     return ""
 
 
 def explain_lost_connection(error: BaseException) -> str:
-    """Return how a connection broke off; empty for any other error."""
+    """Return the error message for an interrupted connection. Empty for other errors."""
     import httpx
 
     for cause in causes_of(error):
         if isinstance(cause, httpx.NetworkError | httpx.RemoteProtocolError | ConnectionError):
-            words = " ".join(str(cause).split())[:100]
-            return f"the connection broke off: {words or type(cause).__name__}"
+            detail = " ".join(str(cause).split())[:100]
+            return f"the connection was interrupted: {detail or type(cause).__name__}"
     return ""
 
 
 def causes_of(error: BaseException) -> Iterator[BaseException]:
-    """Return an error and all that led to it."""
+    """Yield an error and all errors that caused it."""
     seen: set[int] = set()
     waiting: list[Any] = [error]
     while waiting:
-        found = waiting.pop()
-        if found is None or id(found) in seen:
+        cause = waiting.pop()
+        if cause is None or id(cause) in seen:
             continue
-        seen.add(id(found))
-        yield found
-        inner = (getattr(found, name, None) for name in ("os_error", "certificate_error"))
-        waiting += [found.__cause__, found.__context__, *inner]
+        seen.add(id(cause))
+        yield cause
+        inner = (getattr(cause, name, None) for name in ("os_error", "certificate_error"))
+        waiting += [cause.__cause__, cause.__context__, *inner]
 
 
 def _wrong_addresses() -> tuple[type[Exception], ...]:
@@ -135,25 +135,25 @@ def _wrong_addresses() -> tuple[type[Exception], ...]:
 
 
 def trim_error(reply_text: BaseException | str) -> str:
-    """Return an error's words in one line of at most 300 characters, without secrets."""
-    # Before it is cut: half a key is still half a key.
+    """Return an error message in one line of at most 300 characters, without secrets."""
+    # Secrets are removed first, because truncation could leave half a key.
     text = without_secrets(with_whole_characters(" ".join(str(reply_text).split())))
     return text if len(text) <= 300 else text[:297] + "..."
 
 
-ANY_KEY = "to any word, if the server at your endpoint asks for none"
+ANY_KEY = "to any text if the server at your endpoint needs no key"
 
 
 @dataclass(frozen=True)
 class Provider:
-    """A provider, as far as it is known without LiteLLM.
+    """Provider data that is known without LiteLLM.
 
     Attributes:
-        keys: Environment variables, any of which may hold the key.
-        base: Address of its OpenAI-compatible API; empty for another protocol, or none of its own.
-        bases: Environment variables that may hold another address.
-        needs_key: Whether it answers nobody without a key.
-        speaks_openai: Whether its API is OpenAI's.
+        keys: Environment variables that may contain the API key.
+        base: Address of the OpenAI-compatible API. Empty if there is none or it is self-hosted.
+        bases: Environment variables that may contain another address.
+        needs_key: Whether a key is always required.
+        speaks_openai: Whether the API is OpenAI-compatible.
     """
 
     keys: tuple[str, ...]
@@ -185,20 +185,19 @@ PROVIDERS = {
     "ollama": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
     "ollama_chat": Provider(("OLLAMA_API_KEY",), "", ("OLLAMA_API_BASE",), False, False),
 }
-"""Providers that need no LiteLLM to be asked, or to be found without a key."""
+"""Providers that can be checked without LiteLLM."""
 
 
 def address_of(known: Provider, api_base: str | None) -> str:
-    """Return the address at which a provider is asked; empty where nobody names one."""
+    """Return the address of a provider, or an empty string if none is configured."""
     elsewhere = (os.environ.get(name) for name in known.bases)
     return next(filter(None, (api_base, *elsewhere, known.base)), "").rstrip("/")
 
 
 def needs_key(model: str, api_base: str | None) -> bool:
-    """Return whether a model is sure to refuse whoever has no key.
+    """Return whether a model always requires a key.
 
-    `openai/NAME` is also the name of any model on a server of one's own, such as Ollama's, which
-    may ask for none.
+    `openai/NAME` may also be a model on a user's own server, such as Ollama, without a key.
     """
     known = PROVIDERS.get(provider_of(model))
     if known is None or not known.needs_key:
@@ -208,34 +207,34 @@ def needs_key(model: str, api_base: str | None) -> bool:
 
 
 def no_key(names: Sequence[str]) -> str:
-    """Return what to do about a missing key, by the environment variables that may hold it."""
-    wanted = " or ".join(names) or "the key of its provider"
-    return f"no key for this model: set {wanted} in the environment ({ANY_KEY})"
+    """Return the error message for a missing key, given its environment variables."""
+    variables = " or ".join(names) or "the key of its provider"
+    return f"no key for this model; set {variables} in the environment ({ANY_KEY})"
 
 
 def refusal(status: int, reply_text: str, model: str, base: str) -> str:
-    """Return what to do about a 401, 403 or 404."""
+    """Return the error message for a status of 401, 403 or 404."""
     known = PROVIDERS.get(provider_of(model))
     at = base or "its provider"
     if status != 404:
         names = " or ".join(known.keys) if known else "the provider's key"
-        return f"{at} refuses the key ({status}): set {names} to a valid one that may use it"
+        return f"{at} rejected the key ({status}); set {names} to a valid key with access"
     name = model.partition("/")[2] or model
     if name in reply_text or "model" in reply_text.lower():
-        return f"{at} has no model {name!r} (404): check the name of --model"
-    wanted = f"{at}/chat/completions" if base else at
-    return f"nothing is found at {wanted} (404): check --api-base, which often ends in /v1"
+        return f"{at} has no model {name!r} (404); check the name in --model"
+    url = f"{at}/chat/completions" if base else at
+    return f"nothing found at {url} (404); check --api-base, which often ends in /v1"
 
 
 _NO_KEY = re.compile(
     r"missing credentials|missing [\w ]{0,60}api key|api_key client option must be set",
     re.IGNORECASE,
 )
-"""Providers' messages for a missing key; LiteLLM passes them on as server errors."""
+"""Provider messages for a missing key. LiteLLM reports them as server errors."""
 
 
 def is_about_the_question(error: Exception) -> bool:
-    """Return whether an error concerns what was asked, or the account: no parameter of the call."""
+    """Return whether an error concerns the prompt or the account rather than a parameter."""
     from litellm import exceptions as kinds
 
     own = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
@@ -247,49 +246,49 @@ def _status_of(error: Exception) -> int:
 
 
 def lacks_key(error: Exception) -> bool:
-    """Return whether a provider says that no key was sent."""
+    """Return whether a provider reports a missing key."""
     return _NO_KEY.search(str(error)) is not None
 
 
 def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) -> ModelError:
-    """Return ragassay's error for one of LiteLLM's.
+    """Convert an error from LiteLLM to one of ragassay's types.
 
     Args:
         model: LiteLLM name of the model.
-        base: Address of its API; empty where it is the provider's own.
-        arrived: The start of a reply that reported success; None where none came.
+        base: Address of the API. Empty for the provider's default.
+        arrived: Start of a successful response. None if there was none.
     """
     from litellm import exceptions as kinds
 
     message = trim_error(error)
     status = _status_of(error)
     if arrived is not None and isinstance(error, kinds.APIError | kinds.APIConnectionError):
-        # LiteLLM calls what it cannot read a server's error, or a lost connection.
+        # LiteLLM reports unreadable responses as server or connection errors.
         return UnparsableReplyError(no_completion(arrived))
-    known = _typed_by_words(meaning_of(status, str(error)), message, model, base)
+    known = _typed_by_meaning(meaning_of(status, str(error)), message, model, base)
     if known is not None:
         return known
     if isinstance(error, kinds.ContextWindowExceededError):
         return PromptTooLongError(message)
     if isinstance(error, kinds.ContentPolicyViolationError):
-        return RefusedError(f"the provider's content filter: {message}")
+        return RefusedError(f"blocked by the provider's content filter: {message}")
     if isinstance(error, kinds.RateLimitError):
         return TransientModelError(message, "rate_limit")
     if isinstance(error, kinds.Timeout | TimeoutError):
-        return TransientModelError(message or "no whole reply within timeout_s", "timeout")
+        return TransientModelError(message or "no complete reply within timeout_s", "timeout")
     if isinstance(
         error, kinds.AuthenticationError | kinds.PermissionDeniedError | kinds.NotFoundError
     ) or status in (401, 403, 404):
         return FatalModelError(refusal(status or 401, message, model, base))
-    broken = unreachable(error, base) or explain_lost_connection(error)
-    if broken or isinstance(error, kinds.APIConnectionError | ConnectionError):
-        return TransientModelError(broken or message, "connection")
+    lost = unreachable(error, base) or explain_lost_connection(error)
+    if lost or isinstance(error, kinds.APIConnectionError | ConnectionError):
+        return TransientModelError(lost or message, "connection")
     if isinstance(error, kinds.JSONSchemaValidationError | kinds.APIResponseValidationError):
         return UnparsableReplyError(message)
     return _typed_by_status(status, message)
 
 
-def _typed_by_words(
+def _typed_by_meaning(
     meaning: Meaning | None, message: str, model: str, base: str
 ) -> ModelError | None:
     if meaning == "quota":
@@ -308,16 +307,16 @@ def _typed_by_status(status: int, message: str) -> ModelError:
 
 
 def retry_after_s(error: Exception) -> float | None:
-    """Return the seconds that a provider asks to wait: it names them, or a date."""
+    """Return the wait in seconds that a provider requests, as a number or a date. None if unset."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
-    asked = str((headers or {}).get("retry-after", ""))
+    value = str((headers or {}).get("retry-after", ""))
     try:
-        return float(asked)
+        return float(value)
     except ValueError:
         pass
     try:
-        until = parsedate_to_datetime(asked)
+        until = parsedate_to_datetime(value)
     except ValueError:
         return None
     return (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds()

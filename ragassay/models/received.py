@@ -1,7 +1,7 @@
-"""Read what a provider's server sends: within bounds, and only from the address that was asked.
+"""Read provider responses with size limits, and refuse redirects to other hosts.
 
-Left alone, LiteLLM holds a reply of any length, searches an unreadable one for keys, which takes a
-second for each megabyte, and follows a redirect to any host with all that was asked.
+By default LiteLLM reads responses of any length, searches invalid ones for keys (a second per
+megabyte), and follows redirects to any host with the whole request.
 """
 
 from __future__ import annotations
@@ -21,28 +21,29 @@ if TYPE_CHECKING:
     import httpx
 
 MOST_REPLY_BYTES = 16 * 2**20
-"""Longest reply that is read, unpacked; a rating of one token with its alternatives takes 1 kB."""
+"""Maximum response size after decompression. A rating token with its alternatives takes 1 kB."""
 
 MOST_ERROR_BYTES = 64 * 2**10
-"""What is read of a reply that reports an error: its words stand at its start."""
+"""Number of bytes read from error responses, which start with the message."""
 
 MOST_UNCHECKED_BYTES = 64 * 2**10
-"""A longer reply is not given to LiteLLM before it is known to be JSON."""
+"""Size above which a response is checked to be JSON before LiteLLM receives it."""
 
 N_BYTES_KEPT, N_CHARS_QUOTED = 500, 100
-"""Of a reply that cannot be read: more is kept than shown, so that no key is shown by half."""
+"""Limits for quoting an invalid response. More is kept than quoted, so that a secret is not cut in
+half before it is removed."""
 
 PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "deflate"})
-"""Encodings of a reply that are read."""
+"""Supported content encodings."""
 
 
 @dataclass
 class Arrival:
-    """The part of a reply that has arrived.
+    """Response data received so far.
 
     Attributes:
-        start: The first bytes of a reply that reports success, once all of it is here.
-        error: What was wrong with it; LiteLLM reports such an error as one of its own.
+        start: First bytes of a successful response, set after it was received completely.
+        error: Error in the response, because LiteLLM raises its own error type instead.
     """
 
     start: bytes | None = None
@@ -54,7 +55,7 @@ _ARRIVAL: ContextVar[Arrival | None] = ContextVar("ragassay_arrival", default=No
 
 @contextmanager
 def arriving() -> Iterator[Arrival]:
-    """Note what arrives of the enclosed call."""
+    """Record the response of the enclosed call."""
     arrival = Arrival()
     token = _ARRIVAL.set(arrival)
     try:
@@ -64,25 +65,25 @@ def arriving() -> Iterator[Arrival]:
 
 
 def note_error(error: ModelError) -> None:
-    """Note what is wrong with the reply of the enclosed call, before LiteLLM reports it."""
+    """Record an error in the response of the current call, before LiteLLM replaces it."""
     arrival = _ARRIVAL.get()
     if arrival is not None:
         arrival.error = error
 
 
 def bounded_client(provider: str) -> Any:
-    """Return LiteLLM's client for a provider, one in each event loop, that reads within bounds."""
+    """Return LiteLLM's HTTP client for a provider and event loop, with response limits."""
     from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
 
     return get_async_httpx_client(provider, {"event_hooks": _HOOKS})
 
 
 async def receive(response: httpx.Response) -> None:
-    """Read a response whole, before anyone else does; a hook of httpx.
+    """Read a whole response before other code does, as an httpx hook.
 
     Raises:
-        UnparsableReplyError: It is too long, or its packing cannot be read.
-        FatalModelError: It sends the question to another address.
+        UnparsableReplyError: The response is too long or cannot be decompressed.
+        FatalModelError: The response redirects to another server.
     """
     from httpx import ByteStream
 
@@ -100,9 +101,10 @@ async def receive(response: httpx.Response) -> None:
 
 
 async def prepare(request: httpx.Request) -> None:
-    """Ask for no packing but those that are read; a hook of httpx.
+    """Request only supported encodings, as an httpx hook.
 
-    The user and password of an address stand in a header by now, and aiohttp wants them but once.
+    User and password are already in a header here. They are removed from the URL, because aiohttp
+    rejects both together.
     """
     request.headers["accept-encoding"] = "gzip, deflate"
     if request.url.userinfo:
@@ -113,27 +115,27 @@ _HOOKS = {"request": [prepare], "response": [receive]}
 
 
 def no_completion(start: bytes) -> str:
-    """Return what is wrong with a reply, by its first bytes."""
+    """Return an error message for an invalid response that starts with these bytes."""
     if not start.strip():
         return "the reply is empty"
-    told = without_secrets(start.decode("utf-8", "replace"))
-    return f"the reply is not a chat completion: {told[:N_CHARS_QUOTED]!r}"
+    quote = without_secrets(start.decode("utf-8", "replace"))
+    return f"the reply is not a chat completion: {quote[:N_CHARS_QUOTED]!r}"
 
 
 def refuse_elsewhere(response: httpx.Response) -> None:
-    """Refuse a redirect to another host, scheme or port: it would take the question along.
+    """Refuse a redirect to another host, scheme or port, which would receive the request.
 
     Raises:
-        FatalModelError: It is one.
+        FatalModelError: The response is such a redirect.
     """
     if not response.has_redirect_location:
         return
-    asked = response.url
-    there = asked.join(response.headers["location"])
-    if (there.scheme, there.host, there.port) != (asked.scheme, asked.host, asked.port):
+    source = response.url
+    target = source.join(response.headers["location"])
+    if (target.scheme, target.host, target.port) != (source.scheme, source.host, source.port):
         raise FatalModelError(
-            f"{_origin(asked)} sends the question on to {_origin(there)}, which nobody named: if "
-            "that is right, give its address as --api-base"
+            f"{_origin(source)} redirects to another server, {_origin(target)}; if that is "
+            "intended, pass its address as --api-base"
         )
 
 
@@ -166,17 +168,17 @@ async def _body_of(response: httpx.Response) -> bytes:
 
 
 async def _unpack_stream(stream: Any, encoding: str) -> AsyncGenerator[bytes]:
-    """Return a stream's bytes, each part at most 1 MiB however tightly it is packed."""
+    """Yield the decompressed bytes of a stream, in parts of at most 1 MiB."""
     kind = encoding.strip().lower()
     if kind not in PLAIN | PACKED:
-        raise UnparsableReplyError(f"the reply is packed in a way that nobody asked for: {kind}")
+        raise UnparsableReplyError(f"the reply has an unsupported content encoding: {kind}")
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32) if kind in PACKED else None
     async for part in stream:
         while unpacker and part:
             try:
                 yield unpacker.decompress(part, 2**20)
             except zlib.error as error:
-                raise UnparsableReplyError(f"the reply cannot be unpacked: {error}") from error
+                raise UnparsableReplyError(f"cannot decompress the reply: {error}") from error
             part = unpacker.unconsumed_tail
         if unpacker is None:
             yield part

@@ -1,4 +1,4 @@
-"""The model registry: embedded, shipped, in a user's folder; files checked by digest."""
+"""Registry of embedded, shipped and user models, with checks of file digests."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 SHIPPED = "shipped with ragassay"
-"""Source of an item in the package."""
+"""Source of models in the package."""
 
 _ROLES = {
-    "judge": "rates answers by rubrics, with a rationale",
-    "verifier": "says whether a passage supports a claim",
-    "correctness": "says whether a passage shows that a sentence is correct",
-    "labeller": "says how much a sentence is needed",
+    "judge": "rates answers by rubrics and gives a rationale",
+    "verifier": "decides whether a passage supports a claim",
+    "correctness": "decides whether a passage shows that a sentence is correct",
+    "labeller": "classifies how necessary a sentence is",
     "qa": "writes question-answer pairs from a paper",
 }
 
@@ -77,12 +77,12 @@ _HEAD_ROLES = {VERDICTS: "verifier", CORRECTNESS: "correctness"}
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A file of a model.
+    """File of a model.
 
     Attributes:
-        path: Its actual or expected path; None where its package is not installed.
-        expected: The expected SHA-256; empty where unknown.
-        digest: Computes the SHA-256; a `ValueError` means that the file is damaged.
+        path: Actual or expected path. None if the package is not installed.
+        expected: Expected SHA-256. Empty if unknown.
+        digest: Function that returns the SHA-256 and raises `ValueError` for a damaged file.
     """
 
     path: Path | None
@@ -92,11 +92,11 @@ class ModelFile:
 
 @dataclass(frozen=True)
 class RegisteredModel:
-    """An available model.
+    """Model in the registry.
 
     Attributes:
-        folder: The folder of an adapter on a language model; None for anything else.
-        is_fetchable: Whether `ragassay models get` fetches it, which was not done yet.
+        folder: Folder of a generative adapter. None for other models.
+        is_fetchable: Whether the model can be downloaded with `ragassay models get`, but is not.
     """
 
     name: str
@@ -109,37 +109,37 @@ class RegisteredModel:
 
     @property
     def is_installed(self) -> bool:
-        """Return whether all of its files exist."""
+        """Return whether all files exist."""
         return all(file.path is not None and file.path.is_file() for file in self.files)
 
     @property
     def n_bytes(self) -> int:
-        """The size of its existing files."""
+        """Total size of the existing files."""
         paths = [file.path for file in self.files if file.path is not None]
         return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def registered_models() -> tuple[RegisteredModel, ...]:
-    """Return all models that are embedded or shipped, whether installed or not."""
+    """Return all embedded and shipped models, installed or not."""
     return (*_adapters(), *_bases(), *_verifiers(), *_list_fitted())
 
 
 def served_models() -> tuple[str, ...]:
-    """Return LiteLLM names of the local chat models: the shipped adapters, then their base."""
+    """Return LiteLLM names of the local chat models: shipped adapters, then their base."""
     return (*(item.name for item in _adapters()), EMBEDDED_BASE)
 
 
 def fact_checkers(cache_dir: Path) -> tuple[RegisteredModel, ...]:
-    """Return the published fact checkers, whether they were fetched or not."""
+    """Return the published fact checkers, downloaded or not."""
     published = load_verifier_kinds().facts.published
-    return tuple(_fact_checker(name, one, cache_dir) for name, one in published.items())
+    return tuple(_fact_checker(name, model, cache_dir) for name, model in published.items())
 
 
-def _fact_checker(name: str, one: PublishedChecker, cache_dir: Path) -> RegisteredModel:
-    role, card = f"{_ROLES['verifier']}, over {one.base}", load_card(one.repository)
-    note = read_fetched(one.repository, cache_dir)
+def _fact_checker(name: str, model: PublishedChecker, cache_dir: Path) -> RegisteredModel:
+    role, card = f"{_ROLES['verifier']}, based on {model.base}", load_card(model.repository)
+    note = read_fetched(model.repository, cache_dir)
     if note is None:
-        source = f"{one.repository} ({one.licence}): `ragassay models get {name}`"
+        source = f"{model.repository} ({model.licence}); run `ragassay models get {name}`"
         return RegisteredModel(name, role, source, (ModelFile(None),), card, is_fetchable=True)
     folder = Path(note.folder)
     return RegisteredModel(
@@ -152,13 +152,13 @@ def _fact_checker(name: str, one: PublishedChecker, cache_dir: Path) -> Register
 
 
 def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
-    """Return a model by its name, with or without `ragassay/`, or an adapter by its folder.
+    """Return a model by name, with or without `ragassay/`, or by the folder of an adapter.
 
     Args:
-        cache_dir: Has the notes of fetched fact checkers; None to know none.
+        cache_dir: Folder with the records of downloaded fact checkers. None to skip them.
 
     Raises:
-        InputError: There is none.
+        InputError: The model is unknown.
     """
     known = (*registered_models(), *(fact_checkers(cache_dir) if cache_dir else ()))
     published = load_verifier_kinds().facts.find_published(name)
@@ -167,14 +167,14 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
         if short in (item.name, item.name.removeprefix(f"{PROVIDER}/")):
             return item
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
-    full_name, source = f"{PROVIDER}/{folder}", "a folder of yours"
+    full_name, source = f"{PROVIDER}/{folder}", "your folder"
     if (folder / tuned.NOTE).is_file():
         return _adapter(folder, full_name, source)
-    adapter = adapter_of(full_name)
-    if adapter is not None:
-        files_of = _adapter_files(adapter)
+    if adapter := adapter_of(full_name):
         role = _ROLES[_HEAD_ROLES.get(read_shape(adapter.folder).labels, "labeller")]
-        return RegisteredModel(full_name, role, source, files_of, load_card(full_name))
+        return RegisteredModel(
+            full_name, role, source, _adapter_files(adapter), load_card(full_name)
+        )
     classifier = folder / CLASSIFIER
     if classifier.is_file():
         file = ModelFile(classifier, digest=_classifier_digest)
@@ -183,7 +183,7 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
         )
     names = ", ".join(item.name for item in known)
     raise InputError(
-        f"no model {name!r}: {names} are known, and folders that hold a {tuned.NOTE} or {SHAPE}"
+        f"unknown model {name!r}; choose {names}, or a folder with a {tuned.NOTE} or {SHAPE} file"
     )
 
 
@@ -193,14 +193,14 @@ def _bases() -> tuple[RegisteredModel, ...]:
     return (
         RegisteredModel(
             EMBEDDED_BASE,
-            "writes and judges, without fine-tuning; base of the adapters",
+            "generates text and judges without fine-tuning; base of the adapters",
             _package(SMOLLM2_PACKAGE),
             (gguf,),
             load_card(EMBEDDED_BASE),
         ),
         RegisteredModel(
             MINILM,
-            "tells how near two texts are",
+            "measures the similarity of two texts",
             SHIPPED,
             tuple(parts),
             load_card(MINILM),
@@ -209,13 +209,12 @@ def _bases() -> tuple[RegisteredModel, ...]:
 
 
 def _verifiers() -> tuple[RegisteredModel, ...]:
-    """Return the models that compare a claim with a passage."""
-    says = "says whether a passage supports a claim"
+    role = _ROLES["verifier"]
     parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
-        MINILM_VERIFIER: (f"{says}, over {MINILM}: two adapters, averaged", (WHOLE, CLOSEST)),
-        SMOLLM2_VERIFIER: (f"{says}, over {SMOLLM2_BASE}", (SMOLLM2,)),
-        MEAN_VERIFIER: (f"{says}: the two others, averaged", (WHOLE, CLOSEST, SMOLLM2)),
-        SIGNALS_VERIFIER: ("compares sentences with passages for the signals", (SIGNALS,)),
+        MINILM_VERIFIER: (f"{role}, average of two adapters on {MINILM}", (WHOLE, CLOSEST)),
+        SMOLLM2_VERIFIER: (f"{role}, based on {SMOLLM2_BASE}", (SMOLLM2,)),
+        MEAN_VERIFIER: (f"{role}, average of the other two", (WHOLE, CLOSEST, SMOLLM2)),
+        SIGNALS_VERIFIER: ("compares sentences and passages for the signals", (SIGNALS,)),
     }
     return tuple(
         RegisteredModel(
@@ -230,18 +229,18 @@ def _verifiers() -> tuple[RegisteredModel, ...]:
 
 
 def _list_fitted() -> tuple[RegisteredModel, ...]:
-    """Return the models that measure and order: the smallest of the package."""
+    """Return the small fitted models that rate and rank."""
     reranker = Path(str(files("ragassay"))) / "retrievers" / "weights" / "reranker.json"
     rows: tuple[tuple[str, str, Path, type[FittedNumbers] | None], ...] = (
         (
             "ragassay/signals",
-            "rates answers by what was measured of them",
+            "rates answers from measured signals",
             SIGNALS_FILE,
             SignalRater,
         ),
-        (EXAM_GRADER, "rates how well passages cover a test bank's items", EXAM_FILE, ExamModel),
-        (PAIR_RATER, "rates question-answer pairs by rule", PAIRS_FILE, RelevanceModel),
-        ("ragassay/reranker", "orders what a search found", reranker, None),
+        (EXAM_GRADER, "rates how well passages cover test bank items", EXAM_FILE, ExamModel),
+        (PAIR_RATER, "rates question-answer pairs by rules", PAIRS_FILE, RelevanceModel),
+        ("ragassay/reranker", "reranks search results", reranker, None),
     )
     found: list[RegisteredModel] = []
     for name, role, path, kind in rows:
@@ -253,10 +252,10 @@ def _list_fitted() -> tuple[RegisteredModel, ...]:
 
 
 def _adapter_files(adapter: Adapter) -> tuple[ModelFile, ...]:
-    noted = str(_read_note(adapter.folder / SHAPE).get("weights_sha256", ""))
+    digest = str(_read_note(adapter.folder / SHAPE).get("weights_sha256", ""))
     return (
         ModelFile(adapter.folder / SHAPE, digest=_json_digest),
-        ModelFile(adapter.folder / WEIGHTS, noted),
+        ModelFile(adapter.folder / WEIGHTS, digest),
     )
 
 
@@ -275,11 +274,11 @@ def _classifier_digest(path: Path) -> str:
 
 
 def _adapters() -> tuple[RegisteredModel, ...]:
-    """Return the shipped adapters, by name."""
-    room = Path(str(files("ragassay.models.adapters")))
+    """Return the shipped generative adapters, sorted by name."""
+    root = Path(str(files("ragassay.models.adapters")))
     return tuple(
         _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
-        for note in sorted(room.glob(f"*/{tuned.NOTE}"))
+        for note in sorted(root.glob(f"*/{tuned.NOTE}"))
     )
 
 
@@ -289,7 +288,7 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
     base = str(note.get("base", ""))
     return RegisteredModel(
         name,
-        _ROLES.get(task, task) + (f", over {base}" if base else ""),
+        _ROLES.get(task, task) + (f", based on {base}" if base else ""),
         source,
         (
             ModelFile(folder / tuned.SHAPE, digest=_json_digest),
@@ -302,7 +301,7 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
 
 
 def _read_note(path: Path) -> dict[str, Any]:
-    """Return a note's fields; empty where it cannot be read, which its check reports."""
+    """Return the fields of a note. Empty if it is invalid, which its check reports."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -325,12 +324,12 @@ def _package(name: str) -> str:
 
 
 State = Literal["ok", "damaged", "missing", "unproven"]
-"""State of a file; "unproven" where it can be read and its digest is unknown."""
+"""State of a file. "unproven" means that it is readable but its expected digest is unknown."""
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """The result of checking a file."""
+    """Result of checking a file."""
 
     name: str
     state: State
@@ -339,7 +338,7 @@ class FileCheck:
 
 
 def check(item: RegisteredModel) -> tuple[FileCheck, ...]:
-    """Compute the digest of each file of a model."""
+    """Compute and compare the digest of each file of a model."""
     return tuple(_check(file, item) for file in item.files)
 
 

@@ -1,8 +1,8 @@
-"""Verify by models that score: AlignScore, SummaC, BioACE's own classifiers (sections 4.1.3, 4.2).
+"""Verifiers that compute scores: AlignScore, SummaC and BioACE's classifiers (4.1.3, 4.2).
 
-The packages of the first two need older libraries than ours (numpy 1, transformers 4), so that the
-formulas are in `ragassay.metrics.papers.verifier_scores`; sentences are cut by ours, not by NLTK's
-splitter.
+The packages of AlignScore and SummaC need outdated libraries (numpy 1, transformers 4). Their
+formulas are in `ragassay.metrics.papers.verifier_scores`. Sentences are split by ragassay, not by
+NLTK.
 """
 
 from __future__ import annotations
@@ -33,33 +33,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 N_DOCUMENT_SENTENCES = 100
-"""Sentences of a document that SummaC reads."""
+"""Maximum number of document sentences in SummaC."""
 
 SHORTEST = 10
-"""Characters that SummaC takes no longer a sentence for one."""
+"""SummaC ignores sentences with at most this number of characters."""
 
 
 class Scorer(Protocol):
-    """Scores a claim against a passage on a scale of its own."""
+    """Scorer of a claim against a passage."""
 
     name: str
     digest: str
 
     def score(self, claim: str, passage: str) -> float:
-        """Return how well the passage bears the claim out; higher is better."""
+        """Return how well the passage supports the claim. Higher is better."""
         ...
 
 
 class ScoringVerifier:
-    """A verifier of two labels: attributable, or not.
+    """Verifier with two labels that are derived from a score.
 
-    Its "probability" of support is the score, moved so that its scale is [0, 1] and its threshold
-    one half: a score at or above the threshold supports. It is no probability, and rows sum to 1
-    because what is left is given to "neutral", which stands for "not attributable".
+    The score is rescaled to [0, 1] with its threshold at 0.5 and returned as support. The remainder
+    is returned as "neutral" and means "not attributable". These are not calibrated probabilities.
 
     Args:
         scale: Lowest and highest score.
-        threshold: Least score of a claim that is attributable.
+        threshold: Minimum score of an attributable claim.
     """
 
     bounds = ()
@@ -72,7 +71,7 @@ class ScoringVerifier:
         self.scorer, self._scale, self._threshold = scorer, scale, threshold
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the moved score as support, the rest as neutral, shape (n_pairs, 3)."""
+        """Return rescaled scores as support and the remainder as neutral, shape (n_pairs, 3)."""
         import numpy as np
 
         (low, high), middle = self._scale, self._threshold
@@ -83,19 +82,19 @@ class ScoringVerifier:
         return found
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
-        """Return the claim's unsupported parts, where the model marks tokens."""
+        """Return the unsupported parts of a claim, if the model labels tokens."""
         spans = getattr(self.scorer, "spans", None)
         return spans(claim, passage) if spans else ()
 
 
 class SummaC:
-    """SummaC by any model of natural language inference (Laban et al. 2022).
+    """SummaC with any NLI model (Laban et al. 2022).
 
-    The inference model reads a sentence of the passage as premise, one of the claim as hypothesis.
+    Premises are passage sentences, and hypotheses are claim sentences.
 
     Args:
-        model: The inference model; the published weights were trained on that of vitaminC.
-        weights: The file of the trained convolution; None for SummaC-ZS.
+        model: NLI model. The published weights were trained on the outputs of a VitaminC model.
+        weights: File of the trained convolution. None for SummaC-ZS.
     """
 
     def __init__(self, model: EntailmentModel, weights: Path | None = None) -> None:
@@ -106,12 +105,12 @@ class SummaC:
         self._model, self._weights = model, _read_convolution(weights) if weights else None
 
     def score(self, claim: str, passage: str) -> float:
-        """Return a score in [-1, 1], or in [0, 1] by the convolution."""
+        """Return the score, in [-1, 1] for SummaC-ZS and in [0, 1] for SummaC-Conv."""
         import numpy as np
 
-        document = _long_enough(passage.split("\n"))[:N_DOCUMENT_SENTENCES]
-        claims = _long_enough(sentences_of(claim))
-        # An inference model reads a passage as a title, here none, and its sentences.
+        document = _drop_short(passage.split("\n"))[:N_DOCUMENT_SENTENCES]
+        claims = _drop_short(sentences_of(claim))
+        # NLI models read a passage as a title, which is empty here, and sentences.
         pairs = [(claim_text, f"\n{sentence}") for sentence in document for claim_text in claims]
         shares = self._model.probabilities(pairs) if pairs else np.zeros((0, 3))
         image = shares.reshape(len(document), len(claims), 3)
@@ -120,31 +119,30 @@ class SummaC:
         return summac_zs(image[..., SUPPORTS], image[..., CONTRADICTS])
 
 
-def _long_enough(sentences: Sequence[str]) -> list[str]:
+def _drop_short(sentences: Sequence[str]) -> list[str]:
     return [sentence for sentence in sentences if len(sentence.strip()) > SHORTEST]
 
 
 def _read_convolution(path: Path) -> dict[str, NDArray[np.float64]]:
     weights = {key: value.double().numpy() for key, value in read_checkpoint(path).items()}
     shapes = {key: weights[key].shape for key in sorted(weights)}
-    wanted = {
+    expected = {
         "layer_final.bias": (2,),
         "layer_final.weight": (2, 3),
         "mlp.bias": (1,),
         "mlp.weight": (1, 23),
     }
-    if shapes != wanted:
-        raise SettingsError(f"{path} has {shapes}: SummaC-Conv's weights are {wanted}")
+    if shapes != expected:
+        raise SettingsError(f"{path} has the shapes {shapes}; SummaC-Conv has {expected}")
     return weights
 
 
 class AlignScore:
-    """AlignScore: an encoder with a head of three labels, of which "aligned" counts (nli_sp).
+    """AlignScore with the "aligned" label of the three-class head (nli_sp).
 
     Args:
-        checkpoint: The published file, of which the encoder and the head are read.
-        base: The encoder that it was made of: its shape and its tokenizer are read, not its
-            weights.
+        checkpoint: Published checkpoint with the weights of the encoder and the head.
+        base: Encoder that provides the configuration and the tokenizer, but not the weights.
 
     Raises:
         OSError: The base is unavailable.
@@ -159,7 +157,7 @@ class AlignScore:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return a score in [0, 1]."""
+        """Return the score in [0, 1]."""
         import numpy as np
 
         document = [line for line in passage.split("\n") if line.strip()]
@@ -200,39 +198,39 @@ class AlignScore:
             head.load_state_dict(parts["tri_layer"])
         except RuntimeError as error:
             raise self._misfit(str(error).partition("\n")[2].strip()) from error
-        # Older checkpoints store positions, newer models compute them.
+        # Older checkpoints contain position ids, which newer models compute.
         if any("position_ids" not in key for key in left_out):
             raise self._misfit(f"{left_out[0]} is missing")
         return tokenizer, on_device(encoder), on_device(head)
 
     def _misfit(self, problem: str) -> SettingsError:
         return SettingsError(
-            f"{self._checkpoint} is not a checkpoint of AlignScore on {self._base}: {problem[:200]}"
+            f"{self._checkpoint} is not an AlignScore checkpoint for {self._base}: {problem[:200]}"
         )
 
 
 class AnswerEvidence:
-    """A classifier of correctness as BioACE fine-tunes BERT and RoBERTa (section 4.1.3).
+    """Correctness classifier fine-tuned as in BioACE with BERT or RoBERTa (section 4.1.3).
 
-    It reads one text of answer sentence and evidence, in the words of BioACE's released program;
-    of its two classes the second is "correct".
+    The input is one text with the answer sentence and the evidence, formatted as in BioACE's
+    published code. The second of the two classes is "correct".
 
     Raises:
-        OSError: It is unavailable.
-        SettingsError: It does not have two classes.
+        OSError: The model is unavailable.
+        SettingsError: The model does not have two classes.
     """
 
     def __init__(self, name: str) -> None:
         n_classes = read_config(name).num_labels
         if n_classes != 2:
-            raise SettingsError(f"{name} has {n_classes} classes: two are read here")
+            raise SettingsError(f"{name} has {n_classes} classes, but 2 are required")
         self.name, self.digest = f"bioace-correctness by {name}", folder_digest(name)
         self.made_of = (name,)
         self.model = LazyModel(lambda: load_pretrained("AutoModelForSequenceClassification", name))
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return the probability of "correct", in [0, 1]."""
+        """Return the probability of "correct"."""
         text = f"ANSWER: {claim} EVIDENCE: {' '.join(passage.split())}"
         with self.model.lend() as (tokenizer, model):
             longest = min(512, tokenizer.model_max_length)
@@ -247,10 +245,10 @@ class AnswerEvidence:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read the tensors of a checkpoint, and nothing that could run.
+    """Read the tensors of a checkpoint without running code from it.
 
     Raises:
-        SettingsError: It cannot be read, or holds more than tensors and plain values.
+        SettingsError: The file cannot be read, or contains other objects than tensors.
     """
     from pickle import UnpicklingError
 
@@ -260,19 +258,19 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except UnpicklingError as error:
         raise SettingsError(
-            f"{path} is not a checkpoint of tensors: it holds more than tensors, which is not run"
+            f"{path} is not a tensor checkpoint: it contains objects that could run code"
         ) from error
     except (OSError, RuntimeError, EOFError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"{path} is not a checkpoint of tensors: {reason}") from error
+        raise SettingsError(f"{path} is not a tensor checkpoint: {reason}") from error
     return found.get("state_dict", found)
 
 
 def weights_file(name: str) -> Path:
-    """Return the file of a name: a path, or OWNER/REPOSITORY/FILE on the hub.
+    """Return the path of a weights file, downloading OWNER/REPOSITORY/FILE from Hugging Face.
 
     Raises:
-        SettingsError: There is none, or it cannot be fetched.
+        SettingsError: The file does not exist, or cannot be downloaded.
     """
     path = Path(name)
     if path.is_file():
@@ -281,8 +279,8 @@ def weights_file(name: str) -> Path:
     repository, _, file = rest.partition("/")
     if not file or path.is_absolute():
         raise SettingsError(
-            f"there is no file {name}: name the weights by their path, or as OWNER/REPOSITORY/FILE "
-            "on Hugging Face's hub"
+            f"there is no file {name}; pass the path of the weights, or OWNER/REPOSITORY/FILE for "
+            "a file on Hugging Face"
         )
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
@@ -291,4 +289,4 @@ def weights_file(name: str) -> Path:
         return Path(hf_hub_download(f"{owner}/{repository}", file))
     except (OSError, HfHubHTTPError, HFValidationError, LocalEntryNotFoundError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"the weights {name} are unavailable: {reason}") from error
+        raise SettingsError(f"cannot download the weights {name}: {reason}") from error

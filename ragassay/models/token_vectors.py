@@ -1,7 +1,7 @@
-"""Embed each token of a text in context, for BERTScore and the transport measures.
+"""Contextual token embeddings for BERTScore and optimal transport metrics.
 
-YESciEval uses SPECTER2 and SciBERT; any encoder that transformers can load may be named, and
-all-MiniLM-L6-v2 needs no download.
+YESciEval uses SPECTER2 and SciBERT. Any transformers encoder works; all-MiniLM-L6-v2 needs no
+download.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 MOST_TOKENS = 512
-"""Longest input of a model that does not state its limit."""
+"""Maximum input length of models that do not state a limit."""
 
 _BATCH = 16
-"""Texts encoded at a time: with long answers, larger batches are slower."""
+"""Batch size for texts. Larger batches are slower with long answers."""
 
 _WORD_BATCH = 256
-"""Single words encoded at a time."""
+"""Batch size for single words."""
 
 
 @dataclass(frozen=True)
 class TokenCloud:
-    """The tokens of a text, without the model's special ones.
+    """Token embeddings of a text, without special tokens.
 
     Attributes:
-        vectors: Each of length 1, shape (n_tokens, n_dimensions), of the model's last layer.
-        is_word: Whether a token has a letter or a digit, shape (n_tokens,).
-        is_start: Whether a token is the first piece of its word, shape (n_tokens,).
-        n_cut: Tokens beyond the model's longest input, which are left out.
+        vectors: Unit vectors from the last layer, shape (n_tokens, n_dimensions).
+        is_word: Whether each token contains a letter or a digit, shape (n_tokens,).
+        is_start: Whether each token starts a word, shape (n_tokens,).
+        n_cut: Number of tokens cut off at the model's maximum input length.
     """
 
     ids: tuple[int, ...]
@@ -49,7 +49,7 @@ class TokenCloud:
     n_cut: int = 0
 
     def select(self, where: NDArray[np.bool_]) -> TokenCloud:
-        """Return only these tokens; `where` has shape (n_tokens,)."""
+        """Return the tokens selected by a mask of shape (n_tokens,)."""
         ids = tuple(token for token, keep in zip(self.ids, where, strict=True) if keep)
         return TokenCloud(
             ids, self.vectors[where], self.is_word[where], self.is_start[where], self.n_cut
@@ -57,13 +57,13 @@ class TokenCloud:
 
 
 class TokenEncoder:
-    """Turns texts into clouds of token vectors. Loads its model at the first call.
+    """Encoder of texts to token embeddings. The model is loaded on first use.
 
     Args:
-        model: `MINILM`, or an encoder's name on Hugging Face's hub, or its folder.
+        model: `MINILM`, a Hugging Face encoder name, or a folder.
 
     Raises:
-        ExtraError: What loads it is not installed; the packaged one needs it here too.
+        ExtraError: The `hub` extra is not installed. It is required for `MINILM` too.
     """
 
     def __init__(self, model: str = MINILM) -> None:
@@ -73,7 +73,7 @@ class TokenEncoder:
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
 
     def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
-        """Return the cloud of each text; empty for a text without a word.
+        """Return the token embeddings of each text. Texts without words have no tokens.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -81,12 +81,12 @@ class TokenEncoder:
         return [self._cloud(text) for text in texts]
 
     def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vector of each word read by itself: the last layer's at the first position.
+        """Embed each word without context, as the last layer's output at the first position.
 
-        That is [CLS] in a BERT. YESciEval's program made its vectors so, from words in lower case.
+        For BERT models that is the [CLS] vector. YESciEval's code embeds lowercase words this way.
 
         Returns:
-            By word, shape (n_dimensions,), of any length.
+            Vectors by word, shape (n_dimensions,), not normalized.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -108,21 +108,21 @@ class TokenEncoder:
     def bertscore_f1(
         self, references: Sequence[str], candidates: Sequence[str]
     ) -> list[float | None]:
-        """Return BERTScore's F1 (Zhang et al. 2020) by bert-score, of the model's last layer.
+        """Return BERTScore F1 (Zhang et al. 2020) from bert-score, using the last layer.
 
-        Without rarity weights and without rescaling, as is the package's default.
+        IDF weights and baseline rescaling are off, as by default in bert-score.
 
         Returns:
-            In [-1, 1], 1 for equal texts, higher is more alike; None where a text has no word.
+            Scores in [-1, 1], higher for more similar texts. None if a text has no words.
 
         Raises:
             SettingsError: The model is unavailable.
             ExtraError: bert-score is not installed.
         """
         pairs = list(zip(references, candidates, strict=True))
-        having = [i for i, (one, two) in enumerate(pairs) if one.split() and two.split()]
+        indices = [i for i, (ref, cand) in enumerate(pairs) if ref.split() and cand.split()]
         found: list[float | None] = [None] * len(pairs)
-        if not having:
+        if not indices:
             return found
         need("bert_score")
         from bert_score.utils import bert_cos_score_idf
@@ -132,17 +132,16 @@ class TokenEncoder:
         for token in (tokenizer.cls_token_id, tokenizer.sep_token_id):
             if isinstance(token, int):
                 weights[token] = 0.0
-        chosen = [pairs[i] for i in having]
         scores = bert_cos_score_idf(
             model,
-            [one for one, _ in chosen],
-            [two for _, two in chosen],
+            [references[i] for i in indices],
+            [candidates[i] for i in indices],
             tokenizer,
             weights,
             batch_size=_BATCH,
             device="cpu",
         )
-        for i, score in zip(having, scores[:, 2].tolist(), strict=True):
+        for i, score in zip(indices, scores[:, 2].tolist(), strict=True):
             found[i] = float(score)
         return found
 
@@ -160,9 +159,9 @@ class TokenEncoder:
                 else:
                     model = AutoModel.from_pretrained(source, trust_remote_code=False).eval()
             if tokenizer.model_max_length > 1_000_000:
-                known = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
-                # A tokenizer published without a limit; RoBERTa's positions start at 2.
-                tokenizer.model_max_length = min(MOST_TOKENS, known)
+                limit = getattr(model.config, "max_position_embeddings", MOST_TOKENS)
+                # The tokenizer has no limit. MOST_TOKENS is safe for RoBERTa's position offset.
+                tokenizer.model_max_length = min(MOST_TOKENS, limit)
             self._loaded = model, tokenizer
         return self._loaded
 
@@ -190,7 +189,7 @@ class TokenEncoder:
 
 
 def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:
-    """Return words as a batch, padded at the end, whatever the tokenizer pads with."""
+    """Tokenize words as one batch, padded on the right."""
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     return tokenizer(

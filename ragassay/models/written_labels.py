@@ -1,4 +1,4 @@
-"""Verify by models that write a label: FLAN-T5, AttrScore, TRUE, LLaMA (BioACE, 4.2)."""
+"""Verifiers that generate a label: FLAN-T5, AttrScore, TRUE and LLaMA (BioACE, section 4.2)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """A language model of transformers; loaded at the first call, safe across threads.
+    """Causal language model from transformers, loaded on first use. Thread-safe.
 
-    It computes in bfloat16 on the GPU where there is one, else in single precision.
+    It runs in bfloat16 on a GPU and in float32 on a CPU.
     """
 
     def __init__(self, name: str, n_tokens: int) -> None:
@@ -37,9 +37,9 @@ class CausalText:
 
     @computed_by_host
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that a reply starts with a word, shape (n_prompts, n_words).
+        """Return the probability that the reply starts with each word.
 
-        A row sums to less than 1 where the model would rather say something else.
+        The result has shape (n_prompts, n_words). Rows may sum to less than 1.
 
         Raises:
             SettingsError: The model is unavailable.
@@ -55,31 +55,34 @@ class CausalText:
 
 
 def _share(tokenizer: Any, model: Any, prompt: str, word: str) -> float:
-    """Return the probability of a word behind a prompt, all of its tokens together."""
+    """Return the joint probability of a word's tokens after a prompt."""
     import torch
 
-    before, told = _tokens(tokenizer, prompt, word)
-    tokens = torch.tensor([[*before, *told]], device=model.device)
+    prefix, continuation = _tokens(tokenizer, prompt, word)
+    tokens = torch.tensor([[*prefix, *continuation]], device=model.device)
     logs = model(input_ids=tokens).logits[0].float().log_softmax(-1)
-    places = torch.arange(len(before) - 1, len(before) + len(told) - 1)
-    return float(logs[places, torch.tensor(told)].sum().exp())
+    positions = torch.arange(len(prefix) - 1, len(tokens[0]) - 1)
+    return float(logs[positions, torch.tensor(continuation)].sum().exp())
 
 
 def _tokens(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int]]:
-    """Return the tokens of a prompt and of a word behind it, cut where they are when written."""
+    """Return the tokens of a prompt and of the word that follows it.
+
+    The word is tokenized in context, unless that changes the tokens of the prompt.
+    """
 
     def ids(text: str, special: bool) -> list[int]:
-        # Judged text is plain text, even where it spells one of the model's own marks.
+        # Evaluated text is plain text, even if it contains one of the model's special tokens.
         return tokenizer(text, add_special_tokens=special, split_special_tokens=True).input_ids
 
-    before, whole = ids(prompt, True), ids(f"{prompt}{word}", True)
-    is_cut = whole[: len(before)] == before
-    return before, whole[len(before) :] if is_cut else ids(word, False)
+    prefix, full = ids(prompt, True), ids(f"{prompt}{word}", True)
+    keeps_prefix = full[: len(prefix)] == prefix
+    return prefix, full[len(prefix) :] if keeps_prefix else ids(word, False)
 
 
 LEAST_MASS = 0.5
-"""Share of all replies that the labels' must have. Below, the model would say something else, and
-what it says of the labels is no verdict."""
+"""Minimum total probability of the labels. Below it, the model would reply with other text, and the
+label probabilities are no verdict."""
 
 _COLUMN: dict[Verdict, int] = {
     "supports": SUPPORTS,
@@ -90,23 +93,23 @@ _COLUMN: dict[Verdict, int] = {
 
 
 class Writer(Protocol):
-    """A model that replies to prompts."""
+    """Model that replies to prompts."""
 
     name: str
 
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that a reply starts with a word, shape (n_prompts, n_words)."""
+        """Return the probability that the reply starts with each word, (n_prompts, n_words)."""
         ...
 
 
 class WrittenLabels:
-    """A model that writes a label, asked for the probabilities of all labels instead.
+    """Verifier that computes label probabilities from a model that generates labels.
 
-    BioACE takes the label from the text that the model writes. Here a label's probability is that
-    of its words as the start of the reply, divided by that of all labels.
+    BioACE parses the label from the generated text. Here the probability of a label is the
+    probability that the reply starts with its words, normalized over all labels.
 
     Args:
-        n_labels: How many labels are wanted: 2, or 3 where the kind knows as many.
+        n_labels: Number of labels: 2, or 3 if the model kind supports 3.
     """
 
     bounds = ()
@@ -120,9 +123,9 @@ class WrittenLabels:
         self.digest = hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return probabilities that the passage supports, contradicts or leaves open the claim.
+        """Return the probabilities that the passage supports, contradicts or is neutral.
 
-        A row of nan where the likeliest replies are no labels.
+        Rows are nan if most of the probability is outside the labels.
         """
         import numpy as np
 
@@ -138,10 +141,10 @@ class WrittenLabels:
 
 
 def open_writer(name: str, kind: WriterKind) -> Writer:
-    """Return the model of a name on the hub, or of a folder; no weights are loaded yet.
+    """Return the model with a Hugging Face name or in a folder, without loading its weights.
 
     Raises:
-        OSError: It is unavailable.
+        OSError: The model is unavailable.
     """
     if getattr(read_config(name), "is_encoder_decoder", False):
         return Text2Text(name, kind.n_tokens, is_halved=True)

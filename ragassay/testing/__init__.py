@@ -1,4 +1,4 @@
-"""Test doubles that ragassay ships: a scripted model and a scripted PubMed, real HTTP servers."""
+"""Test doubles: HTTP servers for a scripted model and a scripted PubMed."""
 
 from ragassay.testing.chat_completions import ToolCall, last_user_text, message_text, request_key
 from ragassay.testing.entrez import EntrezRequest, EntrezTrouble, ScriptedEntrez

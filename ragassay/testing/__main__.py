@@ -1,4 +1,4 @@
-"""Run the scripted model as a process of its own: `python -m ragassay.testing`."""
+"""Command line of the scripted model: `python -m ragassay.testing`."""
 
 from __future__ import annotations
 
@@ -15,26 +15,24 @@ from ragassay.testing.manners import MANNER_NAMES
 from ragassay.testing.scripted_model import ScriptedModel
 
 _EPILOG = """\
-Prints its address, http://127.0.0.1:PORT/v1 (with the path of its manner), as the one line of its
-output and serves until it is killed. Replies are made up: valid under the JSON schema that a
-request asks for, the same for the same messages in any process.
+Prints its address, http://127.0.0.1:PORT/v1 (or the path of its provider), as a single line and
+serves until it is stopped. Replies are generated. They are valid for the JSON schema in a request,
+and the same for equal messages in all processes.
 
-Each line of the log is a JSON object with n (place in the order of arrival), key (SHA-256 of the
-messages and the response format), attempt (how often the key had come by then), status (the HTTP
-status sent), fault (or null) and client_there (false where the client had gone before its answer).
-A line is written and flushed just before its answer is sent; a request that is never answered has
-no line.
+Each line of the log is a JSON object with n (position in order of arrival), key (SHA-256 of the
+messages and the response format), attempt (number of requests with this key so far), status (HTTP
+status), fault (or null) and client_there (false if the client disconnected before the answer).
+The line is written just before the answer is sent. Requests that are never answered have no line.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve until interrupted or killed.
+    """Serve until interrupted.
 
     Args:
-        arguments: The command line without the program's name; None takes the process's own.
+        arguments: Command line arguments. None to use `sys.argv`.
     """
-    parser = _build_parser()
-    options = parser.parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     try:
         faults = [_parse_fault(text, options.seed) for text in options.fault]
         model = ScriptedModel(
@@ -47,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             refuses=options.refuse,
         )
     except InputError as error:
-        parser.error(str(error))
+        _build_parser().error(str(error))
     with suppress(KeyboardInterrupt), model:
         print(model.base_url, flush=True)
         threading.Event().wait()
@@ -56,13 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m ragassay.testing",
-        description="A scripted language model that speaks the OpenAI chat-completions protocol.",
+        description="A scripted language model with the OpenAI chat completions API.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
+    parser.add_argument("--port", type=int, default=0, help="port; 0 (default) selects a free one")
     parser.add_argument(
-        "--latency", type=float, default=0.0, metavar="SECONDS", help="how long each answer waits"
+        "--latency", type=float, default=0.0, metavar="SECONDS", help="delay of each answer"
     )
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="append a line for each finished request"
@@ -72,29 +70,32 @@ def _build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KIND[=PROBABILITY]",
-        help=f"may be repeated; kinds: {', '.join(get_args(FaultKind))}",
+        help=f"kind of fault, repeatable: {', '.join(get_args(FaultKind))}",
     )
     parser.add_argument(
-        "--manner", default="scripted", metavar="NAME", help=f"one of {', '.join(MANNER_NAMES)}"
+        "--manner",
+        default="scripted",
+        metavar="NAME",
+        help=f"provider to imitate: {', '.join(MANNER_NAMES)}",
     )
     parser.add_argument(
         "--refuse",
         action="append",
         default=[],
         metavar="PARAMETER",
-        help="refuse requests with this parameter (temperature, logprobs, ...); may be repeated",
+        help="parameter to refuse, such as temperature or logprobs; repeatable",
     )
-    parser.add_argument("--seed", type=int, default=0, help="for the faults' probabilities")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the faults")
     return parser
 
 
 def _parse_fault(text: str, seed: int) -> Fault:
     kind, _, probability = text.partition("=")
     try:
-        chance = float(probability) if probability else None
+        number = float(probability) if probability else None
     except ValueError as error:
         raise InputError(f"--fault {text}: {probability!r} is not a number") from error
-    return Fault(cast(FaultKind, kind), probability=chance, seed=seed)
+    return Fault(cast(FaultKind, kind), probability=number, seed=seed)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The batch interfaces of the scripted model: OpenAI's and Anthropic's."""
+"""Batch APIs of the scripted model: those of OpenAI, Azure and Anthropic."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "
 
 
 def chat_request(body: JsonObject) -> JsonObject:
-    """Return the chat completion that asks for the same as a request for a message."""
+    """Convert an Anthropic message request to a chat completion request."""
     found: dict[str, Any] = {"model": body.get("model"), "max_tokens": body.get("max_tokens")}
     system = _text(body.get("system"))
     messages: Any = body.get("messages") or ()
     found["messages"] = [
         *([{"role": "system", "content": system}] if system else []),
-        *({"role": one["role"], "content": _text(one["content"])} for one in messages),
+        *({"role": m["role"], "content": _text(m["content"])} for m in messages),
     ]
     schema = _schema(body)
     if schema:
@@ -34,7 +34,7 @@ def chat_request(body: JsonObject) -> JsonObject:
 
 
 def message_body(request: JsonObject, completion: JsonObject) -> JsonObject:
-    """Return a chat completion as the message that Anthropic would send."""
+    """Convert a chat completion to an Anthropic message."""
     found: Any = completion
     choice, usage = found["choices"][0], found["usage"]
     text = choice["message"]["content"] or choice["message"].get("refusal") or ""
@@ -68,7 +68,7 @@ def _schema(body: JsonObject) -> Any:
 
 
 def _json_tool(body: JsonObject) -> Any:
-    """Return the tool by which LiteLLM asks an older Claude for JSON."""
+    """Return the tool that LiteLLM uses to request JSON from older Claude models."""
     tools: Any = body.get("tools") or ()
     return next((tool for tool in tools if tool.get("name") == "json_tool_call"), None)
 
@@ -88,11 +88,11 @@ def _text(content: object) -> str:
 
 
 class BatchServer:
-    """Serves batches from a script.
+    """Server of batches, with replies from a script.
 
     Args:
-        script: Answers the requests.
-        plan: How the batches fare.
+        script: Script that answers the requests.
+        plan: Behavior of the batches.
     """
 
     def __init__(self, script: Script, plan: BatchPlan) -> None:
@@ -102,7 +102,7 @@ class BatchServer:
         self.batches: dict[str, ScriptedBatch] = {}
 
     def add_routes(self, app: web.Application) -> None:
-        """Add the interfaces to a server: OpenAI's, Azure's and Anthropic's."""
+        """Add the batch APIs of OpenAI, Azure and Anthropic to a server."""
         routes: list[tuple[str, str, Callable[[web.Request], Any]]] = [
             ("POST", "/files", self._upload),
             ("GET", "/files/{id}/content", self._download),
@@ -138,14 +138,14 @@ class BatchServer:
     async def _download(self, request: web.Request) -> web.Response:
         content = self._files.get(request.match_info["id"])
         if content is None:
-            return _no("file", request.match_info["id"])
+            return _not_found("file", request.match_info["id"])
         return web.Response(body=content, content_type="application/octet-stream")
 
     async def _create(self, request: web.Request) -> web.Response:
-        asked = await request.json()
-        lines = [json.loads(line) for line in self._files[asked["input_file_id"]].splitlines()]
+        body = await request.json()
+        lines = [json.loads(line) for line in self._files[body["input_file_id"]].splitlines()]
         requests = {line["custom_id"]: line["body"] for line in lines}
-        batch = self._add("openai", requests, {**asked, "n_lines": len(lines)})
+        batch = self._add("openai", requests, {**body, "n_lines": len(lines)})
         return _json(self._openai_object(batch))
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -154,29 +154,29 @@ class BatchServer:
         return _json({"object": "list", "data": data, "has_more": False})
 
     async def _retrieve(self, request: web.Request) -> web.Response:
-        batch = self.batches.get(request.match_info["id"])
-        if batch is None:
-            return _no("batch", request.match_info["id"])
-        return _json(self._openai_object(batch))
+        return self._describe(request, self._openai_object)
 
     async def _create_messages(self, request: web.Request) -> web.Response:
-        asked = await request.json()
-        requests = {one["custom_id"]: one["params"] for one in asked["requests"]}
+        body = await request.json()
+        requests = {item["custom_id"]: item["params"] for item in body["requests"]}
         return _json(self._anthropic_object(self._add("anthropic", requests, {})))
 
     async def _retrieve_messages(self, request: web.Request) -> web.Response:
+        return self._describe(request, self._anthropic_object)
+
+    def _describe(
+        self, request: web.Request, to_object: Callable[[ScriptedBatch], JsonObject]
+    ) -> web.Response:
         batch = self.batches.get(request.match_info["id"])
-        if batch is None:
-            return _no("batch", request.match_info["id"])
-        return _json(self._anthropic_object(batch))
+        return _json(to_object(batch)) if batch else _not_found("batch", request.match_info["id"])
 
     async def _download_messages(self, request: web.Request) -> web.Response:
         replies, errors = self._lines(self.batches[request.match_info["id"]])
         return web.Response(body=_jsonl([*replies, *errors]), content_type="application/x-jsonl")
 
-    def _add(self, protocol: Any, requests: Mapping[str, JsonObject], asked: Any) -> ScriptedBatch:
+    def _add(self, protocol: Any, requests: Mapping[str, JsonObject], info: Any) -> ScriptedBatch:
         prefix = "msgbatch_" if protocol == "anthropic" else "batch_"
-        batch = ScriptedBatch(f"{prefix}{len(self.batches) + 1}", protocol, requests, asked)
+        batch = ScriptedBatch(f"{prefix}{len(self.batches) + 1}", protocol, requests, info)
         self.batches[batch.id] = batch
         return batch
 
@@ -184,17 +184,17 @@ class BatchServer:
         return time.monotonic() - batch.created_s >= self.plan.takes_s
 
     def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
-        """Answer the requests of a batch, once: replies and errors, in any order."""
+        """Return the replies and the errors of a batch, created at the first call and shuffled."""
         if batch.lines is None:
             items = list(batch.requests.items())
             n = len(items)
             n_left = {"completed": self.plan.n_expired, "failed": n}.get(self.plan.ending, n // 2)
             answered, left = items[: n - n_left], items[n - n_left :]
             answer = self._answer if batch.protocol == "openai" else self._answer_message
-            missed = _build_missed_reply if batch.protocol == "openai" else _missed_message
+            miss = _missed_reply if batch.protocol == "openai" else _missed_message
             kind = "canceled" if self.plan.ending == "cancelled" else "expired"
             replies = [answer(key, body) for key, body in answered]
-            errors = [missed(key, kind) for key, _ in left]
+            errors = [miss(key, kind) for key, _ in left]
             order = random.Random(batch.id)
             order.shuffle(replies)
             order.shuffle(errors)
@@ -270,7 +270,7 @@ _ANTHROPIC_ERRORS = {
 }
 
 
-def _build_missed_reply(key: str, kind: str) -> JsonObject:
+def _missed_reply(key: str, kind: str) -> JsonObject:
     code = "batch_expired" if kind == "expired" else "batch_cancelled"
     error = {"code": code, "message": f"This request could not be executed: {kind}."}
     return {"id": f"batch_req_{key}", "custom_id": key, "response": None, "error": error}
@@ -292,7 +292,7 @@ def _file_object(name: str, content: bytes, filename: str, purpose: str) -> Json
     }
 
 
-def _no(kind: str, name: str) -> web.Response:
+def _not_found(kind: str, name: str) -> web.Response:
     return _json(
         error_body(f"No {kind} found with id '{name}'.", "invalid_request_error", None), 404
     )

@@ -1,4 +1,4 @@
-"""The chat-completions protocol: requests read, parts of replies, made-up log-probabilities."""
+"""Chat completions API: parsing requests, and building replies and log-probabilities."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ JsonSchema: TypeAlias = Mapping[str, object]
 
 
 def messages_of(body: JsonObject) -> tuple[Message, ...]:
-    """Return the messages of a request body; empty where `messages` is not a list of objects."""
+    """Return the messages of a request. Empty if `messages` is not a list of objects."""
     return _objects(body.get("messages"))
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """Return the JSON schema of `response_format`; None where there is none.
+    """Return the JSON schema of `response_format`, or None.
 
-    `{"type": "json_object"}` counts as the schema of any object.
+    `{"type": "json_object"}` is treated as a schema for any object.
     """
-    asked = _object(body.get("response_format"))
-    if asked.get("type") == "json_object":
+    response_format = _object(body.get("response_format"))
+    if response_format.get("type") == "json_object":
         return {"type": "object"}
-    schema = _object(asked.get("json_schema")).get("schema")
+    schema = _object(response_format.get("json_schema")).get("schema")
     return cast(JsonSchema, schema) if isinstance(schema, Mapping) else None
 
 
 def messages_text(body: JsonObject) -> str:
-    """Return the texts of all messages of a request body, joined by line breaks."""
+    """Return the texts of all messages of a request, joined with newlines."""
     return "\n".join(message_text(message) for message in messages_of(body))
 
 
 def message_text(message: Message) -> str:
-    """Return the text parts of a message, joined by line breaks; empty where it has none."""
+    """Return the text parts of a message, joined with newlines."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -47,21 +47,18 @@ def message_text(message: Message) -> str:
 
 
 def last_user_text(messages: Sequence[Message]) -> str:
-    """Return the text of the last message whose role is `user`; empty where there is none."""
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            return message_text(message)
-    return ""
+    """Return the text of the last message with the role `user`, or an empty string."""
+    users = (message for message in reversed(messages) if message.get("role") == "user")
+    return message_text(next(users, {}))
 
 
 def request_key(body: JsonObject) -> str:
-    """Return the SHA-256, in hex, of the canonical JSON of `messages` and `response_format`.
+    """Return the SHA-256 of the canonical JSON of `messages` and `response_format`.
 
-    The model's name, the temperature and other settings are left out, so a retry and a call with
-    another setting have the same key.
+    Other parameters are excluded, so that retries and calls with other settings have equal keys.
     """
-    asked = {name: body.get(name) for name in ("messages", "response_format")}
-    canonical = json.dumps(asked, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    parts = {name: body.get(name) for name in ("messages", "response_format")}
+    canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -82,11 +79,10 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of one of the request's tools, used as a reply.
+    """Tool call used as a reply.
 
     Attributes:
-        name: The tool's name.
-        arguments: Its arguments; text is sent as it is, valid JSON or not.
+        arguments: Arguments of the tool. A text is sent unchanged, even if it is invalid JSON.
     """
 
     name: str
@@ -94,7 +90,7 @@ class ToolCall:
 
 
 def error_body(message: str, kind: str, code: str | None) -> JsonObject:
-    """Build an error as the OpenAI API words it."""
+    """Build an error response in the format of OpenAI's API."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
@@ -108,17 +104,17 @@ def models_body(names: Sequence[str]) -> JsonObject:
 
 
 def compact_json(value: object) -> str:
-    """Return JSON without white space, as models write it under a schema."""
+    """Return JSON without whitespace, like models that follow a schema."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def reply_text(reply: str | Mapping[str, object]) -> str:
-    """Return a scripted reply as the text of a message; an object becomes compact JSON."""
+    """Return the message text of a scripted reply. Objects become compact JSON."""
     return reply if isinstance(reply, str) else compact_json(reply)
 
 
 def count_tokens(text: str) -> int:
-    """Return the tokens that a text is counted as: one for every four characters."""
+    """Return the token count of a text, with four characters per token."""
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
@@ -138,9 +134,9 @@ _NEVER = -50.0
 
 
 def tokenise(text: str) -> tuple[str, ...]:
-    """Split a text into numbers, words, white space and single signs; joined, they equal the text.
+    """Split a text into numbers, words, whitespace and punctuation without losing characters.
 
-    A word keeps the space before it, as in the vocabularies of real models.
+    Words include the preceding space, as in the vocabularies of real models.
 
     Example:
         >>> tokenise('{"score":4}')
@@ -154,12 +150,12 @@ def tokenise(text: str) -> tuple[str, ...]:
 def build_logprobs(
     text: str, n_top: int, seed: str
 ) -> Mapping[str, Sequence[Mapping[str, object]]]:
-    """Build the `logprobs` object of a choice, with one entry of `content` for each token.
+    """Build the `logprobs` object of a choice.
 
     Args:
-        text: The reply; the tokens joined are this text.
-        n_top: The number of alternatives of each token, itself included; 0 to 20.
-        seed: The same seed gives the same numbers in any process.
+        text: Reply text. The concatenated tokens equal it.
+        n_top: Number of alternatives of each token, including itself. 0 to 20.
+        seed: Seed. Equal seeds give equal numbers in all processes.
     """
     return {
         "content": [
@@ -174,7 +170,7 @@ def _distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 
 def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
-    """Return probabilities of "1" to "5", peaked at the token; likeliest first. They sum to 1."""
+    """Return a distribution over "1" to "5" with its maximum at the token, sorted."""
     digest = hashlib.sha256(seed.encode()).digest()
     sharpness = 0.7 + 2.0 * digest[0] / 255
     lean = 0.4 * (digest[1] / 255 - 0.5)
@@ -191,7 +187,7 @@ def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 @lru_cache(maxsize=4096)
 def _word_distribution(token: str) -> tuple[TopLogprob, ...]:
-    """Return the token, nearly certain, and alternatives, each half as likely as the one before."""
+    """Return the token with near certainty, and alternatives with halving probabilities."""
     others = [other for other in _OTHERS if other != token]
     alternatives = (
         (other, math.log((1 - _CERTAINTY) / 2 ** (rank + 1))) for rank, other in enumerate(others)

@@ -1,4 +1,4 @@
-"""Serve NCBI's E-utilities over a handful of articles, from a real HTTP server."""
+"""HTTP server that imitates NCBI's E-utilities for a few articles."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _REF_TYPES: dict[LinkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EntrezRequest:
-    """A received request.
+    """Received request.
 
     Attributes:
         service: "esearch", "efetch" or "idconv".
         method: "GET" or "POST".
-        params: Parameters of the address and the body together.
-        path: The address with its query, as a server's log would show it.
+        params: Parameters of the URL and the body.
+        path: Path with the query string.
     """
 
     service: str
@@ -53,7 +53,7 @@ class EntrezRequest:
 
 
 @dataclass(slots=True)
-class _Planned:
+class _PlannedTrouble:
     kind: EntrezTrouble
     times: int
     service: str
@@ -70,16 +70,16 @@ class _EntrezAnswer:
 
 
 class ScriptedEntrez:
-    """A server on loopback that answers esearch, efetch and the PMC ID converter like NCBI.
+    """Local server with esearch, efetch and the PMC ID converter.
 
-    A search requires each of its words in title or abstract, and knows `[dp]`, `[pt]` and `[doi]`;
-    its order is that of `articles`. For an unknown DOI it returns, as PubMed does, whatever shares
-    a part with it: here, the DOIs of the same registrant. Invalid ids are left out of an efetch,
-    and a list of only invalid ids is a 400.
+    Search terms must all occur in the title or abstract. The fields `[dp]`, `[pt]` and `[doi]` are
+    supported. Results have the order of `articles`. As in PubMed, a search for an unknown DOI
+    returns similar ones, here those of the same registrant. efetch ignores invalid ids, and returns
+    a 400 if all ids are invalid.
 
     Args:
-        articles: The content of PubMed.
-        pmcids: PMID by PMCID ("PMC123").
+        articles: Content of PubMed.
+        pmcids: PMIDs by PMCID ("PMC123").
 
     Example:
         >>> pubmed = ScriptedEntrez([Article(id="1", text="Aspirin helps.")])
@@ -93,7 +93,7 @@ class ScriptedEntrez:
     ) -> None:
         self._articles = {article.id: article for article in articles}
         self._pmcids = dict(pmcids or {})
-        self._planned: list[_Planned] = []
+        self._planned: list[_PlannedTrouble] = []
         self._requests: list[EntrezRequest] = []
         self._lock = threading.Lock()
         self._server: ThreadingHTTPServer | None = None
@@ -101,18 +101,18 @@ class ScriptedEntrez:
 
     @property
     def base_url(self) -> str:
-        """The `base_url` of `LivePubMed`; the ID converter is at `<base_url>/idconv/`.
+        """`base_url` for `LivePubMed`. The ID converter is at `<base_url>/idconv/`.
 
         Raises:
             InputError: The server is not running.
         """
         if self._server is None:
-            raise InputError("the scripted PubMed is not running: use it in a with statement")
+            raise InputError("the scripted PubMed is not running; use it in a with statement")
         return f"http://{_HOST}:{self._server.server_address[1]}{_PREFIX.rstrip('/')}"
 
     @property
     def requests(self) -> tuple[EntrezRequest, ...]:
-        """The requests so far, in order of arrival, failed ones included."""
+        """Requests in order of arrival, including failed ones."""
         with self._lock:
             return tuple(self._requests)
 
@@ -123,30 +123,30 @@ class ScriptedEntrez:
         service: str = "",
         retry_after_s: int | None = None,
     ) -> None:
-        """Make the next requests fail; several plans are used up in order.
+        """Make the next requests fail. Several calls take effect in order.
 
         ================  =================================================================
-        kind              what the client sees
+        kind              response
         ================  =================================================================
-        `rate_limit`      429, with a `Retry-After` where `retry_after_s` is given
-        `server_error`    500, with a page of HTML; `Retry-After` likewise
-        `cut_off`         200, the full `Content-Length`, half of the body
-        `error_in_reply`  200, with the backend's error in JSON or XML
-        `wrong_key`       400, naming the key
-        `down`            a closed connection; `close` refuses connections altogether
+        `rate_limit`      429, with a `Retry-After` header if `retry_after_s` is set
+        `server_error`    500 with an HTML page, and the same `Retry-After`
+        `cut_off`         200 with the full `Content-Length`, but only half of the body
+        `error_in_reply`  200 with an error of the backend in JSON or XML
+        `wrong_key`       400 with the key in its message
+        `down`            closed connection; use `close` to refuse connections
         ================  =================================================================
 
         Args:
-            kind: See above.
-            times: How many requests meet it.
-            service: Only requests to this service; empty for all.
-            retry_after_s: Seconds.
+            kind: Kind of failure, see above.
+            times: Number of requests that fail.
+            service: Service that fails. Empty for all.
+            retry_after_s: Retry-After in seconds.
         """
         with self._lock:
-            self._planned.append(_Planned(kind, times, service, retry_after_s))
+            self._planned.append(_PlannedTrouble(kind, times, service, retry_after_s))
 
     def start(self) -> Self:
-        """Start serving; do nothing if it already serves."""
+        """Start the server. Has no effect if it is running."""
         if self._server is None:
             scripted = self
 
@@ -161,7 +161,7 @@ class ScriptedEntrez:
         return self
 
     def close(self) -> None:
-        """Stop serving; do nothing if it does not serve."""
+        """Stop the server. Has no effect if it is not running."""
         if self._server is None or self._thread is None:
             return
         self._server.shutdown()
@@ -170,48 +170,48 @@ class ScriptedEntrez:
         self._server = self._thread = None
 
     def __enter__(self) -> Self:
-        """Start serving."""
+        """Start the server."""
         return self.start()
 
     def __exit__(self, *error: object) -> None:
-        """Stop serving."""
+        """Stop the server."""
         self.close()
 
     def _answer(self, request: EntrezRequest) -> _EntrezAnswer | None:
-        """Return the response to a request; None for a closed connection."""
+        """Return the response to a request. None closes the connection."""
         with self._lock:
             self._requests.append(request)
-            meets = (p for p in self._planned if p.times and p.service in ("", request.service))
-            trouble = next(meets, None)
+            active = (p for p in self._planned if p.times and p.service in ("", request.service))
+            trouble = next(active, None)
             if trouble:
                 trouble.times -= 1
         good = self._good_answer(request)
-        return _spoilt(good, trouble, request) if trouble else good
+        return _faulty_answer(good, trouble, request) if trouble else good
 
     def _good_answer(self, request: EntrezRequest) -> _EntrezAnswer:
         params = request.params
         if request.service == "esearch":
-            found = _matching(params.get("term", ""), list(self._articles.values()))
+            found = _search(params.get("term", ""), list(self._articles.values()))
             ids = [article.id for article in found]
-            listed = {"count": str(len(ids)), "idlist": ids[: int(params.get("retmax", "20"))]}
-            return _EntrezAnswer(200, json.dumps({"header": {}, "esearchresult": listed}).encode())
+            result = {"count": str(len(ids)), "idlist": ids[: int(params.get("retmax", "20"))]}
+            return _EntrezAnswer(200, json.dumps({"header": {}, "esearchresult": result}).encode())
         if request.service == "efetch":
-            ids = [one for one in params.get("id", "").split(",") if one.isdigit() and int(one)]
+            ids = [i for i in params.get("id", "").split(",") if i.isdigit() and int(i)]
             if not ids:
                 return _xml_error("ID list is empty! Possibly it has no correct IDs.", 400)
-            asked = [self._articles[one] for one in dict.fromkeys(ids) if one in self._articles]
-            return _EntrezAnswer(200, render_efetch(asked), "text/xml")
+            articles = [self._articles[i] for i in dict.fromkeys(ids) if i in self._articles]
+            return _EntrezAnswer(200, render_efetch(articles), "text/xml")
         if request.service == "idconv":
-            records = [self._convert_pmcid(one) for one in params.get("ids", "").split(",")]
+            records = [self._convert_pmcid(pmcid) for pmcid in params.get("ids", "").split(",")]
             return _EntrezAnswer(200, json.dumps({"status": "ok", "records": records}).encode())
         return _EntrezAnswer(404, b"no such service", "text/plain")
 
     def _convert_pmcid(self, pmcid: str) -> dict[str, str | int]:
-        asked: dict[str, str | int] = {"requested-id": pmcid, "pmcid": pmcid}
+        record: dict[str, str | int] = {"requested-id": pmcid, "pmcid": pmcid}
         pmid = self._pmcids.get(pmcid)
         if pmid is None:
-            return asked | {"status": "error", "errmsg": "Identifier not found in PMC"}
-        return asked | {"pmid": int(pmid)}
+            return record | {"status": "error", "errmsg": "Identifier not found in PMC"}
+        return record | {"pmid": int(pmid)}
 
 
 class _EntrezHandler(BaseHTTPRequestHandler):
@@ -224,7 +224,7 @@ class _EntrezHandler(BaseHTTPRequestHandler):
         self._serve(self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Keep standard error clean."""
+        """Suppress log output."""
 
     def _serve(self, body: str) -> None:
         address = urlsplit(self.path)
@@ -242,35 +242,37 @@ class _EntrezHandler(BaseHTTPRequestHandler):
         self.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut_off else answer.body)
 
 
-def _spoilt(good: _EntrezAnswer, trouble: _Planned, request: EntrezRequest) -> _EntrezAnswer | None:
+def _faulty_answer(
+    good: _EntrezAnswer, trouble: _PlannedTrouble, request: EntrezRequest
+) -> _EntrezAnswer | None:
     wait_s = trouble.retry_after_s
     key = request.params.get("api_key", "127.0.0.1")
     match trouble.kind:
         case "rate_limit":
-            told = {"error": "API rate limit exceeded", "api-key": key, "count": "4", "limit": "3"}
-            return _EntrezAnswer(429, json.dumps(told).encode(), retry_after_s=wait_s)
+            body = {"error": "API rate limit exceeded", "api-key": key, "count": "4", "limit": "3"}
+            return _EntrezAnswer(429, json.dumps(body).encode(), retry_after_s=wait_s)
         case "server_error":
             return _EntrezAnswer(500, b"<html>Internal Server Error</html>", "text/html", wait_s)
         case "wrong_key":
-            told = {"error": "API key invalid", "api-key": key, "type": "api key"}
-            return _EntrezAnswer(400, json.dumps(told).encode())
+            body = {"error": "API key invalid", "api-key": key, "type": "api key"}
+            return _EntrezAnswer(400, json.dumps(body).encode())
         case "cut_off":
             return _EntrezAnswer(200, good.body, good.content_type, cut_off=True)
         case "error_in_reply" if good.content_type == "text/xml":
             return _xml_error("Error occurred: cannot get document summary", 200)
         case "error_in_reply":
-            told = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}
-            return _EntrezAnswer(200, json.dumps(told).encode())
+            result = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}
+            return _EntrezAnswer(200, json.dumps(result).encode())
         case "down":
             return None
 
 
-def _xml_error(words: str, status: int) -> _EntrezAnswer:
-    body = f'<?xml version="1.0"?>\n<eFetchResult><ERROR>{words}</ERROR></eFetchResult>\n'
+def _xml_error(message: str, status: int) -> _EntrezAnswer:
+    body = f'<?xml version="1.0"?>\n<eFetchResult><ERROR>{message}</ERROR></eFetchResult>\n'
     return _EntrezAnswer(status, body.encode(), "text/xml")
 
 
-def _matching(term: str, articles: Sequence[Article]) -> list[Article]:
+def _search(term: str, articles: Sequence[Article]) -> list[Article]:
     if doi := re.fullmatch(r'"(.+)"\[doi\]', term):
         registrant = doi[1].partition("/")[0] + "/"
         exact = [article for article in articles if article.doi == doi[1]]
@@ -295,7 +297,7 @@ def _full_day(published: str) -> str:
 
 
 def render_efetch(articles: Sequence[Article]) -> bytes:
-    """Render efetch's response (`retmode=xml`) with these articles, in the order of NCBI's DTD."""
+    """Render an efetch response (`retmode=xml`), with elements in the order of NCBI's DTD."""
     root = Element("PubmedArticleSet")
     for article in articles:
         record = SubElement(root, "PubmedArticle")
@@ -305,9 +307,9 @@ def render_efetch(articles: Sequence[Article]) -> bytes:
         if article.links:
             links = SubElement(citation, "CommentsCorrectionsList")
             for link in article.links:
-                one = SubElement(links, "CommentsCorrections", RefType=_REF_TYPES[link.kind])
-                _leaf(one, "RefSource", link.source)
-                _leaf(one, "PMID", link.id, Version="1")
+                element = SubElement(links, "CommentsCorrections", RefType=_REF_TYPES[link.kind])
+                _leaf(element, "RefSource", link.source)
+                _leaf(element, "PMID", link.id, Version="1")
         if article.mesh:
             headings = SubElement(citation, "MeshHeadingList")
             for name in article.mesh:

@@ -1,4 +1,4 @@
-"""Faults of model calls, the calls that they affect, and the fate of batches."""
+"""Faults of model calls, the requests that they affect, and the behavior of batches."""
 
 from __future__ import annotations
 
@@ -40,65 +40,65 @@ FaultKind = Literal[
 IN_REPLIES: frozenset[FaultKind] = frozenset(
     {"cut_off", "junk", "truncated", "cut", "refusal", "slow", "hang"}
 )
-"""Faults of a reply, which every provider has; the others are errors in its own words."""
+"""Faults in replies, available for all providers. The others are provider-specific errors."""
 
 _HASH_RANGE = 2**64
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A kind of fault and the requests that it affects.
+    """Kind of fault and the requests that it affects.
 
-    All given conditions must be met; a fault without conditions affects every request. `contains`
-    and `when` select requests; `first` and `every` count only the selected ones.
+    A request must meet all conditions. A fault without conditions affects every request. `contains`
+    and `when` select requests, and `first` and `every` count the selected requests.
 
     ========================  ==================================================================
-    kind                      what the client sees
+    kind                      response
     ========================  ==================================================================
-    `rate_limit`              429; `retry_after_s` where the provider names it
+    `rate_limit`              429, with `retry_after_s` if the provider sends it
     `server_error`            500
     `unavailable`             503; Anthropic: 529
     `unauthorized`            401; Gemini: 400, Bedrock: 403
     `unknown_model`           404; Gemini, Mistral, OpenRouter, DeepSeek: 400
     `bad_request_too_long`    400; Together: 422
-    `quota`                   the credit or quota is gone: 429, 402, 400, in each one's own words
-    `prompt_blocked`          the provider's filter refuses the prompt: 400; Gemini: 200
-    `daily_quota`             Gemini's quota of a day
-    `spend_limit`             the limit that an Anthropic account has set itself
-    `few_credits`             OpenRouter: too little credit for so many tokens
-    `no_payment`              Bedrock: no valid way of paying
+    `quota`                   429, 402 or 400: the credit or quota is used up
+    `prompt_blocked`          400: the prompt was blocked by a filter; Gemini: 200
+    `daily_quota`             Gemini: daily quota
+    `spend_limit`             Anthropic: spending limit set by the account
+    `few_credits`             OpenRouter: insufficient credit for the requested tokens
+    `no_payment`              Bedrock: no valid payment method
     `no_access`               Bedrock: no access to the model
     `capacity`                Mistral: no capacity in this tier
-    `request_too_large`       Groq: more tokens than a minute allows
-    `cut_off`                 200, the full `Content-Length`, half of the body, a closed connection
-    `junk`                    200, and `content` in place of the reply
-    `truncated`               200, the first half of the reply, stopped for its length
-    `cut`                     200, thinking that used up the tokens, and no reply
-    `refusal`                 200, and the model's refusal, in the place that it has there
-    `content_filter`          200, no content, stopped by a filter
-    `slow`                    the proper reply, `delay_s` later
-    `hang`                    nothing until the server closes
+    `request_too_large`       Groq: more tokens than allowed per minute
+    `cut_off`                 200 with the full `Content-Length`, but only half of the body
+    `junk`                    200 with `content` instead of the reply
+    `truncated`               200 with the first half of the reply, stopped by the length limit
+    `cut`                     200 with reasoning up to the length limit, and no reply
+    `refusal`                 200 with a refusal by the model, in the provider's format
+    `content_filter`          200 without content, stopped by a filter
+    `slow`                    the normal reply, after `delay_s`
+    `hang`                    no response until the server closes
     ========================  ==================================================================
 
-    Which of them a provider has stands in its manner: `load_manner(name).errors`.
+    The faults of a provider are in `load_manner(name).errors`.
 
     Args:
-        kind: See above.
-        contains: Only requests with this text in their messages.
-        when: Only requests whose parsed body satisfies this.
-        first: Only the first n selected requests, over the server's whole life.
-        every: Only every nth selected request: 3 means the 3rd, the 6th, ...
-        attempts: Only the first n attempts at each distinct request; 1 means that a retry succeeds.
-            Requests are the same if their `request_key` is.
-        probability: In [0, 1]. Decided by a hash of seed, kind, request key and attempt, so the
-            order in which requests arrive does not matter.
-        seed: For `probability`.
-        retry_after_s: For `rate_limit`.
-        delay_s: For `slow`.
-        content: For `junk`; by default not JSON.
+        kind: Kind of fault, see above.
+        contains: Text that the messages must contain.
+        when: Condition on the parsed request body.
+        first: Affect only the first n selected requests.
+        every: Affect only every nth selected request.
+        attempts: Affect only the first n requests with equal `request_key`. With 1, a retry
+            succeeds.
+        probability: Probability in [0, 1], decided by a hash of seed, kind, request key and
+            attempt, so that the order of requests does not matter.
+        seed: Seed for `probability`.
+        retry_after_s: Retry-After of `rate_limit`, in seconds.
+        delay_s: Delay of `slow`, in seconds.
+        content: Reply of `junk`. Not JSON by default.
 
     Raises:
-        InputError: the kind is unknown or a number is out of its range.
+        InputError: The kind is unknown or a number is out of range.
 
     Example:
         >>> Fault("rate_limit", attempts=1)  # doctest: +ELLIPSIS
@@ -128,24 +128,24 @@ class Fault:
             if count is not None and count < 1:
                 raise InputError(f"{name}={count} must be at least 1")
         if self.probability is not None and not 0.0 <= self.probability <= 1.0:
-            raise InputError(f"probability={self.probability} must lie in [0, 1]")
+            raise InputError(f"probability={self.probability} must be in [0, 1]")
         for name in ("retry_after_s", "delay_s"):
             if getattr(self, name) < 0:
                 raise InputError(f"{name}={getattr(self, name)} must not be negative")
 
     def concerns(self, body: JsonObject) -> bool:
-        """Return whether `contains` and `when` select this request's body."""
+        """Return whether `contains` and `when` select a request."""
         if self.contains is not None and self.contains not in messages_text(body):
             return False
         return self.when is None or self.when(body)
 
     def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
-        """Return whether a selected request meets the fault.
+        """Return whether the fault affects a selected request.
 
         Args:
-            key: The request's key.
-            n_concerned: The number of selected requests so far, this one included; from 1.
-            attempt: The number of requests with this key so far, this one included; from 1.
+            key: Key of the request.
+            n_concerned: Number of selected requests so far, including this one.
+            attempt: Number of requests with this key so far, including this one.
         """
         return (
             (self.first is None or n_concerned <= self.first)
@@ -156,7 +156,7 @@ class Fault:
 
     @property
     def is_lasting(self) -> bool:
-        """Return whether it strikes every request that it concerns."""
+        """Return whether the fault affects all requests that it selects."""
         return (self.first, self.every, self.attempts, self.probability) == (None,) * 4
 
     def _draw(self, key: str, attempt: int) -> float:
@@ -165,11 +165,10 @@ class Fault:
 
 
 class FaultPlan:
-    """Counts requests and selects the fault, if any, of each.
+    """Assigns faults to requests.
 
     Args:
-        faults: Where several affect the same request, the first in the sequence wins; the others
-            still count the request.
+        faults: Faults in order of precedence. All of them count the requests that they select.
     """
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -177,18 +176,18 @@ class FaultPlan:
         self._n_concerned = [0] * len(self._faults)
 
     def next_fault(self, key: str, attempt: int, body: JsonObject) -> Fault | None:
-        """Return the fault of this request; None for a proper reply."""
-        struck: Fault | None = None
+        """Return the fault of a request, or None."""
+        affecting: Fault | None = None
         for index, fault in enumerate(self._faults):
             if not fault.concerns(body):
                 continue
             self._n_concerned[index] += 1
-            if struck is None and fault.strikes(key, self._n_concerned[index], attempt):
-                struck = fault
-        return struck
+            if affecting is None and fault.strikes(key, self._n_concerned[index], attempt):
+                affecting = fault
+        return affecting
 
     def lasting_fault(self, body: JsonObject) -> Fault | None:
-        """Return the fault of a request that is not counted: the first that always strikes."""
+        """Return the first fault that affects a request without counting it, or None."""
         return next((f for f in self._faults if f.is_lasting and f.concerns(body)), None)
 
 
@@ -197,15 +196,15 @@ Ending = Literal["completed", "expired", "failed", "cancelled"]
 
 @dataclass
 class BatchPlan:
-    """The fate of a scripted model's batches; it may change while they are under way.
+    """Behavior of a scripted model's batches, which may be changed while they are running.
 
     Attributes:
-        takes_s: How long a batch takes.
-        ending: How each ends. Of one that expires or is cancelled, the first half is answered;
-            Anthropic's then end with requests that expired or were canceled.
-        n_expired: The last N requests of each batch that completes are not answered in time.
-        refusal: Why a batch with the ending "failed" was refused.
-        n_unavailable: The first N calls of the interface meet a server's error (503).
+        takes_s: Duration of a batch in seconds.
+        ending: Final status. If "expired" or "cancelled", only the first half is answered.
+            Anthropic reports this for each request.
+        n_expired: Number of requests at the end of each completed batch that expire.
+        refusal: Error message of "failed" batches.
+        n_unavailable: Number of initial API calls that return a server error (503).
     """
 
     takes_s: float = 0.0
@@ -217,15 +216,15 @@ class BatchPlan:
 
 @dataclass
 class ScriptedBatch:
-    """A batch that was created.
+    """Batch that was created.
 
     Attributes:
-        id: Its name here.
-        protocol: Whose interface created it.
-        requests: The bodies of its requests, by custom id.
-        metadata: What was said of it.
-        created_s: When, on the monotonic clock.
-        lines: Its replies and its errors, in lines; None before it is over.
+        id: Id of the batch.
+        protocol: API used to create the batch.
+        requests: Request bodies by custom id.
+        metadata: Metadata from the client.
+        created_s: Creation time on the monotonic clock.
+        lines: Lines of replies and of errors. None until the batch is finished.
     """
 
     id: str

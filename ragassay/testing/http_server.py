@@ -1,4 +1,4 @@
-"""The scripted model's HTTP server; imported only when one starts, since it loads aiohttp."""
+"""HTTP server of the scripted model, in a separate module because aiohttp is slow to import."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SHUTDOWN_S = 0.05
 
 
 class LoopbackServer:
-    """Serves a script over the protocol of its manner.
+    """Server of a script with a provider's API.
 
     Args:
-        script: Decides the answers.
-        latency_s: How long each answer waits; waiting requests overlap.
-        on_finished: Called just before an answer is sent, with the request, the status and whether
-            the client is still there.
-        batches: How batches fare; None serves no batch interface.
+        script: Script that determines the answers.
+        latency_s: Delay of each answer. Concurrent requests wait in parallel.
+        on_finished: Function called before an answer is sent, with the request, the status and
+            whether the client is still connected.
+        batches: Behavior of batches. None to serve no batch API.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class LoopbackServer:
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
-        """Listen and yield the port. On leaving, requests still in flight are dropped."""
+        """Listen and yield the port. Unfinished requests are dropped on exit."""
         runner = web.AppRunner(
             self._build_app(), access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
         )

@@ -1,7 +1,6 @@
-"""Write question-answer pairs as a model would that copies: each answer is a sentence of the paper.
+"""Generate question-answer pairs that pass the checks of `ragassay qa generate`.
 
-`ragassay qa generate` checks what a model writes, so that the usual default replies, which quote
-any words of a prompt, would leave it without a pair.
+Each answer is a sentence copied from the paper. The default replies would not pass these checks.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ _NEEDS_PAPER = re.compile(
 _NUMBER = re.compile(r"^number: (\d{1,3})\b", re.MULTILINE)
 _FAULTY = re.compile(r"^Question: ", re.MULTILINE)
 _N_PAIRS = 3
-"""Pairs where the prompt names no number."""
+"""Number of pairs if the prompt specifies none."""
 
 
 def asks_for_pairs(schema: JsonSchema) -> bool:
-    """Return whether a schema is of nothing but a list of pairs."""
+    """Return whether a schema consists of a list of pairs."""
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or set(properties) != {"pairs"}:
         return False
@@ -35,37 +34,35 @@ def asks_for_pairs(schema: JsonSchema) -> bool:
 
 
 def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]]:
-    """Build the reply to a prompt that shows a paper and asks for pairs, or for better ones.
+    """Build the reply to a prompt that contains a paper and asks for pairs.
 
     Args:
-        schema: One of which `asks_for_pairs`.
-        text: The prompt: the paper in its first `<data ...>` block, or unfenced. As many pairs as
-            its "number:" says, or as it shows faulty ones ("Question: ...").
+        schema: Schema accepted by `asks_for_pairs`.
+        text: Prompt with the paper in its first `<data ...>` block, or without a block. The number
+            of pairs comes from "number:" or from the number of faulty pairs ("Question: ...").
 
     Returns:
-        Pairs whose answer and quote are a sentence of the paper and whose question names words of
-        it; those of which the prompt has the question already are left out. Where sentences run
-        out, pairs of empty texts: "no better one".
+        Pairs with a sentence of the paper as answer and quote. Pairs whose question is already in
+        the prompt are excluded. Missing pairs are filled with empty texts.
     """
-    paper, asked = _split(text)
+    paper, request = _split(text)
     properties = _pair_properties(schema)
     limits = [_limit(properties, name) for name in ("answer", "quote")]
     pairs = []
     for sentence in _sentences(paper, min(limits)):
         question = _question(sentence)[: _limit(properties, "question")]
-        if question not in asked:
+        if question not in request:
             pairs.append({"question": question, "answer": sentence, "quote": sentence})
-    number = _NUMBER.search(asked)
-    wanted = int(number[1]) if number else len(_FAULTY.findall(asked)) or _N_PAIRS
-    pairs += [dict.fromkeys(("question", "answer", "quote"), "")] * wanted
+    number = _NUMBER.search(request)
+    n_pairs = int(number[1]) if number else len(_FAULTY.findall(request)) or _N_PAIRS
+    pairs += [dict.fromkeys(("question", "answer", "quote"), "")] * n_pairs
     names = [name for name in ("question", "answer", "quote") if name in properties]
-    return {"pairs": [{name: pair[name] for name in names} for pair in pairs[:wanted]]}
+    return {"pairs": [{name: pair[name] for name in names} for pair in pairs[:n_pairs]]}
 
 
 def _pair_properties(schema: JsonSchema) -> JsonSchema:
-    """Return the properties of a pair, by way of a reference where there is one."""
-    pairs = _member(_member(schema, "properties"), "pairs")
-    pair = _member(pairs, "items")
+    """Return the properties of a pair, resolving a reference."""
+    pair = _member(_member(_member(schema, "properties"), "pairs"), "items")
     if isinstance(reference := pair.get("$ref"), str):
         pair = _member(_member(schema, "$defs"), reference.rpartition("/")[2])
     return _member(pair, "properties")
@@ -82,15 +79,15 @@ def _limit(properties: JsonSchema, name: str) -> int:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return what the first data block has, and what comes after it."""
+    """Return the content of the first data block and the text after it."""
     _, opened, rest = text.partition("<data ")
     mark, closed, rest = rest.partition(">")
-    paper, ended, asked = rest.partition(f"</data {mark}>")
-    return (paper, asked) if opened and closed and ended else (text, text)
+    paper, ended, request = rest.partition(f"</data {mark}>")
+    return (paper, request) if opened and closed and ended else (text, text)
 
 
 def _sentences(paper: str, most_chars: int) -> list[str]:
-    """Return the sentences that can be understood alone, in an order that the paper decides."""
+    """Return the self-contained sentences, shuffled by their hashes."""
     found = [
         sentence
         for line in paper.splitlines()
@@ -100,7 +97,7 @@ def _sentences(paper: str, most_chars: int) -> list[str]:
         and len(sentence) <= most_chars
         and not _NEEDS_PAPER.search(sentence)
     ]
-    return sorted(dict.fromkeys(found), key=lambda one: hashlib.sha256(one.encode()).digest())
+    return sorted(dict.fromkeys(found), key=lambda text: hashlib.sha256(text.encode()).digest())
 
 
 def _question(sentence: str) -> str:

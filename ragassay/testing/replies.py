@@ -1,4 +1,4 @@
-"""Generate default replies from a seed: a valid instance of a JSON schema, or a sentence."""
+"""Generate default replies from a seed: an instance of a JSON schema, or a sentence."""
 
 from __future__ import annotations
 
@@ -52,12 +52,11 @@ _TRIES_PER_ITEM = 50
 
 
 def build_sentence(text: str, seed: str) -> str:
-    """Build a short sentence that quotes up to eight consecutive words of a text exactly.
+    """Build a short sentence that quotes up to eight consecutive words of a text.
 
     Args:
-        text: The source of the quote, from its last 2000 characters; without any words the sentence
-            says so.
-        seed: Chooses the words; the same seed gives the same sentence in any process.
+        text: Text to quote from, of which the last 2,000 characters are used.
+        seed: Seed. Equal seeds give equal sentences in all processes.
     """
     text = text[-_N_QUOTABLE_CHARS:]
     words = list(_WORD.finditer(text))
@@ -70,26 +69,26 @@ def build_sentence(text: str, seed: str) -> str:
 
 
 def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
-    """Build a valid instance of a JSON schema (draft 2020-12, as in structured-output APIs).
+    """Build an instance of a JSON schema (draft 2020-12, as in structured output APIs).
 
     Supported: type, enum, const, bounds of numbers, multipleOf, lengths of strings, format, items,
     prefixItems, minItems, maxItems, uniqueItems, properties, required, minProperties,
-    additionalProperties, anyOf, oneOf (its branches taken as disjoint), allOf, local $ref. All
-    properties are included, optional ones too, except deep in recursive schemas.
+    additionalProperties, anyOf, oneOf (with disjoint branches), allOf and local $ref. Optional
+    properties are included, except at deep levels of recursive schemas.
 
     Args:
-        schema: The schema; a $ref is resolved within it.
-        text: The text that strings quote.
-        seed: The same schema, text and seed give the same instance in any process.
+        schema: Schema, in which any $ref is resolved.
+        text: Text that strings quote.
+        seed: Seed. Equal arguments give equal instances in all processes.
 
     Raises:
-        InputError: the schema uses another keyword, or nothing can satisfy it.
+        InputError: The schema uses another keyword, or cannot be satisfied.
     """
     return _Filler(schema, text, seed).fill(schema, "$", 0)
 
 
 def _draw(seed: str, path: str, n: int) -> int:
-    """Return a number in [0, n), from a hash of seed and path."""
+    """Return a number in [0, n) from a hash of the seed and the path."""
     digest = hashlib.sha256(f"{seed}|{path}".encode()).digest()
     return int.from_bytes(digest[:8], "big") % n
 
@@ -123,19 +122,17 @@ class _Filler:
                 return self._fill_string(resolved, path)
 
     def _resolve(self, schema: object, path: str, depth: int) -> JsonSchema:
-        """Follow references and choose between branches until a plain schema is left."""
+        """Resolve references and choose branches until a plain schema is left."""
         plain = _as_schema(schema, path)
         for _ in range(_TOO_DEEP):
-            unsupported = _UNSUPPORTED & plain.keys()
-            if unsupported:
+            if unsupported := _UNSUPPORTED & plain.keys():
                 raise InputError(
-                    f"{path}: the scripted model has no default reply for a schema with "
-                    f"{', '.join(sorted(unsupported))}; give it reply=..."
+                    f"{path}: the default reply does not support the keywords "
+                    f"{', '.join(sorted(unsupported))}; pass reply=..."
                 )
             if "$ref" in plain:
-                plain = _merge(
-                    _without(plain, "$ref"), self._resolve_reference(str(plain["$ref"]), path)
-                )
+                target = self._resolve_reference(str(plain["$ref"]), path)
+                plain = _merge(_without(plain, "$ref"), target)
             elif "allOf" in plain:
                 parts = [_as_schema(part, path) for part in _sequence(plain["allOf"])]
                 plain = _merge(_without(plain, "allOf"), *parts)
@@ -147,7 +144,7 @@ class _Filler:
                 break
             else:
                 return plain
-        raise InputError(f"{path}: the schema refers to itself without an end")
+        raise InputError(f"{path}: the schema is infinitely recursive")
 
     def _resolve_reference(self, reference: str, path: str) -> JsonSchema:
         if not reference.startswith("#"):
@@ -156,7 +153,7 @@ class _Filler:
         for part in reference.lstrip("#").split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             if name not in target:
-                raise InputError(f"{path}: $ref {reference!r} leads nowhere")
+                raise InputError(f"{path}: $ref {reference!r} has no target")
             target = _as_schema(target[name], path)
         return target
 
@@ -168,7 +165,7 @@ class _Filler:
 
     def _choose(self, options: Sequence[object], path: str) -> object:
         if not options:
-            raise InputError(f"{path}: there is nothing to choose from")
+            raise InputError(f"{path}: there are no options to choose from")
         return options[_draw(self.seed, path, len(options))]
 
     def _type_of(self, schema: JsonSchema, path: str) -> str:
@@ -208,7 +205,7 @@ class _Filler:
             if not schema.get("uniqueItems") or json.dumps(item) not in map(json.dumps, items):
                 items.append(item)
         if len(items) < fewest:
-            raise InputError(f"{path}: found no {fewest} items that fit (minItems, uniqueItems)")
+            raise InputError(f"{path}: cannot generate {fewest} items (minItems, uniqueItems)")
         return items
 
     def _fill_integer(self, schema: JsonSchema, path: str) -> int:
@@ -216,7 +213,7 @@ class _Filler:
         low, high = _bounds(schema, whole=True)
         first, last = math.ceil(low / step), math.floor(high / step)
         if first > last:
-            raise InputError(f"{path}: no integer lies between the bounds")
+            raise InputError(f"{path}: there is no integer within the bounds")
         return step * (first + _draw(self.seed, path, last - first + 1))
 
     def _fill_number(self, schema: JsonSchema, path: str) -> float:
@@ -224,14 +221,14 @@ class _Filler:
             return self._fill_multiple(schema, path)
         low, high = _bounds(schema, whole=False)
         if low > high:
-            raise InputError(f"{path}: no number lies between the bounds")
+            raise InputError(f"{path}: there is no number within the bounds")
         return low + (high - low) * (1 + _draw(self.seed, path, 15)) / 16
 
     def _fill_multiple(self, schema: JsonSchema, path: str) -> float:
         step = float(cast(float, schema["multipleOf"]))
         low, high = _bounds(schema, whole=False)
         multiples = (step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1))
-        # 3 * 0.1 is not a multiple of 0.1 to a validator that divides floats.
+        # Validators that divide floats reject 3 * 0.1 as a multiple of 0.1.
         fitting = [value for value in multiples if (value / step).is_integer()]
         return cast(float, self._choose(fitting, path))
 
@@ -248,7 +245,7 @@ class _Filler:
 
 
 def _bounds(schema: JsonSchema, *, whole: bool) -> tuple[float, float]:
-    """Return lowest and highest value; for whole numbers exclusive bounds are made inclusive."""
+    """Return the bounds of a number. For whole numbers, exclusive bounds become inclusive."""
     low = cast("float | None", schema.get("minimum"))
     high = cast("float | None", schema.get("maximum"))
     if "exclusiveMinimum" in schema:
@@ -267,7 +264,7 @@ def _as_schema(schema: object, path: str) -> JsonSchema:
         return cast(JsonSchema, schema)
     if schema is True:
         return {}
-    raise InputError(f"{path}: {schema!r} is not a schema that anything can satisfy")
+    raise InputError(f"{path}: {schema!r} is not a satisfiable schema")
 
 
 def _sequence(value: object) -> Sequence[object]:
@@ -293,7 +290,7 @@ def _merge(*schemas: JsonSchema) -> JsonSchema:
 
 
 def _weight(schema: JsonSchema) -> int:
-    """Return how deep a branch may lead: 0 for a plain value, 1 for a list, 2 for the rest."""
+    """Return the nesting of a branch: 0 for scalars, 1 for lists, 2 for others."""
     kind = schema.get("type")
     if {"const", "enum"} & schema.keys() or kind in _SCALARS:
         return 0

@@ -1,4 +1,4 @@
-"""Decide the scripted model's answers, without sockets."""
+"""Answers of the scripted model, independent of the HTTP server."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _THOUGHT = "The answer names a trial. Let me weigh whether"
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
-    """A requested completion, recorded on arrival.
+    """Completion request, recorded on arrival.
 
     Attributes:
-        n: Its place in the order of arrival, from 1.
-        body: The parsed body, as it was sent.
+        n: Position in order of arrival, from 1. 0 for a probe.
+        body: Parsed body as it was sent.
         key: See `request_key`.
-        attempt: The number of requests with this key by then, this one included, refused ones left
-            out; 0 for a probe and a refused one.
-        fault: The fault that it met; None for a proper reply.
+        attempt: Number of accepted requests with this key so far, including this one. 0 for probes
+            and refused requests.
+        fault: Fault that affects the request. None for a normal reply.
         received_s: Time of arrival on the monotonic clock.
-        asked: The request in the form of OpenAI's chat completions; `body` where that is its form.
-        refused: The parameter for which it was refused.
-        status: The HTTP status, as far as it is known on arrival: 200 without a fault, None where
-            none is ever sent. If the reply function fails, the client gets a 400 all the same.
+        asked: Request in OpenAI's chat completions format.
+        refused: Parameter for which the request was refused.
+        status: Expected HTTP status, or None if no response is sent. If the reply function fails,
+            the client gets a 400 instead.
     """
 
     n: int
@@ -64,24 +64,23 @@ class RecordedRequest:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that were sent."""
+        """Messages of the request."""
         return messages_of(self.asked)
 
     @property
     def schema(self) -> JsonSchema | None:
-        """The requested JSON schema, if any."""
+        """Requested JSON schema, if any."""
         return schema_of(self.asked)
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """The response that is sent.
+    """HTTP response.
 
     Attributes:
-        status: HTTP status.
-        body: JSON, encoded.
-        headers: Headers besides the usual ones.
-        cut_off: Send only half of the body, then close the connection.
+        body: JSON body.
+        headers: Additional headers.
+        cut_off: Whether to close the connection after half of the body.
     """
 
     status: int
@@ -91,12 +90,12 @@ class ScriptedAnswer:
 
 
 class Script:
-    """Records requests, decides their faults and composes their answers. Single-threaded.
+    """Records requests, assigns faults and composes answers. Not thread-safe.
 
-    The arguments are those of `ScriptedModel`.
+    For the arguments, see `ScriptedModel`.
 
     Raises:
-        InputError: the provider has no such fault, or is not known to refuse such a parameter.
+        InputError: The provider does not have a fault, or does not refuse a parameter.
     """
 
     def __init__(
@@ -132,8 +131,8 @@ class Script:
         """Record a request and return its fault.
 
         Args:
-            body: The body as it was sent.
-            asked: The same in the form of OpenAI's chat completions; None where that is its form.
+            body: Body as it was sent.
+            asked: Request in OpenAI's chat completions format. None if `body` has this format.
         """
         asked = body if asked is None else asked
         key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
@@ -145,10 +144,10 @@ class Script:
             self._n_attempts[key] += 1
             attempt = self._n_attempts[key]
             fault = self._plan.next_fault(key, attempt, asked)
-        else:  # A probe and a refused request count for no fault, and meet those of all.
+        else:  # Probes and refused requests do not count, so only lasting faults affect them.
             fault = self._plan.lasting_fault(asked)
         if refused is not None and fault is not None:
-            # A provider looks at the key, the limits and the model before the parameters.
+            # Providers check the key, the limits and the model before the parameters.
             fault, refused = (fault, None) if fault.kind in self.manner.errors else (None, refused)
         recorded = RecordedRequest(
             n=n,
@@ -175,7 +174,7 @@ class Script:
         return self.manner.errors[fault.kind].status if fault.kind in self.manner.errors else 200
 
     def answer(self, recorded: RecordedRequest, fault: Fault | None) -> ScriptedAnswer:
-        """Compose the answer; for a fault that never answers, the answer it would have been."""
+        """Compose the answer to a request."""
         asked = recorded.asked
         if recorded.refused is not None:
             return _error_answer(self.manner.refusal_of(recorded.refused, asked))
@@ -193,39 +192,32 @@ class Script:
         return self._answer_by_reply(recorded, turn)
 
     def _answer_by_reply(self, recorded: RecordedRequest, turn: ModelTurn) -> ScriptedAnswer:
-        # The boundary of a unit of work: an error of a test's own function becomes an answer that
-        # no client retries and whose words reach the test.
+        # An error in the reply function becomes a response that clients do not retry.
         try:
-            reply_content = self._reply(recorded.messages, recorded.schema)
-            content = (
-                reply_text(reply_content) if isinstance(reply_content, str | Mapping) else None
-            )
+            content = self._reply(recorded.messages, recorded.schema)
+            text = reply_text(content) if isinstance(content, str | Mapping) else None
         except Exception as error:
             return bad_request(f"the scripted reply failed: {type(error).__name__}: {error}")
-        if content is None:
-            return self._send(replace(turn, tool_calls=cast("Sequence[ToolCall]", reply_content)))
+        if text is None:
+            return self._send(replace(turn, tool_calls=cast("Sequence[ToolCall]", content)))
         if recorded.fault == "truncated":
-            return self._send(replace(turn, text=content[: len(content) // 2], stop="length"))
-        return self._send(replace(turn, text=content), cut_off=recorded.fault == "cut_off")
+            return self._send(replace(turn, text=text[: len(text) // 2], stop="length"))
+        return self._send(replace(turn, text=text), cut_off=recorded.fault == "cut_off")
 
     def _send(self, turn: ModelTurn, *, cut_off: bool = False) -> ScriptedAnswer:
         return _json_answer(self.manner.reply_body(turn), cut_off=cut_off)
 
 
 def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str:
-    """Return the default reply of a scripted model.
-
-    Args:
-        messages: A hash of them and of the schema decides everything undetermined.
-        schema: The schema that the reply must fit.
+    """Return the default reply of a scripted model, determined by a hash of the arguments.
 
     Returns:
-        Without a schema a sentence that quotes the last user message, otherwise compact JSON that
-        is valid under the schema. Of question-answer pairs the answers are sentences of the paper,
-        so that `ragassay qa generate` keeps them.
+        Without a schema, a sentence that quotes the last user message. With a schema, a valid
+        instance as compact JSON. Answers of question-answer pairs are sentences of the paper, so
+        that they pass the checks of `ragassay qa generate`.
 
     Raises:
-        InputError: there is no instance, or the schema uses a keyword that is not supported.
+        InputError: The schema cannot be satisfied, or uses an unsupported keyword.
     """
     text = last_user_text(messages)
     seed = request_key({"messages": messages, "response_format": schema})
@@ -239,36 +231,36 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
 
 def require_object(body: object) -> JsonObject:
-    """Return a body that is an object.
+    """Return a body if it is a JSON object.
 
     Raises:
-        InputError: it is not.
+        InputError: The body is not an object.
     """
     if not isinstance(body, Mapping):
         raise InputError("the body must be a JSON object")
     return cast(JsonObject, body)
 
 
-def refuse_unusable(usable: JsonObject) -> JsonObject:
-    """Return a request, validated as far as the scripted model needs.
+def refuse_unusable(request: JsonObject) -> JsonObject:
+    """Return a request if the scripted model supports it.
 
     Raises:
-        InputError: it has no messages, or asks for a stream.
+        InputError: The request has no messages, or requests a stream.
     """
-    if not messages_of(usable):
+    if not messages_of(request):
         raise InputError("'messages' must be a list of at least one message")
-    if usable.get("stream"):
-        raise InputError("the scripted model does not stream; leave 'stream' out")
-    return usable
+    if request.get("stream"):
+        raise InputError("the scripted model does not support streaming; remove 'stream'")
+    return request
 
 
 def is_probe(body: JsonObject) -> bool:
-    """Return whether a request only finds out if the model is there: it wants one token."""
+    """Return whether a request asks for one token, to check that the model is available."""
     return 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
 def bad_request(message: str) -> ScriptedAnswer:
-    """Return an answer that says what is wrong with a request."""
+    """Return a 400 response with an error message."""
     return _json_answer(error_body(message, "invalid_request_error", None), status=400)
 
 
@@ -277,7 +269,7 @@ def _error_answer(error: ErrorAnswer) -> ScriptedAnswer:
 
 
 def _refused_turn(turn: ModelTurn, kind: FaultKind, manner: Manner) -> ModelTurn:
-    """Return the turn in which a model refuses: in a field, by its stop, or in words."""
+    """Return a refusal by the model, in the format of the provider."""
     if kind == "content_filter":
         return replace(turn, stop="content_filter")
     if manner.has_refusal_field:

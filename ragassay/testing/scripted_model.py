@@ -1,4 +1,4 @@
-"""A scripted language model for tests, behind a real HTTP server."""
+"""Scripted language model for tests, with a real HTTP server."""
 
 from __future__ import annotations
 
@@ -25,44 +25,38 @@ _HOST = "127.0.0.1"
 
 
 class ScriptedModel:
-    """A server on loopback that speaks the OpenAI chat-completions protocol, or another provider's.
+    """Local HTTP server with the chat completions API of OpenAI or another provider.
 
     It serves `POST /v1/chat/completions` (or the path of its `manner`), `GET /v1/models` and
-    `GET /health` from a thread of its own, to any model name and any key. It does not stream, and
-    gives one choice.
+    `GET /health` in a separate thread. It accepts all model names and keys, returns one choice and
+    does not support streaming.
 
-    Without `reply` it generates replies: valid under the JSON schema that `response_format` asks
-    for, otherwise a sentence that quotes the last user message. The same messages and schema give
-    the same reply in any process. With `logprobs` in the request every token of the reply has
-    log-probabilities; where the token is a digit from 1 to 5 they are a distribution over "1" to
-    "5", peaked at that digit.
+    Without `reply`, it generates replies that are valid for the JSON schema in `response_format`,
+    or else a sentence that quotes the last user message. Equal messages and schemas give equal
+    replies in all processes. If requested, tokens have log-probabilities. Those of the digits 1 to
+    5 are a distribution over these digits with its maximum at the token.
 
     Args:
-        reply: Called as `reply(messages, schema)`, where `schema` is None if the request asks for
-            none; returns the text, an object that is sent as JSON, or a list of `ToolCall`. It runs
-            in the server's thread and should be quick. If it raises, the client gets a 400 with the
-            error's words.
-        latency_s: How long each answer waits; waiting requests overlap.
-        faults: What goes wrong; of several that affect one request, the first wins.
-        port: 0 lets the system choose.
-        log: A file to which each finished request appends a line of JSON (`n`, `key`, `attempt`,
-            `status`, `fault`, `client_there`), flushed just before its answer is sent.
-        keep_requests: Whether `requests` keeps the bodies; turn it off for a very long run.
-        manner: Whose protocol, replies and errors it has; see `MANNER_NAMES`. For LiteLLM, use
-            `model_name` and `base_url`, and set the variables of `environment`.
-        model: The name under which it is asked; None takes one of the provider's.
-        refuses: Parameters that it refuses, by their names in OpenAI's protocol, in the provider's
-            own words until they are left out: "temperature", "max_tokens", "logprobs", ...;
-            "response_format" is that of type json_schema. Those that the provider lacks are refused
-            in any case.
-        thinking: The reasoning before each reply, sent in the place that the provider has for it.
-        n_cached: The prompt's tokens that are reported as read from a cache; at most all of them.
-        batches: How batches fare, by the interfaces of OpenAI, Azure and Anthropic; None serves no
-            batches.
+        reply: Function called as `reply(messages, schema)`, with None for no schema. It returns a
+            text, an object to send as JSON, or a list of `ToolCall`. It runs in the server's thread
+            and should be fast. If it raises, the client gets a 400 with the error message.
+        latency_s: Delay of each answer. Concurrent requests wait in parallel.
+        faults: Faults in order of precedence.
+        port: Port, or 0 for a free one.
+        log: File for a JSON line per finished request (`n`, `key`, `attempt`, `status`, `fault`,
+            `client_there`), written just before the answer is sent.
+        keep_requests: Whether to store request bodies in `requests`. Disable for long runs.
+        manner: Provider whose API, replies and errors are imitated. See `MANNER_NAMES`. For
+            LiteLLM, use `model_name` and `base_url`, and set the variables in `environment`.
+        model: Model name. None for a name of the provider.
+        refuses: Parameters to refuse, by their names in OpenAI's API, in addition to those that the
+            provider does not support. "response_format" refers to the type json_schema.
+        thinking: Reasoning before each reply, sent in the provider's format.
+        n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
+        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None to serve none.
 
     Raises:
-        InputError: a number is negative, there is no such manner, or it has no such fault or
-            refusal.
+        InputError: A number is negative, or the manner, one of its faults or a refusal is unknown.
 
     Example:
         >>> model = ScriptedModel(reply=lambda messages, schema: {"score": 4})
@@ -93,9 +87,9 @@ class ScriptedModel:
             if number < 0:
                 raise InputError(f"{name}={number} must not be negative")
         self.manner = load_manner(manner)
-        """The provider's manner."""
+        """Manner of the provider."""
         self.model_name = self.manner.prefix + (model or self.manner.model)
-        """Its model name in LiteLLM."""
+        """Model name for LiteLLM."""
         self._script = Script(
             reply,
             faults,
@@ -106,7 +100,7 @@ class ScriptedModel:
             n_cached=n_cached,
         )
         self._latency_s = latency_s
-        self._wanted_port = port
+        self._requested_port = port
         self._batch_plan = batches
         self._log = None if log is None else Path(log)
         self._log_file: TextIO | None = None
@@ -118,55 +112,55 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """`http://127.0.0.1:PORT/v1`, the `api_base` of LiteLLM; some manners have another path.
+        """`api_base` for LiteLLM: `http://127.0.0.1:PORT/v1`, or another path of the manner.
 
         Raises:
-            InputError: the server is not running.
+            InputError: The server is not running.
         """
         if self._port is None:
-            raise InputError("the scripted model is not running: use it in a with statement")
+            raise InputError("the scripted model is not running; use it in a with statement")
         return f"http://{_HOST}:{self._port}{self.manner.base}"
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The environment variables that LiteLLM wants for this provider, with made-up keys."""
+        """Environment variables that LiteLLM needs for the provider, with made-up keys."""
         return self.manner.environment
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
-        """The completions requested so far, in order of arrival."""
+        """Completion requests in order of arrival."""
         return tuple(self._script.requests)
 
     @property
     def probes(self) -> tuple[RecordedRequest, ...]:
-        """The requests for one token, by which a run finds out whether the model is there.
+        """Single-token requests, which runs send to check that a model is available.
 
-        They are kept apart from `requests`, take no turn of a fault with a count, and meet those
-        faults that strike whatever they concern.
+        They are not in `requests` and do not advance counted faults. Only lasting faults affect
+        them.
         """
         return tuple(self._script.probes)
 
     @property
     def n_requests(self) -> int:
-        """The number of completions requested so far."""
+        """Number of completion requests."""
         return self._script.n_requests
 
     @property
     def max_in_flight(self) -> int:
-        """The largest number of completions waiting for their answer at one time."""
+        """Maximum number of concurrent completion requests."""
         return self._server.max_in_flight if self._server else 0
 
     @property
     def batches(self) -> tuple[ScriptedBatch, ...]:
-        """The batches created so far, in order of arrival."""
+        """Batches in order of creation."""
         server = self._server.batch_server if self._server else None
         return tuple(server.batches.values()) if server else ()
 
     def start(self) -> Self:
-        """Start serving; do nothing if it already serves.
+        """Start the server. Has no effect if it is running.
 
         Raises:
-            OSError: the port is taken, or the log cannot be written.
+            OSError: The port is in use, or the log cannot be written.
         """
         if self._thread is not None:
             return self
@@ -184,7 +178,7 @@ class ScriptedModel:
         return self
 
     def close(self) -> None:
-        """Stop serving and drop requests in flight; do nothing if it does not serve."""
+        """Stop the server and drop unfinished requests. Has no effect if it is not running."""
         if self._thread is None or self._loop is None or self._stop is None:
             return
         self._loop.call_soon_threadsafe(self._stop.set)
@@ -192,7 +186,7 @@ class ScriptedModel:
         self._thread = self._loop = self._stop = self._port = None
 
     def __enter__(self) -> Self:
-        """Start serving."""
+        """Start the server."""
         return self.start()
 
     def __exit__(
@@ -201,7 +195,7 @@ class ScriptedModel:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop serving."""
+        """Stop the server."""
         self.close()
 
     def _run(self, started: Future[int]) -> None:
@@ -223,14 +217,14 @@ class ScriptedModel:
         self._server = LoopbackServer(
             self._script, self._latency_s, self._note_finished, self._batch_plan
         )
-        async with self._server.serving(_HOST, self._wanted_port) as port:
+        async with self._server.serving(_HOST, self._requested_port) as port:
             started.set_result(port)
             await self._stop.wait()
 
     def _note_finished(self, recorded: RecordedRequest, status: int, client_there: bool) -> None:
         if self._log_file is None:
             return
-        noted = {
+        line = {
             "n": recorded.n,
             "key": recorded.key,
             "attempt": recorded.attempt,
@@ -238,5 +232,5 @@ class ScriptedModel:
             "fault": recorded.fault,
             "client_there": client_there,
         }
-        self._log_file.write(f"{compact_json(noted)}\n")
+        self._log_file.write(f"{compact_json(line)}\n")
         self._log_file.flush()

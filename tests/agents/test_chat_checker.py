@@ -105,7 +105,7 @@ def test_a_name_without_a_server_says_which_there_are(tmp_path: Path):
         assert build_encoder(settings, Embedder()) is None
         with pytest.raises(SettingsError, match=r"hosted_vllm/.*ollama_chat/bespoke-minicheck"):
             build_verifier_lm(settings)
-    with pytest.raises(SettingsError, match="asked over a server"):
+    with pytest.raises(SettingsError, match="requires a server"):
         entailment_model("ollama_chat/bespoke-minicheck", tmp_path)
 
 

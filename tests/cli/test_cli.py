@@ -323,9 +323,9 @@ def test_dry_run_asks_nobody(sample):
         (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "beauty=3"], "beauty"),
         (
             ["evaluate", "{sample}", "--rubric-set", "usr", "--dry-run"],
-            "this needs a judge: --model",
+            "this needs a judge; pass --model",
         ),
-        (["evaluate", "{sample}", "--no-signals", "--dry-run"], "this needs a judge: --model"),
+        (["evaluate", "{sample}", "--no-signals", "--dry-run"], "this needs a judge; pass --model"),
         (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
     ],
 )

@@ -22,8 +22,11 @@ ANSWER = {
     "response": "Brelozant raised pain in 12 of 340 men [1].",
     "retrieved_contexts": ["Brelozant lowers pressure in adults with migraine."],
 }
-FETCH = "By its paper, MiniCheck verifies better: ragassay models get minicheck"
-HERE = "By its paper, MiniCheck (already fetched) verifies better: --verifier minicheck-roberta"
+FETCH = "MiniCheck verifies better, according to its paper: ragassay models get minicheck"
+HERE = (
+    "MiniCheck (already fetched) verifies better, according to its paper: "
+    "--verifier minicheck-roberta"
+)
 
 
 @pytest.fixture

@@ -45,8 +45,8 @@ def test_reasoning_model_behind_an_endpoint_judges_all(
     summary = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))
     assert summary["unscored"] == {}
     said = " ".join(summary["notes"])
-    assert "no log-probabilities: a rating is the written number" in said
-    assert "no temperature" in said
+    assert "no log-probabilities, so a rating is the number in the reply" in said
+    assert "the endpoint's default temperature" in said
     known = json.loads((tmp_path / "run" / "endpoints.json").read_text(encoding="utf-8"))
     learnt = {"temperature", "max_tokens", "logprobs", "reasoning"}
     assert set(known[model.model_name]) == learnt

@@ -137,7 +137,7 @@ async def asks(judge: ragassay.Judge) -> str:
     ],
 )
 def test_what_needs_a_judge_says_so_in_one_line(given: dict[str, object]):
-    with pytest.raises(SettingsError, match="this needs a judge: --model") as caught:
+    with pytest.raises(SettingsError, match="this needs a judge; pass --model") as caught:
         build_run(load_settings(**given))
     assert len(str(caught.value).splitlines()) == 1
 

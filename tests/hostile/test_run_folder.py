@@ -29,7 +29,7 @@ FILES = (
     *("run.json", "evaluations.jsonl", "verdicts.sqlite", "summary.json"),
     *("report.html", ".lock"),
 )
-ASIDE = "is damaged.*set aside as {}.damaged: the same command continues without it"
+ASIDE = "is damaged.*set aside as {}.damaged; run the same command again to continue"
 SAID = {
     ("run.json", "cut"): "run.json is damaged",
     ("run.json", "emptied"): "run.json is damaged",

@@ -132,8 +132,8 @@ TRIES = {
     "a judge that repeats the key": Try(f"{EVALUATE} {OF_PLAIN}", 3, answer=echo_in_turn),
     "a judge that repeats the login": Try(OF_URL, 3, answer=echo_in_turn),
     "a wrong key": Try(OF_URL, 1, "http://***@127.0.0.1", echo(401)),
-    "a forbidden key": Try(f"{EVALUATE} {OF_PLAIN}", 1, "refuses the key (403)", echo(403)),
-    "an unknown path": Try(OF_URL, 1, "(404): check", echo(404)),
+    "a forbidden key": Try(f"{EVALUATE} {OF_PLAIN}", 1, "rejected the key (403)", echo(403)),
+    "an unknown path": Try(OF_URL, 1, "(404); check", echo(404)),
     "nobody there": Try(
         f"{EVALUATE} --model openai/a --api-base {NOWHERE}/v1",
         1,

@@ -156,7 +156,7 @@ def test_a_hosted_model_is_not_asked_for_a_thousand_replies(server: Served):
     reply = ask(server, HOSTED, n=1000)
     assert (
         reply.status_code == 400
-        and "n: a whole number of at most 128" in reply.json()["error"]["message"]
+        and "n: must be an integer from 0 to 128" in reply.json()["error"]["message"]
     )
 
 

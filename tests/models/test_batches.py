@@ -266,7 +266,7 @@ async def test_a_request_that_failed_in_a_batch_of_anthropic_says_why(
     with ScriptedModel(repeat_question, faults=faults, batches=plan) as model:
         found = await ask(judge(model, NAMES["anthropic"]), QUESTIONS, tmp_path)
     assert isinstance(found[3], BatchError) and found[3].reason == reason
-    assert "--retry-failed asks again" in str(found[3])
+    assert "--retry-failed repeats the request" in str(found[3])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -314,7 +314,7 @@ async def test_an_endpoint_without_batches_says_so(tmp_path):
     with ScriptedModel(repeat_question) as model:
         found = await ask(judge(model), QUESTIONS[:1], tmp_path)
     assert isinstance(found[0], FatalModelError)
-    assert "has no batch interface (404): leave out --batch" in str(found[0])
+    assert "has no batch API (404); remove --batch" in str(found[0])
     assert not BatchStore(tmp_path).batches()
 
 
@@ -341,14 +341,14 @@ async def test_a_batch_that_may_cost_more_than_is_left_is_not_submitted(model, t
 async def test_a_bound_of_money_without_a_price_is_refused(model, tmp_path):
     lm = judge(model, "openai/scripted")
     found = await ask(lm, QUESTIONS[:1], tmp_path, RunLimiter(max_usd=1.0))
-    assert isinstance(found[0], BudgetError) and "price of a judge is not known" in str(found[0])
+    assert isinstance(found[0], BudgetError) and "price of every judge" in str(found[0])
 
 
 async def test_progress_names_the_batch_its_size_and_its_price(model, tmp_path):
     told: list[str] = []
     await ask(judge(model), QUESTIONS, tmp_path, tell=told.append)
     assert told[0].startswith("submitted batch batch_1 with 9 questions, at most $0.00")
-    assert "checked again in" in told[0]
+    assert "next check in" in told[0]
 
 
 async def test_without_a_folder_nothing_is_written(model, tmp_path, monkeypatch):
@@ -372,7 +372,7 @@ async def test_no_key_and_no_address_is_kept(model, tmp_path):
 def test_a_damaged_batch_says_what_to_do(tmp_path):
     (tmp_path / BATCHES).mkdir()
     (tmp_path / BATCHES / "ragassay-1.json").write_text('{"id": ')
-    with pytest.raises(StorageError, match=r"is damaged: move it away"):
+    with pytest.raises(StorageError, match=r"is damaged; move it away"):
         BatchStore(tmp_path).batches()
 
 

@@ -108,5 +108,5 @@ def test_the_note_says_what_was_left_out() -> None:
     note = learnt_note("openai/m", ["temperature", "logprobs"])
     assert note.startswith("openai/m: ")
     assert "no log-probabilities" in note
-    assert "no temperature" in note
+    assert "the endpoint's default temperature" in note
     assert options_of("logprobs") == ("logprobs", "top_logprobs")

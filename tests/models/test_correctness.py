@@ -39,7 +39,7 @@ def test_the_setting_names_the_model(tmp_path: Path):
     found = correctness_model(MINILM_VERIFIER, embedder, tmp_path)
     assert isinstance(found, EntailmentCorrectness)
     assert found.name == minilm_verifier().name
-    with pytest.raises(SettingsError, match="not a classifier"):
+    with pytest.raises(SettingsError, match="not a correctness classifier"):
         correctness_model(str(tmp_path / "none.json"), embedder, tmp_path)
 
 
@@ -49,7 +49,7 @@ def test_a_cosine_counts_from_the_threshold_of_its_embedder_or_of_the_setting(tm
         model = correctness_model(name, simcse, tmp_path)
         assert model is not None and model.threshold == threshold
     for wrong in ("cosine:high", "cosine:1.5", "cosine:nan"):
-        with pytest.raises(SettingsError, match="write a cosine from -1 to 1"):
+        with pytest.raises(SettingsError, match="pass a cosine from -1 to 1"):
             correctness_model(wrong, simcse, tmp_path)
 
 

@@ -260,7 +260,7 @@ def test_models_of_another_kind_are_refused(names: dict[str, str], tmp_path: Pat
         with pytest.raises(SettingsError, match=problem):
             entailment_model(name, tmp_path)
     other = entailment_model(f"hhem:{roberta}@{base}", tmp_path)
-    with pytest.raises(SettingsError, match="no weights of HHEM"):
+    with pytest.raises(SettingsError, match=r"no HHEM-2\.1-Open weights"):
         other.probabilities(PAIRS[:1])
 
 

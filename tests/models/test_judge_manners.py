@@ -64,7 +64,7 @@ async def test_refused_parameter_is_left_out_for_the_run(
     if (manner, refused) == ("anthropic", "max_tokens"):
         pytest.skip("it cannot be left out")
     if refused not in known and "*" not in known:
-        pytest.skip("it is not known to refuse this")
+        pytest.skip("it is does not refuse this")
     refuses = ["response_format", refused] if refused == "json_object" else [refused]
     with ScriptedModel(said, manner=manner, refuses=refuses, model="team-judge") as model:
         for name, value in model.environment.items():
@@ -193,7 +193,7 @@ async def test_a_probe_of_one_token_shows_no_reasoning(monkeypatch: pytest.Monke
 async def test_refused_option_of_the_user_stops_the_run() -> None:
     with ScriptedModel(said, manner="vllm", refuses=["temperature"], model="strict") as model:
         settings = settings_for(model, model_options=("temperature=0.3",))
-        with pytest.raises(FatalModelError, match="refuses temperature, which --model-option"):
+        with pytest.raises(FatalModelError, match="refuses temperature, set by --model-option"):
             await judged(settings)
         assert model.n_requests == 1
 

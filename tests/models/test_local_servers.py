@@ -156,7 +156,7 @@ def test_an_address_is_read_in_any_form_that_people_write(text: str, port: int, 
 
 @pytest.mark.parametrize("text", ["ftp://a", "http://a:port", "http://a b", "unix:///run/x.sock"])
 def test_what_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is not an address: write http://HOST:PORT"):
+    with pytest.raises(InputError, match="is not an address; write http://HOST:PORT"):
         as_url(text)
 
 

@@ -125,5 +125,5 @@ def test_what_cannot_be_a_base_is_refused_in_words(tmp_path: Path):
     with pytest.raises(SettingsError, match="is unavailable"):
         pair_encoder(str(tmp_path / "absent"), tmp_path)
     transformers.T5Config().save_pretrained(tmp_path / "t5")
-    with pytest.raises(SettingsError, match="name an encoder or a decoder of text"):
+    with pytest.raises(SettingsError, match="pass a text encoder or decoder"):
         pair_encoder(str(tmp_path / "t5"), tmp_path)

@@ -41,8 +41,8 @@ def test_a_judge_that_is_there_is_asked_for_one_token_once():
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        ("unauthorized", r"^openai/scripted: .* refuses the key \(401\): set OPENAI_API_KEY"),
-        ("unknown_model", r"^openai/scripted: .* has no model 'scripted' \(404\): check the name"),
+        ("unauthorized", r"^openai/scripted: .* rejected the key \(401\); set OPENAI_API_KEY"),
+        ("unknown_model", r"^openai/scripted: .* has no model 'scripted' \(404\); check the name"),
     ],
 )
 def test_a_wrong_key_and_an_unknown_model_are_told_apart(kind, told):
@@ -93,18 +93,18 @@ def test_a_fault_that_counts_leaves_the_probe_alone():
 def test_an_address_without_its_path_is_no_unknown_model():
     with ScriptedModel() as model:
         base = model.base_url.removesuffix("/v1")
-        with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\): .*/v1"):
+        with pytest.raises(FatalModelError, match=rf"{base}/chat/completions \(404\); .*/v1"):
             check_judges([judge(base)])
 
 
 def test_an_endpoint_that_nobody_serves_is_refused():
     url = closed_url()
-    with pytest.raises(FatalModelError, match=f"connection refused at {url}: start the server"):
+    with pytest.raises(FatalModelError, match=f"connection refused at {url}; start the server"):
         check_judges([judge(url)])
 
 
 def test_an_endpoint_that_is_no_address_is_refused():
-    with pytest.raises(FatalModelError, match="is not an address: --api-base is like http://HOST"):
+    with pytest.raises(FatalModelError, match="is not an address; use http://HOST"):
         check_judges([judge("localhost:8000/v1")])
 
 
@@ -113,7 +113,7 @@ def test_a_host_without_a_name_is_refused(monkeypatch):
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(FatalModelError, match=r"the host is not known at http://nowhere\.invalid"):
+    with pytest.raises(FatalModelError, match=r"unknown host at http://nowhere\.invalid"):
         check_judges([judge("http://nowhere.invalid/v1")])
 
 
@@ -166,7 +166,7 @@ def test_keys_and_addresses_are_those_that_litellm_uses(provider, monkeypatch):
 
 def test_a_server_without_an_address_is_asked_for_one(monkeypatch):
     monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
-    with pytest.raises(FatalModelError, match="it has no endpoint: name it with --api-base URL"):
+    with pytest.raises(FatalModelError, match="has no endpoint; pass it with --api-base URL"):
         check_judges([judge(None, "hosted_vllm/a")])
 
 
@@ -177,7 +177,7 @@ def test_a_provider_of_another_protocol_is_asked_by_litellm():
 
 
 def test_a_name_without_a_provider_is_refused():
-    with pytest.raises(FatalModelError, match=r"^nonsense: no provider has this name: write PROV"):
+    with pytest.raises(FatalModelError, match=r"^nonsense: unknown provider; write PROV"):
         check_judges([judge(None, "nonsense")])
 
 
@@ -191,7 +191,7 @@ def test_models_of_this_process_are_not_asked():
 def test_other_errors_are_no_missing_endpoint():
     assert unreachable(TimeoutError("slow")) == ""
     assert refusal(403, "", "openai/a", "http://x/v1").startswith(
-        "http://x/v1 refuses the key (403)"
+        "http://x/v1 rejected the key (403)"
     )
 
 

@@ -192,9 +192,9 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path):
     torch.save({"mlp.weight": torch.zeros(1, 5)}, tmp_path / "other.bin")
     (tmp_path / "text.bin").write_text("no weights")
     inference = NliModel(tiny_inference(tmp_path / "nli"))
-    with pytest.raises(SettingsError, match=r"SummaC-Conv's weights are .*23"):
+    with pytest.raises(SettingsError, match=r"SummaC-Conv has .*23"):
         SummaC(inference, tmp_path / "other.bin")
-    with pytest.raises(SettingsError, match="not a checkpoint of tensors"):
+    with pytest.raises(SettingsError, match="not a tensor checkpoint"):
         SummaC(inference, tmp_path / "text.bin")
 
 
@@ -229,7 +229,7 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path):
     _, base = tiny_alignscore(tmp_path)
     torch.save({"state_dict": {"tri_layer.weight": torch.zeros(3, 4)}}, tmp_path / "other.ckpt")
     scorer = AlignScore(tmp_path / "other.ckpt", base)
-    with pytest.raises(SettingsError, match="not a checkpoint of AlignScore"):
+    with pytest.raises(SettingsError, match="not an AlignScore checkpoint"):
         scorer.score(CLAIM, PASSAGE)
 
 
@@ -276,9 +276,9 @@ def test_a_scoring_verifier_says_attributable_or_not_whatever_labels_are_wanted(
 
 
 def test_weights_that_are_nowhere_are_named(tmp_path: Path):
-    with pytest.raises(SettingsError, match="name the weights by their path"):
+    with pytest.raises(SettingsError, match="pass the path of the weights"):
         weights_file("nowhere.bin")
-    with pytest.raises(SettingsError, match=r"owner/none/file\.bin are unavailable"):
+    with pytest.raises(SettingsError, match=r"cannot download the weights owner/none/file\.bin"):
         weights_file("owner/none/file.bin")
 
 

@@ -59,7 +59,7 @@ def test_damaged_weights_and_notes_are_refused(tmp_path: Path) -> None:
         metadata_of(f"ragassay/{tmp_path / 'a'}")
     tiny_adapter(tmp_path / "b", 64)
     (tmp_path / "b" / WEIGHTS).unlink()
-    with pytest.raises(SettingsError, match="train it again"):
+    with pytest.raises(SettingsError, match="train the adapter again"):
         metadata_of(f"ragassay/{tmp_path / 'b'}")
     tiny_adapter(tmp_path / "c", 64)
     (tmp_path / "c" / NOTE).write_text("{}")

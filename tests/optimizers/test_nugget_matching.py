@@ -123,7 +123,7 @@ def test_file_that_is_no_matcher_is_named(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(SettingsError, match=r"matcher\.json is not a matcher"):
         opened_matcher(str(path), "words")
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match="cannot read"):
         opened_matcher(str(tmp_path / "none.json"), "words")
 
 
@@ -132,7 +132,7 @@ def test_matcher_of_another_embedding_model_is_refused(
 ) -> None:
     path = tmp_path / "matcher.json"
     path.write_text(matcher.model_dump_json())
-    with pytest.raises(SettingsError, match="fitted to similarities of words"):
+    with pytest.raises(SettingsError, match="fitted with the embedder words"):
         opened_matcher(str(path), "others")
 
 

@@ -88,7 +88,7 @@ def test_every_command_that_asks_a_judge_says_in_one_line_that_it_is_not_there(
     result = CliRunner().invoke(app, called)
     assert result.exit_code == 1
     (line,) = result.output.splitlines()
-    assert line.startswith("error: openai/a: connection refused at http://127.0.0.1:9/v1: start")
+    assert line.startswith("error: openai/a: connection refused at http://127.0.0.1:9/v1; start")
     assert sorted(tmp_path.iterdir()) == [answers], "nothing is left behind"
 
 
@@ -146,7 +146,7 @@ def test_a_dry_run_and_a_run_that_has_ended_ask_nothing(answers, tmp_path):
 @pytest.mark.integration
 def test_a_key_that_is_refused_is_said_before_a_question_is_asked(answers, tmp_path):
     with ScriptedModel(faults=[Fault("unauthorized")]) as model:
-        with pytest.raises(FatalModelError, match="refuses the key"):
+        with pytest.raises(FatalModelError, match="rejected the key"):
             ragassay.evaluate(answers, model=model.model_name, api_base=model.base_url)
         assert (len(model.probes), model.n_requests) == (1, 0)
 
@@ -222,7 +222,7 @@ def test_a_name_of_the_hub_is_looked_up_once_and_not_for_minutes(monkeypatch, tm
     monkeypatch.setattr(httpx, "get", gone)
     with pytest.raises(SettingsError, match=r"ORG/no is not on this machine, and http://hub\.t"):
         check_ready(load_settings(embedder="ORG/no"), {})
-    with pytest.raises(SettingsError, match="there is no model ORG/no on"):
+    with pytest.raises(SettingsError, match="model ORG/no does not exist on"):
         check_known("ragassay/ORG/no")
     assert asked == ["http://hub.test/api/models/ORG/no"] * 2
     check_known(f"ragassay/{tmp_path}")

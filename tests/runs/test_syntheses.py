@@ -229,7 +229,7 @@ def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
 
     with monkeypatch.context() as patched:
         patched.setattr(Store, "add_rows", lambda store, rows: add(store, full()))
-        with pytest.raises(StorageError, match="disk is full; what is on disk is kept") as caught:
+        with pytest.raises(StorageError, match="disk is full; finished work is kept") as caught:
             made(questions, file, alpha, concurrency=1)
     assert "\n" not in str(caught.value)
     assert not file.exists()

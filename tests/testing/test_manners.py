@@ -351,7 +351,7 @@ def test_a_local_server_lists_its_models(manner: str) -> None:
     [
         ({"manner": "opennai"}, "unknown manner 'opennai'; choose from anthropic, azure"),
         ({"manner": "ollama", "faults": [Fault("no_payment")]}, "Ollama has no fault 'no_payment'"),
-        ({"manner": "ollama", "refuses": ["temperature"]}, "not known to refuse 'temperature'"),
+        ({"manner": "ollama", "refuses": ["temperature"]}, "does not refuse 'temperature'"),
         ({"n_cached": -1}, "n_cached=-1"),
     ],
 )

@@ -281,7 +281,7 @@ def test_bodies_can_be_forgotten(client: httpx.Client) -> None:
         (b"{", "Expecting"),
         (b"[]", "must be a JSON object"),
         (b'{"messages": []}', "'messages'"),
-        (json.dumps(body_of("a", stream=True)).encode(), "does not stream"),
+        (json.dumps(body_of("a", stream=True)).encode(), "does not support streaming"),
     ],
 )
 def test_an_unusable_request_is_refused_and_not_counted(

@@ -1,9 +1,9 @@
-"""Low-rank adapters: shipped in the package, or in the user's folders.
+"""Low-rank adapters, shipped with the package or stored in user folders.
 
-Each has a folder. Adapters that write have PEFT's format, with a note (`ragassay.models.tuned`).
-Adapters that compare a claim with a passage are read by `ragassay.models.cross_encoder`:
-`adapter.safetensors` has the two factors of each changed matrix and the head, `adapter.json` their
-shape. The card of a shipped one names its training data.
+Each adapter has a folder. Generative adapters are in PEFT format with an additional note
+(`ragassay.models.tuned`). Verifier adapters are loaded by `ragassay.models.cross_encoder`:
+`adapter.safetensors` contains the two factors of each changed matrix and the head, and
+`adapter.json` describes them. The training data of shipped adapters is listed on their cards.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from ragassay.records import Bound, Frozen
 WEIGHTS, SHAPE = "adapter.safetensors", "adapter.json"
 
 VERDICTS = ("supports", "contradicts", "neutral")
-"""Labels of a verifier's head, in the order of its logits."""
+"""Labels of a verifier head, in logit order."""
 
 CORRECTNESS = ("correct", "incorrect")
-"""Labels of a head for correctness (BioACE, section 4.1.3)."""
+"""Labels of a correctness head (BioACE, section 4.1.3)."""
 
 
 @dataclass(frozen=True)
 class Adapter:
-    """An adapter and its place."""
+    """Name and folder of an adapter."""
 
     model: str
     folder: Path
 
 
 class Training(Frozen):
-    """The training of an adapter.
+    """Training details of an adapter.
 
     Attributes:
-        start: SHA-256 of the adapter it started from; empty where it started afresh.
-        dev: Name of the file that the temperature was fitted to; empty where it was not fitted.
-        epochs: How often each example was seen.
+        start: SHA-256 of the adapter that training started from. Empty if none.
+        dev: Name of the file used to fit the temperature. Empty if it was not fitted.
+        epochs: Number of passes over the training data.
     """
 
     data: tuple[str, ...]
@@ -63,24 +63,24 @@ class Training(Frozen):
 
 
 Form = Literal["whole", "closest_first"]
-"""A passage as it is, or with the sentence closest to the claim repeated in front."""
+"""How the passage is read: unchanged, or after a copy of the sentence closest to the claim."""
 
 
 class Shape(Frozen):
-    """The data needed to read an adapter's weights.
+    """Metadata needed to load the weights of an adapter.
 
     Attributes:
-        base: The base model's name; empty where only its weights' digest identifies it.
-        base_sha256: Digest of the base model's weights; empty where unknown.
-        weights_sha256: Digest of the adapter's own weights.
-        scale: Factor of the product of the two matrices.
-        n_tokens: Longest input; a longer one loses the passage's end.
+        base: Name of the base model. Empty if only the digest identifies it.
+        base_sha256: Digest of the base weights. Empty if unknown.
+        weights_sha256: Digest of the adapter weights.
+        scale: Factor of the low-rank matrix product.
+        n_tokens: Maximum input length. Longer passages are truncated at the end.
         temperature: Divisor of the logits that calibrates the probabilities.
-        reads: The form of the passages that it was trained on.
-        labels: What its logits stand for, in their order.
-        bounds: What its verdicts need to count, and to lead a report, by label; without any, all
-            do.
-        training: Its training; None where only its card describes that.
+        reads: Passage format used in training.
+        labels: Labels in logit order.
+        bounds: Probability bounds for a verdict to count and to lead a report, by label. Without
+            bounds, all verdicts count.
+        training: Training details. None if only the card describes them.
     """
 
     base: str = ""
@@ -104,34 +104,32 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter of a verifier by its name; None where there is none.
+    """Return the verifier adapter with a name, or None.
 
     Args:
-        name: A shipped adapter's name, or `ragassay/FOLDER`.
+        name: Name of a shipped adapter, or `ragassay/FOLDER`.
     """
-    for shipped in (SMOLLM2, SIGNALS):
-        if name == shipped.model:
-            return shipped
+    shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
-    is_one = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()
-    return Adapter(name, folder) if is_one else None
+    is_folder = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()
+    return shipped or (Adapter(name, folder) if is_folder else None)
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the shape of the adapter in a folder.
+    """Read the metadata of the adapter in a folder.
 
     Raises:
-        SettingsError: It cannot be read.
+        SettingsError: The file is missing or invalid.
     """
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:
-        raise SettingsError(f"{folder / SHAPE} cannot be read: train the adapter again") from error
+        raise SettingsError(f"cannot read {folder / SHAPE}; train the adapter again") from error
 
 
 @functools.cache
 def bounds_of_means() -> dict[str, tuple[Bound, ...]]:
-    """Return the bounds of the verifiers that are means of adapters, by name."""
+    """Return the bounds of the verifiers that average adapters, by name."""
     return _BOUNDS.validate_json((_ROOM / "bounds.json").read_bytes())
 
 

@@ -1,8 +1,8 @@
 """Model cards: description, limits and results on held-out data.
 
-Cards of shipped models are here. Each figure comes from a command of the repository, and is
-recorded with its interval and its n. A user's adapter has its card in its folder: `ragassay
-finetune` writes a verifier's, and anyone can write or extend one in the same form.
+This folder contains the cards of the shipped models. Every result comes from a command in the
+repository, and has a confidence interval and a sample size. The card of a user's adapter is in the
+adapter's folder. `ragassay finetune` writes it for verifiers, and users can write or extend it.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
-"""The card's file name in the folder of a user's adapter."""
+"""File name of the card in an adapter folder."""
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load the card of a model, by its LiteLLM name; None where there is none.
+    """Load the card of a model, or return None if it has none.
 
     Args:
-        model: A shipped model's name, `ragassay/FOLDER`, or a published fact checker's name.
+        model: Name of a shipped model, `ragassay/FOLDER`, or the name of a published fact checker.
 
     Raises:
-        SettingsError: A folder's card cannot be read.
+        SettingsError: The card in the folder is invalid.
     """
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
@@ -59,7 +59,7 @@ def _shipped_card(name: str) -> ModelCard:
 
 
 def _add_bounds(card: ModelCard) -> ModelCard:
-    """Return a card with the bounds that its adapter's note has: they stand there alone."""
+    """Return the card with the bounds from the adapter's files, which cards do not repeat."""
     adapter = adapter_of(card.model)
     fitted = Path(card.model.removeprefix(f"{PROVIDER}/")) / CLASSIFIER
     if adapter:
@@ -71,34 +71,35 @@ def _add_bounds(card: ModelCard) -> ModelCard:
 
 
 def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
-    """Return the card of a published fact checker: its origin, licence and cut."""
+    """Build the card of a published fact checker."""
     kind = load_verifier_kinds().facts.checkers[published.kind]
     size = f", {published.size}" if published.size else ""
     return ModelCard(
         model=published.repository,
         description=(
-            f"{published.repository}, a fact checker made from {published.base}{size}; licence "
-            f"{published.licence}, as its card names it ({kind.source}). It says whether a passage "
-            f"supports a claim, and knows no contradiction. Its cut is that of its program "
-            f"({kind.chosen}); `ragassay verifiers fit --verifier {short}` fits one to labelled "
-            "claims."
+            f"{published.repository} is a fact checker based on {published.base}{size}. License: "
+            f"{published.licence}, according to its model card ({kind.source}). It decides whether "
+            "a passage supports a claim, and does not detect contradictions. The threshold is the "
+            f"one of its own code ({kind.chosen}); `ragassay verifiers fit --verifier {short}` "
+            "fits one to labeled claims."
         ),
         limits=(
-            "Nobody measured it here: its published weights were not at hand. Its input, labels, "
-            "chunks and cut were compared with its program on tiny models of its architecture.",
+            "Not measured here, because the published weights were not available. Its input "
+            "format, labels, chunks and threshold match its own code on tiny models of the same "
+            "architecture.",
         ),
     )
 
 
 def write_card(folder: Path, card: ModelCard) -> None:
-    """Write an adapter's card into its folder."""
+    """Write the card to an adapter folder."""
     fields = card.model_dump(mode="json", exclude_defaults=True)
     text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=120)
     (folder / CARD).write_text(text, encoding="utf-8")
 
 
 def _read_card(path: Path, model: str) -> ModelCard:
-    """Read a folder's card, under the folder's current name."""
+    """Read a card from a folder, with the folder's current name as the model."""
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:

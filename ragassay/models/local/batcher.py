@@ -1,4 +1,4 @@
-"""One thread that owns the engine; calls that wait together are answered together."""
+"""Batching of prompts from any thread for one engine thread."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from ragassay.models.local.replies import GeneratedReply, Prompt
 
 QUIET_S = 0.1
-"""A batch starts when no further call has come for so long."""
+"""Pause without new calls, after which a batch starts."""
 
 MOST_WAIT_S = 1.5
-"""And at the latest so long after its first call, however many still trickle in."""
+"""Maximum time to collect the calls of a batch."""
 
 N_MOST = 64
-"""Calls answered in one batch at the most: their keys and values are held together."""
+"""Maximum number of calls in a batch. Their keys and values are in memory together."""
 
 N_CHARS_MOST = 100_000
-"""Text of one batch at the most, as long for each call as for the longest: 25,000 tokens."""
+"""Maximum padded text length of a batch in characters, about 25,000 tokens."""
 
 
 @dataclass(eq=False)
@@ -39,10 +39,10 @@ class _Call:
 
 @dataclass
 class Load:
-    """The work of a batcher so far.
+    """Counters of a batcher.
 
     Attributes:
-        n_ended: Calls that were answered, failed or were given up by their callers.
+        n_ended: Number of calls that were answered, failed or cancelled.
     """
 
     n_submitted: int = 0
@@ -53,7 +53,7 @@ class Load:
 
     @property
     def n_waiting(self) -> int:
-        """Return how many calls wait or are being answered."""
+        """Return the number of calls that are waiting or running."""
         return self.n_submitted - self.n_ended
 
 
@@ -61,15 +61,15 @@ _BATCHERS: weakref.WeakSet[Batcher] = weakref.WeakSet()
 
 
 def loads() -> list[Load]:
-    """Return the load of each batcher of this process."""
+    """Return the counters of all batchers in this process."""
     return [batcher.load for batcher in list(_BATCHERS)]
 
 
 class Batcher:
-    """Answer prompts from any thread; the engine is built by the first of them.
+    """Answers prompts from any thread, building the engine at the first one.
 
     Args:
-        build: Load the engine; its error goes to every caller that waits.
+        build: Function that loads the engine. Its errors are raised to all waiting callers.
     """
 
     def __init__(self, build: Callable[[], Engine]) -> None:
@@ -81,7 +81,7 @@ class Batcher:
         self._lock = threading.Lock()
 
     def submit(self, prompt: Prompt) -> Future[GeneratedReply]:
-        """Queue a prompt; the future ends with its reply or its `ModelError`."""
+        """Queue a prompt and return a future of its reply, which may raise `ModelError`."""
         call = _Call(prompt)
         with self._lock:
             self.load.n_submitted += 1
@@ -101,14 +101,14 @@ class Batcher:
                 backlog.append(self._waiting.get())
             batch = backlog
             try:
-                # Loaded before the batch is closed: its fellows come meanwhile.
+                # Building first lets more calls arrive for the batch.
                 engine = engine or self._build()
                 backlog += self._gather_calls(N_MOST - len(backlog))
-                batch = _kin(backlog)
+                batch = _select_similar(backlog)
                 live = [call for call in batch if call.future.set_running_or_notify_cancel()]
                 self._count(len(live))
                 _answer(engine, live)
-            # Nothing may end this thread, a panic of llguidance (no Exception) least of all.
+            # The thread must survive any error, including llguidance panics (`BaseException`).
             except BaseException as error:
                 _fail(batch, error)
             self.load.n_ended += len(batch)
@@ -120,7 +120,7 @@ class Batcher:
         self.load.n_largest = max(self.load.n_largest, n_calls)
 
     def _gather_calls(self, n_most: int) -> list[_Call]:
-        """Return the calls that wait, and those that follow without a pause of `QUIET_S`."""
+        """Return the waiting calls, until there is a pause of `QUIET_S` or time runs out."""
         calls: list[_Call] = []
         end = time.monotonic() + MOST_WAIT_S
         while len(calls) < n_most:
@@ -133,41 +133,41 @@ class Batcher:
 
 
 def _fail(calls: list[_Call], error: BaseException) -> None:
-    """Hand an error to the callers that still wait; one that is no `Exception` as `ModelError`."""
+    """Raise an error to the waiting callers, as `ModelError` if it is not an `Exception`."""
     if not isinstance(error, Exception):
-        cause, error = error, ModelError(f"the embedded judge broke down: {error!r}")
+        cause, error = error, ModelError(f"the embedded judge failed: {error!r}")
         error.__cause__ = cause
     for call in calls:
         future = call.future
-        # A future that does not run yet may be cancelled at any moment, also just now.
+        # A future that is not running can be cancelled at any moment.
         if future.running() or (not future.done() and future.set_running_or_notify_cancel()):
             future.set_exception(error)
 
 
 def _answer(engine: Engine, calls: list[_Call]) -> None:
-    fitting: list[_Call] = []
+    valid: list[_Call] = []
     for call in calls:
         try:
             engine.check(call.prompt)
-            fitting.append(call)
+            valid.append(call)
         except ModelError as error:
             call.future.set_exception(error)
-    if fitting:
+    if valid:
         engine.answer(
-            [call.prompt for call in fitting],
-            lambda position, reply: fitting[position].future.set_result(reply),
+            [call.prompt for call in valid],
+            lambda position, reply: valid[position].future.set_result(reply),
         )
 
 
-def _kin(calls: list[_Call]) -> list[_Call]:
-    """Return the first call and those that share at least half of its text, as many as fit."""
+def _select_similar(calls: list[_Call]) -> list[_Call]:
+    """Return the first call and calls that share half of its text as a prefix, within limits."""
     first = calls[0].prompt.text
-    kin, longest = calls[:1], len(first)
+    selected, longest = calls[:1], len(first)
     for call in calls[1:]:
         text = call.prompt.text
         width = max(longest, len(text))
-        is_kin = 2 * common_prefix_length(first, text) >= len(first)
-        if is_kin and len(kin) < N_MOST and (len(kin) + 1) * width <= N_CHARS_MOST:
-            kin.append(call)
+        is_similar = 2 * common_prefix_length(first, text) >= len(first)
+        if is_similar and len(selected) < N_MOST and (len(selected) + 1) * width <= N_CHARS_MOST:
+            selected.append(call)
             longest = width
-    return kin
+    return selected

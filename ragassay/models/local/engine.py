@@ -1,7 +1,7 @@
-"""Answers a batch of prompts by `generate` of transformers, greedily and under JSON schemas.
+"""Answer batches of prompts with greedy decoding in transformers, constrained by JSON schemas.
 
-The tokens that all prompts of a batch share are computed once: each prompt continues from a copy of
-their key/value cache. The caches of the latest shared prefixes stay for the next batches.
+The common prefix of a batch is computed once, and each prompt continues from a copy of its
+key-value cache. Recent prefixes are cached for later batches.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
     from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerFast
 
 N_TOKENS_KEPT = 16_384
-"""Tokens of shared prefixes whose keys and values are kept: several answers with their sources."""
+"""Maximum number of cached prefix tokens, enough for several answers with their sources."""
 
 N_SCHEMAS_KEPT = 256
-"""Compiled schemas that are kept, the latest: a server's clients may send any number."""
+"""Maximum number of compiled schemas to cache. Server clients may send any number."""
 
 
 @dataclass(eq=False)
 class _BatchRow:
-    """A prompt being answered.
+    """State of a prompt in a batch.
 
     Attributes:
-        tokens: Those of the prompt, then those that the schema forces at the reply's start.
-        pending: Forced tokens of the reply that the model has not been fed yet.
+        tokens: Prompt tokens, followed by tokens that the schema forces at the reply's start.
+        pending: Forced reply tokens that have not been fed to the model.
     """
 
     prompt: Prompt
@@ -58,7 +58,7 @@ class _BatchRow:
 
 
 class _Float32Head(torch.nn.Linear):
-    """The last product in float32: in bfloat16, logits around 20 are multiples of 1/8."""
+    """Output layer in float32, because bfloat16 rounds logits around 20 to multiples of 1/8."""
 
     def __init__(self, weight: torch.Tensor) -> None:
         super().__init__(*reversed(weight.shape), bias=False, device="meta")
@@ -69,10 +69,7 @@ class _Float32Head(torch.nn.Linear):
 
 
 class Engine:
-    """A causal language model that answers batches of prompts.
-
-    Not safe for concurrent use: one thread owns it.
-    """
+    """Causal language model that answers batches of prompts. Not thread-safe."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
         import llguidance.hf
@@ -81,7 +78,7 @@ class Engine:
         self.model, self.tokenizer = model, tokenizer
         self.chat = ChatEncoder(tokenizer)
         self._ends = _end_tokens(model, tokenizer)
-        # The model's own settings may hold a repetition penalty and the like.
+        # Replaces the model's own settings, such as a repetition penalty.
         model.generation_config = GenerationConfig(
             do_sample=False, eos_token_id=sorted(self._ends), pad_token_id=min(self._ends)
         )
@@ -91,32 +88,32 @@ class Engine:
         self._vocabulary = llguidance.hf.from_tokenizer(tokenizer, n_vocab=self._n_vocab, slices=[])
         self.pieces = [self._vocabulary.decode_str([i]) for i in range(self._n_vocab)]
         self._compiled = functools.lru_cache(maxsize=N_SCHEMAS_KEPT)(self._compile)
-        # transformers 5.24 renamed the argument.
+        # The argument was renamed in transformers 5.24.
         names = signature(model.base_model.forward).parameters
         self._cache_keyword = "cache" if "cache" in names else "past_key_values"
         self.forget()
 
     @property
     def context_length(self) -> int:
-        """Return the most tokens that prompt and reply may have together."""
+        """Return the maximum number of tokens in prompt and reply."""
         return int(self.model.config.max_position_embeddings)
 
     def forget(self) -> None:
-        """Drop the kept prefixes."""
+        """Clear the cache of prefixes."""
         self.prefixes: list[tuple[list[int], DynamicCache]] = []
 
     def check(self, prompt: Prompt) -> None:
         """Refuse a prompt that cannot be answered.
 
         Raises:
-            PromptTooLongError: Prompt and longest reply exceed the context.
-            RefusedError: The schema is not usable.
+            PromptTooLongError: The prompt and the longest reply exceed the context length.
+            RefusedError: The schema is invalid.
         """
         n_tokens = self._start(prompt).n_prompt_tokens
         if n_tokens + prompt.max_tokens > self.context_length:
             raise PromptTooLongError(
-                f"prompt of {n_tokens} tokens and reply of {prompt.max_tokens} exceed the "
-                f"model's context of {self.context_length}"
+                f"a prompt of {n_tokens} tokens and a reply of {prompt.max_tokens} exceed the "
+                f"model's context length of {self.context_length}"
             )
 
     @torch.inference_mode()
@@ -125,27 +122,27 @@ class Engine:
         prompts: Sequence[Prompt],
         on_done: Callable[[int, GeneratedReply], None] | None = None,
     ) -> list[GeneratedReply]:
-        """Answer prompts together.
+        """Answer prompts as one batch.
 
         Args:
-            prompts: Any number; the prefix that all of them share is computed once.
-            on_done: Called with position and reply as each one ends, before the batch does.
+            prompts: Prompts. Their common prefix is computed once.
+            on_done: Function called with the index and the reply when each reply is finished.
 
         Returns:
             Replies in the order of `prompts`.
         """
         rows = [self._start(prompt) for prompt in prompts]
-        places = {id(row): place for place, row in enumerate(rows)}
+        indices = {id(row): index for index, row in enumerate(rows)}
 
-        def tell(row: _BatchRow) -> None:
+        def report(row: _BatchRow) -> None:
             if on_done is not None:
-                on_done(places[id(row)], self._reply(row))
+                on_done(indices[id(row)], self._reply(row))
 
         for row in rows:
             if row.is_done:
-                tell(row)
-        if live := [row for row in rows if not row.is_done]:
-            self._generate(live, tell)
+                report(row)
+        if unfinished := [row for row in rows if not row.is_done]:
+            self._generate(unfinished, report)
         return [self._reply(row) for row in rows]
 
     def _start(self, prompt: Prompt) -> _BatchRow:
@@ -164,15 +161,15 @@ class Engine:
                 json.loads(schema), defaults={"whitespace_flexible": False}
             )
         except ValueError as error:
-            raise RefusedError(f"the reply's schema is not usable: {error}") from error
-        # Level 0: llguidance would print what is wrong, which the error below says.
+            raise RefusedError(f"invalid schema of the reply: {error}") from error
+        # Level 0 stops llguidance from printing the error that is raised below.
         matcher = LLMatcher(self._vocabulary, grammar, log_level=0)
         if matcher.is_error():
-            raise RefusedError(f"the reply's schema is not usable: {matcher.get_error()}")
+            raise RefusedError(f"invalid schema of the reply: {matcher.get_error()}")
         return matcher
 
-    def _generate(self, rows: Sequence[_BatchRow], tell: Callable[[_BatchRow], None]) -> None:
-        """Write the replies of rows, as one batch after their shared prefix."""
+    def _generate(self, rows: Sequence[_BatchRow], report: Callable[[_BatchRow], None]) -> None:
+        """Generate the replies as one batch after the common prefix."""
         from transformers import LogitsProcessorList, StoppingCriteriaList
 
         cache, n = self._shared_prefix(rows)
@@ -181,13 +178,13 @@ class Engine:
         seen = torch.zeros_like(ids)
         for row, row_ids, row_seen in zip(rows, ids, seen, strict=True):
             n_tail = len(row.tokens) - n
-            row.n_computed += n_tail - 1  # the last one belongs to the reply's first step
+            row.n_computed += n_tail - 1  # The last token counts as part of the reply.
             row_ids[:n] = torch.tensor(row.tokens[:n])
             row_ids[width - n_tail :] = torch.tensor(row.tokens[n:])
             row_seen[:n] = row_seen[width - n_tail :] = 1
 
         def choose(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-            return self._choose(rows, logits, tell)
+            return self._choose(rows, logits, report)
 
         def are_done(*_: Any, **__: Any) -> torch.Tensor:
             return torch.tensor([row.is_done for row in rows])
@@ -203,9 +200,9 @@ class Engine:
         )
 
     def _shared_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
-        """Return the cache of the tokens that the rows share, a copy for each, and their number.
+        """Return the cache and the number of the common prefix tokens, copied for each row.
 
-        The last token of a row is never one of them: `generate` has to be fed something.
+        The last token of a row is excluded, because `generate` needs an input.
         """
         first = rows[0].tokens
         tokens = first[: min(common_prefix_length(first[:-1], row.tokens[:-1]) for row in rows)]
@@ -227,7 +224,7 @@ class Engine:
         return self._copy_cache(cache, len(tokens), len(rows)), len(tokens)
 
     def _copy_cache(self, cache: DynamicCache | None, n_tokens: int, n_rows: int) -> DynamicCache:
-        """Return a new cache that holds the first tokens of one for each of so many rows."""
+        """Return a copy of the first tokens of a cache, repeated for each row."""
         from transformers import DynamicCache
 
         copied = DynamicCache(config=self.model.config)
@@ -242,49 +239,49 @@ class Engine:
         return copied
 
     def _choose(
-        self, rows: Sequence[_BatchRow], logits: torch.Tensor, tell: Callable[[_BatchRow], None]
+        self, rows: Sequence[_BatchRow], logits: torch.Tensor, report: Callable[[_BatchRow], None]
     ) -> torch.Tensor:
-        """Append to each row its likeliest allowed token, and all that the schema forces after it.
+        """Append the most likely allowed token to each row, and the tokens that the schema forces.
 
         Args:
-            rows: Those of the batch.
-            logits: shape (n_rows, n_vocab), float32.
-            tell: Called with each row that ends.
+            rows: Rows of the batch.
+            logits: Logits, shape (n_rows, n_vocab), float32.
+            report: Function called with each row that ends.
 
         Returns:
-            Scores of the same shape whose maximum is the token to feed next.
+            Scores of the same shape whose maximum is the next input token.
         """
         logprobs = logits.masked_fill(~self._mask_next_tokens(rows), -torch.inf).log_softmax(dim=-1)
         n_top = max(row.prompt.n_top for row in rows)
         top = torch.topk(logprobs, min(n_top, self._n_vocab))
-        # argmax, not the first of topk: only argmax takes the first of equals for sure.
+        # topk does not guarantee the order of equal values. argmax returns the first.
         best = logprobs.argmax(dim=-1).tolist()
         fed = list(best)
-        for place, (row, token) in enumerate(zip(rows, best, strict=True)):
+        for index, (row, token) in enumerate(zip(rows, best, strict=True)):
             if row.is_done:
                 continue
             if row.pending:
-                fed[place] = row.pending.pop(0)
+                fed[index] = row.pending.pop(0)
                 continue
             if token in self._ends:
                 row.is_done = True
             else:
-                ranked = zip(top.indices[place].tolist(), top.values[place].tolist(), strict=True)
+                ranked = zip(top.indices[index].tolist(), top.values[index].tolist(), strict=True)
                 alternatives = tuple(
                     (self.pieces[t], p) for t, p in [*ranked][: row.prompt.n_top] if p > -torch.inf
                 )
-                logprob = float(logprobs[place, token])
+                logprob = float(logprobs[index, token])
                 row.choices.append(TokenChoice(self.pieces[token], logprob, alternatives))
                 row.written.append(token)
                 if row.matcher is not None:
                     row.matcher.consume_token(token)
                 self._force(row)
             if row.is_done:
-                tell(row)
+                report(row)
         return torch.nn.functional.one_hot(torch.tensor(fed), self._n_vocab).float()
 
     def _mask_next_tokens(self, rows: Sequence[_BatchRow]) -> torch.Tensor:
-        """Return which tokens may come next, shape (n_rows, n_vocab)."""
+        """Return a mask of the allowed next tokens, shape (n_rows, n_vocab)."""
         bits = np.full((len(rows), (self._n_vocab + 31) // 32), -1, dtype=np.int32)
         for row, row_bits in zip(rows, bits, strict=True):
             if row.matcher is not None and not row.pending and not row.is_done:
@@ -293,7 +290,7 @@ class Engine:
         return torch.from_numpy(flags[:, : self._n_vocab].view(bool))
 
     def _force(self, row: _BatchRow) -> None:
-        """Append what the schema forces; end the row where its reply, or the limit, is reached."""
+        """Append the tokens that the schema forces, and end the row if it is complete or full."""
         matcher, limit = row.matcher, row.prompt.max_tokens
         if matcher is None:
             row.is_done = row.is_cut = len(row.written) >= limit
@@ -304,9 +301,9 @@ class Engine:
             row.written += forced
             row.pending += forced
             row.choices += [TokenChoice(self.pieces[t], 0.0) for t in forced]
-        is_whole = matcher.is_stopped() and not matcher.is_error()
-        row.is_cut = len(row.written) >= limit + is_whole or matcher.is_error()
-        row.is_done = is_whole or row.is_cut
+        is_complete = matcher.is_stopped() and not matcher.is_error()
+        row.is_cut = len(row.written) >= limit + is_complete or matcher.is_error()
+        row.is_done = is_complete or row.is_cut
         del row.written[limit:], row.choices[limit:]
 
     def _reply(self, row: _BatchRow) -> GeneratedReply:
@@ -320,8 +317,8 @@ class Engine:
 
 
 def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """Return the tokens that end a reply: the tokenizer's, and those the model's settings name."""
+    """Return the end tokens of the tokenizer and of the model's generation config."""
     config: Any = model.generation_config
-    named = config.eos_token_id if config is not None else None
-    also = named if isinstance(named, list) else [named]
-    return frozenset(t for t in (tokenizer.eos_token_id, *also) if isinstance(t, int))
+    eos = config.eos_token_id if config is not None else None
+    ids = (tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos]))
+    return frozenset(token for token in ids if isinstance(token, int))

@@ -1,4 +1,4 @@
-"""Load models that judge in this process: whole ones, and adapters over one base."""
+"""Load base models and adapters for in-process judging."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragassay.models.local.engine import Engine
 
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
-"""Those whose layers all keep every token's keys and values, which the engine copies."""
+"""Supported architectures, in which every layer caches keys and values of all tokens."""
 
 
 def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
@@ -28,18 +28,18 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 
     Args:
         name: `SMOLLM2`, a shipped adapter, a Hugging Face id, or a folder.
-        cache_dir: Where converted weights live.
+        cache_dir: Folder for converted weights.
         dtype: "auto", "bfloat16" or "float32".
 
     Raises:
-        SettingsError: The architecture is none of `ARCHITECTURES`, or the model writes nothing.
+        SettingsError: The architecture is not supported, or the model cannot generate text.
     """
     from ragassay.models.local.engine import Engine
 
     if is_pair_verifier(f"{PROVIDER}/{name}"):
         raise SettingsError(
-            f"{PROVIDER}/{name} compares a claim with a passage and writes nothing: name it as "
-            "--verifier"
+            f"{PROVIDER}/{name} compares a claim with a passage and cannot generate text; pass it "
+            "as --verifier"
         )
     folder = adapter_folder(name)
     base = read_note(folder).base if folder else name
@@ -52,12 +52,10 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 def load_base(
     name: str, cache_dir: Path, dtype: str = "auto"
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load a whole model and its tokenizer, once for all adapters on it.
-
-    Safe across threads: each model's own thread loads it.
+    """Load a base model and its tokenizer once, shared by all adapters and threads.
 
     Raises:
-        SettingsError: It is unavailable, or its architecture is none of `ARCHITECTURES`.
+        SettingsError: The model is unavailable, or its architecture is not supported.
     """
     with _LOADING:
         return _loaded_base(name, cache_dir, dtype)
@@ -84,21 +82,21 @@ def _loaded_base(
         )
     if model.config.model_type not in ARCHITECTURES:
         raise SettingsError(
-            f"model {name!r} is a {model.config.model_type!r}; in-process judging knows "
-            f"{', '.join(ARCHITECTURES)}: serve it over HTTP and name its endpoint instead"
+            f"model {name!r} has the architecture {model.config.model_type!r}; in-process judging "
+            f"supports {', '.join(ARCHITECTURES)}. Serve the model over HTTP and pass its endpoint"
         )
     return model, tokenizer
 
 
 def _tokenizer_source(model: PreTrainedModel, source: str) -> str:
-    """Return where a model's tokenizer is: a published adapter, such as YESciEval's, has none."""
+    """Return where to load the tokenizer from. Published adapters use that of their base model."""
     adapters = getattr(model, "peft_config", None) or {}
     bases = (config.base_model_name_or_path for config in adapters.values())
     return next(filter(None, bases), source)
 
 
 def load_adapted(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
-    """Return a model with an adapter beside its weights, which it shares with the model given."""
+    """Return a copy of a model with an adapter. The copy shares the base weights."""
     from peft import PeftModel
 
     shared = {id(t): t for t in (*model.parameters(), *model.buffers())}

@@ -1,8 +1,7 @@
-"""The embedded judge as a LiteLLM provider: `ragassay/NAME` is answered in this process.
+"""LiteLLM provider of the embedded judge: models named `ragassay/NAME` run in this process.
 
-`ragassay/smollm2-135m` is the packaged model. Any other name is that of a shipped adapter, a folder
-of an adapter or of a whole model, or a Hugging Face id:
-`ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
+`ragassay/smollm2-135m` is the packaged model. Other names refer to a shipped adapter, a folder of
+an adapter or model, or a Hugging Face id such as `ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ if TYPE_CHECKING:
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
-    """Make `ragassay/...` known to LiteLLM, once a process.
+    """Register the `ragassay` provider with LiteLLM, once per process.
 
     Raises:
-        ExtraError: What runs models in this process is not installed.
+        ExtraError: The `local` extra is not installed.
     """
     need(*EXTRAS["local"])
     import litellm
@@ -47,11 +46,11 @@ def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
 
 @functools.cache
 def _handler_class() -> Callable[[Path, str], CustomLLM]:
-    """Return the handler's class, defined late because importing LiteLLM takes seconds."""
+    """Return the handler class, defined lazily because importing LiteLLM takes seconds."""
     from litellm.llms.custom_llm import CustomLLM
 
     class LocalJudge(CustomLLM):
-        """Answer chat messages with text and log-probabilities."""
+        """LiteLLM handler that returns text and log-probabilities."""
 
         def __init__(self, cache_dir: Path, dtype: str) -> None:
             super().__init__()
@@ -75,7 +74,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    """Return what answers prompts for a model; its weights are loaded at the first of them."""
+    """Return the batcher of a model, which loads the weights at its first prompt."""
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.loading import load_engine
 
@@ -83,11 +82,11 @@ def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
 
 
 def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]) -> Prompt:
-    """Return the prompt of a call by its messages and OpenAI options."""
+    """Build a prompt from chat messages and OpenAI options."""
     from ragassay.models.local.replies import Prompt
 
-    wanted = options.get("response_format") or {}
-    schema = (wanted.get("json_schema") or {}).get("schema")
+    response_format = options.get("response_format") or {}
+    schema = (response_format.get("json_schema") or {}).get("schema")
     limit = options.get("max_completion_tokens") or options.get("max_tokens") or 256
     return Prompt(
         messages=tuple((m["role"], _text(m["content"])) for m in messages),
@@ -98,7 +97,7 @@ def prompt_of(messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any])
 
 
 def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
-    """Return a message's text, also where it comes in parts."""
+    """Return the text of a message, which may be a list of parts."""
     if content is None or isinstance(content, str):
         return content or ""
     return "".join(part.get("text", "") for part in content)

@@ -1,4 +1,4 @@
-"""The prompts and replies of the embedded judge, and chat messages as tokens."""
+"""Prompts and replies of the embedded judge, and chat tokenization."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _SLOT = "\x00{}\x00"
 
 @dataclass(frozen=True)
 class Prompt:
-    """A chat to answer.
+    """Chat to answer.
 
     Attributes:
         messages: Role and content of each message, in order.
-        schema: JSON schema, as JSON, that the reply must satisfy; None for free text.
-        max_tokens: The reply is cut after so many tokens; at least 1.
-        n_top: How many alternatives to report for each token; 0 for none.
+        schema: JSON schema that the reply must satisfy, as JSON text. None for free text.
+        max_tokens: Maximum reply length, at least 1.
+        n_top: Number of alternatives to report for each token.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -31,15 +31,15 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """Return the contents of the messages, joined."""
+        """Return the concatenated message contents."""
         return "".join(content for _, content in self.messages)
 
 
 @dataclass(frozen=True)
 class TokenChoice:
-    """A token of a reply: its text, its log-probability, and its best alternatives.
+    """Token of a reply, with its log-probability and the most likely alternatives.
 
-    The alternatives are in order, the likeliest first, and hold the token itself.
+    Alternatives are sorted, most likely first, and include the token itself.
     """
 
     text: str
@@ -49,14 +49,14 @@ class TokenChoice:
 
 @dataclass(frozen=True)
 class GeneratedReply:
-    """A reply and what it took.
+    """Reply with its token counts.
 
     Attributes:
-        tokens: Its tokens. Under a schema, probabilities are renormalised over what the schema
-            allows; a token that it forces has log-probability 0 and no alternatives.
-        n_computed_tokens: How many of the prompt's tokens were computed for it; those that a batch
-            shares count for its first prompt.
-        is_cut: Whether `max_tokens` ended it.
+        tokens: Reply tokens. With a schema, probabilities are renormalized over the allowed
+            tokens. A token forced by the schema has log-probability 0 and no alternatives.
+        n_computed_tokens: Number of prompt tokens computed for this reply. Tokens shared by a
+            batch count for its first prompt.
+        is_cut: Whether the reply reached `max_tokens`.
     """
 
     text: str
@@ -67,19 +67,19 @@ class GeneratedReply:
 
 
 def common_prefix_length(left: Sequence[object], right: Sequence[object]) -> int:
-    """Return how many leading items two sequences share."""
+    """Return the length of the longest common prefix of two sequences."""
     pairs = enumerate(zip(left, right, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(left), len(right)))
 
 
 class ChatEncoder:
-    """Render the model's chat template around contents that are tokenised as plain text.
+    """Encode chats with the model's chat template, treating message contents as plain text.
 
-    A content that spells `<|im_end|>` becomes the ordinary tokens of these characters: the
-    template's marks are the only special tokens of a prompt.
+    Special tokens in a prompt come only from the template. If a message contains `<|im_end|>`, it
+    is encoded as ordinary characters.
 
     Args:
-        tokenizer: A fast tokenizer with a chat template.
+        tokenizer: Fast tokenizer with a chat template.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -87,7 +87,7 @@ class ChatEncoder:
         self._cached = functools.lru_cache(maxsize=256)(self._encode)
 
     def encode(self, messages: tuple[tuple[str, str], ...]) -> list[int]:
-        """Return the tokens of the chat, ending where the assistant's reply starts."""
+        """Return the tokens of the chat, up to the start of the assistant's reply."""
         return list(self._cached(messages))
 
     def _encode(self, messages: tuple[tuple[str, str], ...]) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ class ChatEncoder:
             tokenize=False,
             add_generation_prompt=True,
         )
-        assert isinstance(frame, str)  # as `tokenize=False` promises
+        assert isinstance(frame, str)  # because of `tokenize=False`
         tokens: list[int] = []
         for n, (_, content) in enumerate(messages):
             before, frame = frame.split(_SLOT.format(n), 1)

@@ -1,4 +1,4 @@
-"""The server's application: a few of OpenAI's routes over LiteLLM, for clients with the key."""
+"""ASGI application of the model server: OpenAI's chat routes over LiteLLM, with an API key."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from ragassay.models.serving.requests import (
 )
 
 N_IN_FLIGHT_MOST = 256
-"""Most concurrent completions; further ones get 429. With `N_BYTES_MOST` this limits the memory."""
+"""Maximum concurrent completions; more get status 429. Bounds memory with `N_BYTES_MOST`."""
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
-"""Upper ends of the latency histogram's bins."""
+"""Upper bounds of the latency histogram's buckets."""
 
 HEALTH = ("liveliness", "liveness", "readiness")
 
@@ -50,9 +50,9 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServerMetrics:
-    """Counters of one server, in Prometheus' text format at `/metrics`.
+    """Metrics of one server, in Prometheus' text format at `/metrics`.
 
-    The set of labels is limited: a model's name is one that the server knows, or empty.
+    The number of label values is bounded, because only served model names are used.
     """
 
     def __init__(self) -> None:
@@ -60,29 +60,29 @@ class ServerMetrics:
         register: Any = {"registry": self._registry}
         self._requests = Counter(
             "ragassay_requests",
-            "Requests ended, by model and status.",
+            "Finished requests, by model and status.",
             ["model", "status"],
             **register,
         )
         self._seconds = Histogram(
             "ragassay_request_seconds",
-            "Seconds from a request's last byte to its reply's, chat completions alone.",
+            "Latency of chat completions in seconds, from the end of the request to the reply's.",
             ["model"],
             buckets=SECONDS,
             **register,
         )
         self._tokens = Counter(
             "ragassay_tokens",
-            "Tokens: of prompts, of prompts that had been computed already, of replies.",
+            "Tokens, by model and kind: prompt, cached part of the prompt, or completion.",
             ["model", "kind"],
             **register,
         )
-        self.in_flight = Gauge("ragassay_requests_in_flight", "Requests under way.", **register)
+        self.in_flight = Gauge("ragassay_requests_in_flight", "Running requests.", **register)
         self._registry.register(_LocalLoad())
         ProcessCollector(**register)
 
     def count(self, model: str, status: int, seconds: float | None = None) -> None:
-        """Count a request; `seconds` are those of a completion."""
+        """Count a request, with the duration if it was a completion."""
         self._requests.labels(model, str(status)).inc()
         if seconds is not None:
             self._seconds.labels(model).observe(seconds)
@@ -95,45 +95,45 @@ class ServerMetrics:
         self._tokens.labels(model, "completion").inc(usage["completion_tokens"])
 
     def page(self) -> bytes:
-        """Return all figures in Prometheus' format."""
+        """Return all metrics in Prometheus' format."""
         return generate_latest(self._registry)
 
 
 class _LocalLoad:
-    """The load of the local models' batchers, summed."""
+    """Collector of the total load of all local models."""
 
     def collect(self) -> Iterator[Metric]:
         known = loads()
         yield GaugeMetricFamily(
             "ragassay_local_calls_waiting",
-            "Calls of local models that wait or are being answered.",
+            "Calls to local models that are waiting or running.",
             sum(load.n_waiting for load in known),
         )
         yield CounterMetricFamily(
             "ragassay_local_batches",
-            "Batches that local models began.",
+            "Batches started by local models.",
             sum(load.n_batches for load in known),
         )
         yield CounterMetricFamily(
             "ragassay_local_batched_calls",
-            "Calls in these batches; divided by their number, the mean size of a batch.",
+            "Calls in these batches; divide by the number of batches for the mean size.",
             sum(load.n_batched for load in known),
         )
         yield GaugeMetricFamily(
             "ragassay_local_largest_batch",
-            "Calls in the largest batch so far.",
+            "Size of the largest batch so far.",
             max((load.n_largest for load in known), default=0),
         )
 
 
 class ChatServer:
-    """Models under OpenAI's protocol: a limited number of chats at a time, each one LiteLLM call.
+    """Server of models over OpenAI's API, with a limit on concurrent chats.
 
-    Itself it is the ASGI application of the chat route; `app` builds the whole one.
+    The object itself is the ASGI application of the chat route. `app` builds the full application.
 
     Args:
-        key: The bearer token that a client must send.
-        timeout_s: Longest wait for a hosted model.
+        key: Bearer token required from clients.
+        timeout_s: Timeout for hosted models.
     """
 
     def __init__(
@@ -150,9 +150,9 @@ class ChatServer:
         self._n_in_flight = 0
 
     def app(self) -> Starlette:
-        """Build the application."""
-        routes = [Route(f"/health/{word}", self._tell_health) for word in HEALTH]
-        routes.append(Route("/metrics", self._tell_metrics))
+        """Build the application with all routes."""
+        routes = [Route(f"/health/{word}", self._report_health) for word in HEALTH]
+        routes.append(Route("/metrics", self._report_metrics))
         for root in ("/v1", ""):
             routes.append(Route(f"{root}/chat/completions", self, methods=["POST"]))
             routes.append(Route(f"{root}/models", self._list_models))
@@ -161,22 +161,22 @@ class ChatServer:
         return Starlette(routes=routes, exception_handlers=handlers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a chat.
+        """Answer a chat request.
 
         Raises:
-            Refusal: The request is refused before a model is asked.
+            Refusal: The request is rejected before a model is called.
         """
         request = Request(scope, receive)
         self._check_key(request)
         if self._n_in_flight >= self._n_most:
-            message = f"{self._n_most} requests are under way: try again"
+            message = f"{self._n_most} requests are running; try again later"
             raise Refusal(429, message, "overloaded")
         self._n_in_flight += 1
         try:
             with self.metrics.in_flight.track_inprogress():
-                asked = await read_request(request)
-                model = self._require_served(asked.pop("model"))
-                await self._answer(model, asked, request, send)
+                parameters = await read_request(request)
+                model = self._require_served(parameters.pop("model"))
+                await self._answer(model, parameters, request, send)
         finally:
             self._n_in_flight -= 1
 
@@ -186,20 +186,20 @@ class ChatServer:
             name: {"id": name, "object": "model", "created": 0, "owned_by": provider_of(name)}
             for name in self._models
         }
-        if asked := request.path_params.get("name"):
-            return JSONResponse(cards[self._require_served(asked)])
+        if name := request.path_params.get("name"):
+            return JSONResponse(cards[self._require_served(name)])
         return JSONResponse({"object": "list", "data": list(cards.values())})
 
-    async def _tell_health(self, request: Request) -> Response:
+    async def _report_health(self, request: Request) -> Response:
         return JSONResponse({"status": "healthy"})
 
-    async def _tell_metrics(self, request: Request) -> Response:
+    async def _report_metrics(self, request: Request) -> Response:
         return Response(self.metrics.page(), media_type="text/plain; version=0.0.4")
 
     async def _refuse(self, request: Request, error: Exception) -> Response:
         if not isinstance(error, Refusal):
-            what = f"{request.method} {request.url.path}"
-            error = Refusal(404, f"{what}: not served; {_SERVED}", "not_found")
+            route = f"{request.method} {request.url.path}"
+            error = Refusal(404, f"{route} is not served; {_SERVED}", "not_found")
         self.metrics.count("", error.status)
         return error.response()
 
@@ -207,40 +207,41 @@ class ChatServer:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         is_right = hmac.compare_digest(token.strip().encode(), self._key)
         if kind.lower() != "bearer" or not is_right:
-            message = "wrong or missing key: send `Authorization: Bearer KEY`"
+            message = "wrong or missing key; send `Authorization: Bearer KEY`"
             raise Refusal(401, message, "invalid_api_key")
 
     def _require_served(self, name: object) -> str:
-        """Return a model's name; refuse unknown ones."""
+        """Return a model name, or refuse it if unknown."""
         if not isinstance(name, str) or name not in self._models:
             known = ", ".join(self._models)
-            message = f"model {str(name)[:200]!r} is not served; there is {known}"
+            message = f"model {str(name)[:200]!r} is not served; choose one of {known}"
             raise Refusal(404, message, "model_not_found", "model")
         return name
 
     async def _answer(
-        self, model: str, asked: dict[str, Any], request: Request, send: Send
+        self, model: str, parameters: dict[str, Any], request: Request, send: Send
     ) -> None:
         start, status = time.monotonic(), CLIENT_LEFT
         try:
-            response = await _unless_left(request, self._response(model, asked))
+            response = await _unless_left(request, self._response(model, parameters))
             if response is not None:
                 status = response.status_code
                 await response(request.scope, request.receive, send)
         finally:
             self.metrics.count(model, status, time.monotonic() - start)
             if status >= 500:
-                _LOG.error("%s: a request ended with status %s", model, status)
+                _LOG.error("%s: a request failed with status %s", model, status)
 
-    async def _response(self, model: str, asked: dict[str, Any]) -> Response:
-        """Return a model's answer, or an error."""
-        streams = bool(asked.pop("stream", False))
-        tells_usage = bool((asked.pop("stream_options", None) or {}).get("include_usage"))
+    async def _response(self, model: str, parameters: dict[str, Any]) -> Response:
+        """Return a model's response, or an error response."""
+        streams = bool(parameters.pop("stream", False))
+        stream_options = parameters.pop("stream_options", None) or {}
+        has_usage = bool(stream_options.get("include_usage"))
         if is_local(model):
-            if problem := local_problem(asked):
+            if problem := local_problem(parameters):
                 return Refusal(400, problem, "invalid_request").response()
         elif streams:
-            asked |= {"stream": True, "stream_options": {"include_usage": True}}
+            parameters |= {"stream": True, "stream_options": {"include_usage": True}}
         try:
             with errors_as_refusals():
                 reply = await self._complete(
@@ -250,14 +251,14 @@ class ChatServer:
                     num_retries=0,
                     max_retries=0,
                     drop_params=True,
-                    **asked,
+                    **parameters,
                 )
         except Refusal as refusal:
             return refusal.response()
-        if "stream" in asked:
-            events = self._events(model, reply, tells_usage)
+        if "stream" in parameters:
+            events = self._events(model, reply, has_usage)
         elif streams:
-            events = _in_one_piece(self._count_tokens(model, reply), tells_usage)
+            events = _single_chunk(self._count_tokens(model, reply), has_usage)
         else:
             return Response(
                 json.dumps(self._count_tokens(model, reply)), media_type="application/json"
@@ -265,48 +266,48 @@ class ChatServer:
         return StreamingResponse(events, media_type="text/event-stream")
 
     def _count_tokens(self, model: str, reply: Any) -> dict[str, Any]:
-        """Return a reply or a part of one as JSON, and count its tokens."""
-        whole = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
-        if usage := whole.get("usage"):
+        """Return a reply or a chunk as JSON, and count its tokens."""
+        content = reply.model_dump(mode="json", exclude_none=True) | {"model": model}
+        if usage := content.get("usage"):
             self.metrics.count_tokens(model, usage)
-        return whole
+        return content
 
     async def _events(
-        self, model: str, pieces: AsyncIterator[Any], tells_usage: bool
+        self, model: str, chunks: AsyncIterator[Any], has_usage: bool
     ) -> AsyncIterator[str]:
         """Yield a hosted model's reply as it arrives."""
         try:
             with errors_as_refusals():
-                async for piece in pieces:
-                    shown = self._count_tokens(model, piece)
-                    if tells_usage or "usage" not in shown:
-                        yield _event(shown)
-        except Refusal as refusal:  # the status was sent long ago
-            _LOG.error("%s: a stream broke off", model)
+                async for chunk in chunks:
+                    content = self._count_tokens(model, chunk)
+                    if has_usage or "usage" not in content:
+                        yield _event(content)
+        except Refusal as refusal:  # The status has already been sent.
+            _LOG.error("%s: a stream was interrupted", model)
             yield _event(refusal.error)
         else:
             yield "data: [DONE]\n\n"
 
 
-async def _in_one_piece(whole: dict[str, Any], tells_usage: bool) -> AsyncIterator[str]:
-    """Yield a local model's reply: a batch decodes together, and a schema forces many tokens."""
-    usage, (choice,) = whole.pop("usage"), whole.pop("choices")
-    whole["object"] = "chat.completion.chunk"
+async def _single_chunk(reply: dict[str, Any], has_usage: bool) -> AsyncIterator[str]:
+    """Yield a local model's reply at once, because batches are decoded together."""
+    usage, (choice,) = reply.pop("usage"), reply.pop("choices")
+    reply["object"] = "chat.completion.chunk"
     choice["delta"] = choice.pop("message")
-    yield _event(whole | {"choices": [choice]})
-    if tells_usage:
-        yield _event(whole | {"choices": [], "usage": usage})
+    yield _event(reply | {"choices": [choice]})
+    if has_usage:
+        yield _event(reply | {"choices": [], "usage": usage})
     yield "data: [DONE]\n\n"
 
 
-def _event(shown: dict[str, Any]) -> str:
-    return f"data: {json.dumps(shown)}\n\n"
+def _event(content: dict[str, Any]) -> str:
+    return f"data: {json.dumps(content)}\n\n"
 
 
 async def _unless_left(request: Request, answer: Any) -> Response | None:
-    """Return the answer; None if the client disconnects first, which cancels it."""
+    """Return the answer, or cancel it and return None if the client disconnects first."""
     answering = asyncio.ensure_future(answer)
-    leaving = asyncio.ensure_future(request.receive())  # nothing else follows the body
+    leaving = asyncio.ensure_future(request.receive())  # The next message is the disconnect.
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         return answering.result() if answering.done() else None

@@ -1,4 +1,4 @@
-"""Checks of a request before any model sees it: size and parameters; and the errors for clients."""
+"""Request validation and error responses of the model server."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ragassay.errors import ModelError, PromptTooLongError, RefusedError, Settin
 
 N_BYTES_MOST = 4 * 2**20
 """Largest request: a million tokens fit."""
-
+"""Maximum request size, enough for a million tokens."""
 READ_S = 60
 """Longest wait for the whole of a request: it holds a place meanwhile."""
-
+"""Maximum time to receive a request, which occupies a slot meanwhile."""
 MOST = {"n": 128, "top_logprobs": 20}
 """OpenAI's own bounds. A hosted model's replies are paid and held, each of them."""
-
+"""OpenAI's limits. Every reply of a hosted model costs money and memory."""
 RETRY_AFTER_S = "5"
 
 CLIENT_LEFT = 499
@@ -31,7 +31,7 @@ CLIENT_LEFT = 499
 ROLES = ("system", "developer", "user", "assistant")
 
 OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
-"""OpenAI's parameters. LiteLLM's own could send the server's keys elsewhere."""
+"""OpenAI's parameters. LiteLLM's own parameters could send the server's keys to another host."""
 
 
 @dataclass(eq=False)
@@ -46,48 +46,45 @@ class Refusal(Exception):
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error in the form of OpenAI's clients."""
-        kind = "server_error" if self.status >= 500 else "invalid_request_error"
-        kind = "rate_limit_error" if self.status == 429 else kind
-        error_fields = {
-            "message": self.message,
-            "type": kind,
-            "param": self.param,
-            "code": self.code,
-        }
-        return {"error": error_fields}
+        """The error in the format of OpenAI's API."""
+        if self.status == 429:
+            kind = "rate_limit_error"
+        else:
+            kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        fields = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
+        return {"error": fields}
 
     def response(self) -> JSONResponse:
-        """Return the whole HTTP response."""
+        """Return the HTTP response."""
         headers = {"retry-after": self.retry_after_s} if self.status == 429 else None
         return JSONResponse(self.error, self.status, headers)
 
 
 async def read_request(request: Request) -> dict[str, Any]:
-    """Read a request's body, a JSON object with OpenAI's parameters.
+    """Read the body of a request, a JSON object with OpenAI's parameters.
 
     Raises:
-        Refusal: It is too large, too slow or not such an object, or the client disconnected.
+        Refusal: The body is too large, too slow or invalid, or the client disconnected.
     """
     body = await _body(request)
     try:
-        asked = json.loads(body, parse_constant=_refuse_constant)
-        # Half of a surrogate pair is no text: no tokenizer takes it.
-        json.dumps(asked, ensure_ascii=False).encode()
+        parameters = json.loads(body, parse_constant=_refuse_constant)
+        # Rejects unpaired surrogates, which no tokenizer accepts.
+        json.dumps(parameters, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
-        asked = None
-    if not isinstance(asked, dict) or "model" not in asked:
-        raise Refusal(400, "the body is not a JSON object with a `model`", "invalid_request")
-    for name in asked.keys() - OPTIONS:
+        parameters = None
+    if not isinstance(parameters, dict) or "model" not in parameters:
+        raise Refusal(400, "the body must be a JSON object with a `model`", "invalid_request")
+    for name in parameters.keys() - OPTIONS:
         name = name[:200]
-        raise Refusal(400, f"{name}: OpenAI's protocol has no such parameter", "unknown", name)
+        raise Refusal(400, f"{name}: unknown parameter of OpenAI's API", "unknown", name)
     for name, most in MOST.items():
-        if asked.get(name) is not None and not _is_count(asked[name], 0, most):
-            problem = f"{name}: a whole number of at most {most} is wanted"
-            raise Refusal(400, problem, "invalid_request", name)
-    if not isinstance(asked.get("stream_options") or {}, dict):
-        raise Refusal(400, "stream_options: an object is wanted", "invalid_request")
-    return asked
+        if parameters.get(name) is not None and not _is_count(parameters[name], 0, most):
+            message = f"{name}: must be an integer from 0 to {most}"
+            raise Refusal(400, message, "invalid_request", name)
+    if not isinstance(parameters.get("stream_options") or {}, dict):
+        raise Refusal(400, "stream_options: must be an object", "invalid_request")
+    return parameters
 
 
 async def _body(request: Request) -> bytes:
@@ -103,12 +100,12 @@ async def _body(request: Request) -> bytes:
         problem = f"the request did not arrive within {READ_S} seconds"
         raise Refusal(408, problem, "timeout") from error
     except ClientDisconnect as error:
-        raise Refusal(CLIENT_LEFT, "the client went away", "client_left") from error
+        raise Refusal(CLIENT_LEFT, "the client disconnected", "client_left") from error
     return bytes(body)
 
 
 def _refuse_constant(name: str) -> None:
-    """NaN and infinities are Python's own: JSON has none."""
+    """Reject NaN and infinities, which Python accepts but JSON does not allow."""
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -117,10 +114,10 @@ def _is_count(value: object, least: int, most: float = float("inf")) -> bool:
 
 
 def local_problem(asked: Mapping[str, Any]) -> str:
-    """Return why a local model cannot serve a request; empty if it can."""
+    """Return why a local model cannot serve a request, or an empty string."""
     messages = asked.get("messages")
     if not isinstance(messages, list) or not messages:
-        return "messages: at least one is wanted"
+        return "messages: at least one message is required"
     for number, message in enumerate(messages):
         problem = _message_problem(message)
         if problem:
@@ -128,15 +125,16 @@ def local_problem(asked: Mapping[str, Any]) -> str:
     for name in ("max_tokens", "max_completion_tokens"):
         limit = asked.get(name)
         if limit is not None and not _is_count(limit, 1):
-            return f"{name}: a whole number of at least 1 is wanted, not {limit!r}"
+            return f"{name}: must be an integer of at least 1, not {limit!r}"
     if asked.get("tools") or asked.get("functions"):
-        return "tools: this model calls none"
+        return "tools: this model does not support tool calls"
     if asked.get("n") not in (None, 1):
-        return "n: this model gives one reply, always its likeliest"
-    wanted = asked.get("response_format") or {"type": "text"}
-    kind = wanted.get("type") if isinstance(wanted, Mapping) else wanted
+        return "n: this model returns one reply, the most likely one"
+    response_format = asked.get("response_format") or {"type": "text"}
+    is_object = isinstance(response_format, Mapping)
+    kind = response_format.get("type") if is_object else response_format
     if kind not in ("text", "json_schema"):
-        return f"response_format: json_schema with a schema is wanted, not {kind!r}"
+        return f"response_format: must be json_schema with a schema, not {kind!r}"
     return ""
 
 
@@ -151,24 +149,24 @@ def _message_problem(message: Any) -> str:
             and isinstance(part.get("text"), str)
             for part in content
         )
-        return "" if is_text else "this model reads text, nothing else"
-    return "" if isinstance(content, str) else "content: text is wanted"
+        return "" if is_text else "this model supports text content only"
+    return "" if isinstance(content, str) else "content: text is required"
 
 
 @contextmanager
 def errors_as_refusals() -> Iterator[None]:
-    """Raise the client's error for any error inside."""
+    """Convert errors of the enclosed code to error responses."""
     try:
         yield
-    except Exception as error:  # the boundary of a request; every provider has errors of its own
+    except Exception as error:  # Providers raise errors of any type.
         raise refusal_for(error) from error
 
 
 def refusal_for(error: BaseException) -> Refusal:
-    """Return the client's error for an error of LiteLLM or of a local model."""
+    """Return the error response for an error from LiteLLM or a local model."""
     for known in (error, error.__cause__, error.__context__):
         if isinstance(known, PromptTooLongError):
-            # OpenAI's clients recognise this error by these words.
+            # OpenAI's clients recognize this error by its message.
             message = f"This model's maximum context length is exceeded: {known}"
             return Refusal(400, message, "context_length_exceeded", "messages")
         if isinstance(known, RefusedError):

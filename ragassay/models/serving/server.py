@@ -1,4 +1,4 @@
-"""`ragassay serve`: an address, a key, and the models that answer in this process."""
+"""Address, key and local models of `ragassay serve`."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 N_KEY_CHARS_LEAST = 16
 N_KEY_DIFFERENT_LEAST = 8
 
-_MEND = (
-    "unset RAGASSAY_OUTPUT__SERVER_KEY to have one made, or make one with "
+_KEY_HELP = (
+    "unset RAGASSAY_OUTPUT__SERVER_KEY to generate one, or create one with "
     "`python -c 'import secrets; print(secrets.token_urlsafe())'`"
 )
 
 _GUESSED = re.compile(
     r"sk-?1234|password|passwort|change-?me|secret|example|your-?key|12345678|abcdefg"
 )
-"""Parts of guessable keys; a random key is unlikely to contain one."""
+"""Parts of guessable keys. Random keys rarely contain them."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """A server's address and models.
+    """Address and models of a server.
 
     Attributes:
-        port: The actual port, even if 0 was requested.
-        new_key: The clients' key if it was made for this run, so that nobody has seen it.
+        port: Actual port, even if port 0 was requested.
+        new_key: Client key generated for this run. None if the key comes from the settings.
     """
 
     host: str
@@ -61,7 +61,7 @@ class Address:
 
     @property
     def is_public(self) -> bool:
-        """Return whether other machines can reach it."""
+        """Return whether other machines can reach the server."""
         return self.host not in LOOPBACK
 
 
@@ -72,17 +72,17 @@ def serve(
     settings: Settings,
     on_ready: Callable[[Address], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT; finish open requests first.
+    """Serve until SIGTERM or SIGINT, then finish open requests.
 
     Args:
         models: LiteLLM names, optionally with an endpoint: `NAME@http://HOST/v1`.
-        host: Name or address of the network interface.
-        port: The port; with 0 the operating system chooses one.
-        settings: The key, the cache, the local models' arithmetic and the time limit.
-        on_ready: Called once requests are accepted.
+        host: Host name or address to listen on.
+        port: Port to listen on. 0 selects a free port.
+        settings: Settings with the key, the cache, the dtype of local models and the timeout.
+        on_ready: Function called when requests are accepted.
 
     Raises:
-        SettingsError: The key is weak, the port is taken, or a local model is not installed.
+        SettingsError: The key is weak, the port is in use, or a local model is not installed.
         ExtraError: The server's libraries are not installed.
     """
     need(*EXTRAS["server"], *EXTRAS["local"])
@@ -105,32 +105,32 @@ def make_server_key() -> str:
 
 
 def check_server_key(key: str) -> None:
-    """Check the key that the settings give.
+    """Check the strength of the key in the settings.
 
     Raises:
-        SettingsError: The key can be guessed, or cannot be sent in a header.
+        SettingsError: The key is guessable, or cannot be sent in a header.
     """
     problem = _weakness(key)
     if problem:
-        raise SettingsError(f"setting 'server_key': {problem}; {_MEND}")
+        raise SettingsError(f"setting 'server_key': {problem}; {_KEY_HELP}")
 
 
 def _weakness(key: str) -> str:
     if not key.strip():
         return "the key is empty"
     if not key.isascii() or not key.isprintable() or " " in key:
-        return "the key holds spaces or characters that cannot stand in a header"
+        return "the key contains spaces or characters that are not allowed in a header"
     if len(key) < N_KEY_CHARS_LEAST:
-        return f"the key is weak: {len(key)} characters, at least {N_KEY_CHARS_LEAST} are wanted"
+        return f"the key is weak: it has {len(key)} characters of at least {N_KEY_CHARS_LEAST}"
     if len(set(key)) < N_KEY_DIFFERENT_LEAST:
         return f"the key is weak: it has {len(set(key))} different characters"
     if found := _GUESSED.search(key.lower()):
-        return f"the key is weak: it holds {found.group()!r}, as guessed keys do"
+        return f"the key is weak: it contains {found.group()!r}, like guessable keys"
     return ""
 
 
 def prepare_local_models(names: Iterable[str], settings: Settings) -> None:
-    """Convert the packaged weights now, so that a missing package is reported at once."""
+    """Convert the packaged weights early, so that a missing package is reported at startup."""
     local = [name.removeprefix(f"{PROVIDER}/") for name in names if is_local(name)]
     if not all((Path(name) / "config.json").is_file() for name in local):
         from ragassay.models.weights import smollm2_folder
@@ -144,17 +144,17 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
     from ragassay.models.serving.app import ChatServer
 
     litellm = import_litellm()
-    # A log must not contain a traceback and the content of every refused request.
+    # LiteLLM would log a traceback and the content of every refused request.
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
     return ChatServer(key, endpoints, litellm.acompletion, settings.judge.timeout_s).app()
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket; with port 0 the operating system chooses one.
+    """Return a listening socket. Port 0 selects a free port.
 
     Raises:
-        SettingsError: The port is taken, or the host is none of this machine's.
+        SettingsError: The port is in use, or the host is not an address of this machine.
     """
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -162,20 +162,20 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         raise SettingsError(
             f"cannot listen on {host} port {port}: {error.strerror}; "
-            "name another with --host and --port (0 has one chosen)"
+            "pass another --host or --port (0 selects a free port)"
         ) from error
 
 
 def run_app(
     app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT; finish open requests first.
+    """Serve until SIGTERM or SIGINT, then finish open requests.
 
     Args:
-        app: An ASGI application.
-        listener: From `bound`.
-        grace_s: Seconds that open requests get at the end.
-        on_ready: Called once requests are accepted.
+        app: ASGI application.
+        listener: Socket from `bound`.
+        grace_s: Time for open requests at shutdown, in seconds.
+        on_ready: Function called when requests are accepted.
     """
     server = server_of(app, grace_s, on_ready)
     with _ended_by_signals():
@@ -183,11 +183,11 @@ def run_app(
 
 
 def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn.Server:
-    """Return a server of an application; see `run_app`."""
+    """Return a uvicorn server for an application. See `run_app`."""
     import uvicorn
 
     class Server(uvicorn.Server):
-        """A server that reports when it accepts requests."""
+        """Server that reports when it accepts requests."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -207,7 +207,7 @@ def server_of(app: Any, grace_s: float, on_ready: Callable[[], None]) -> uvicorn
 
 @contextlib.contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Ignore the signal that uvicorn raises again after it has shut down."""
+    """Ignore the signal that uvicorn raises again after shutdown."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:

@@ -1,6 +1,6 @@
-"""Answers of each provider of models, as data: one YAML file a provider, and its reader.
+"""Provider-specific replies and errors as data, with one YAML file per provider.
 
-Each file says where its shapes and words were taken from (`sources`, `source`).
+The `sources` and `source` fields of each file cite the provider's documentation.
 """
 
 from ragassay.testing.manners.manner import (

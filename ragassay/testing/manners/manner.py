@@ -1,4 +1,4 @@
-"""A provider's manner: where it is asked, how it replies, its errors word for word."""
+"""Manners: how a provider's API accepts requests, replies and reports errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
 
 class _Missing:
-    """Marks an item that is left out."""
+    """Marker for an item to leave out."""
 
 
 _MISSING = _Missing()
@@ -36,7 +36,7 @@ def fill(template: object, values: Mapping[str, object]) -> Any:
     """Return a template with its placeholders filled.
 
     Raises:
-        KeyError: a placeholder has no value.
+        KeyError: A placeholder has no value.
     """
     if isinstance(template, str):
         return _fill_text(template, values)
@@ -49,7 +49,7 @@ def fill(template: object, values: Mapping[str, object]) -> Any:
 
 
 def mentions(template: object, name: str) -> bool:
-    """Return whether a placeholder stands anywhere in a template."""
+    """Return whether a template contains a placeholder."""
     if isinstance(template, str):
         return any(name in m.groups() for m in _PLACEHOLDER.finditer(template))
     if isinstance(template, Mapping):
@@ -60,11 +60,10 @@ def mentions(template: object, name: str) -> bool:
 
 
 def _fill_text(text: str, values: Mapping[str, object]) -> object:
-    whole = _PLACEHOLDER.fullmatch(text)
-    name = whole and (whole[1] or whole[2])
-    if name:
+    match = _PLACEHOLDER.fullmatch(text)
+    if name := match and (match[1] or match[2]):
         return values[name]
-    return _PLACEHOLDER.sub(lambda match: _fill_part(match, values), text)
+    return _PLACEHOLDER.sub(lambda part: _fill_part(part, values), text)
 
 
 def _fill_part(match: re.Match[str], values: Mapping[str, object]) -> str:
@@ -92,9 +91,9 @@ def _fill_list(template: Sequence[object], values: Mapping[str, object]) -> list
         if isinstance(item, str) and item.startswith("$*"):
             filled.extend(cast(Sequence[object], values[item[2:]]))
         elif isinstance(item, Mapping):
-            made = _fill_object(cast(Mapping[str, object], item), values)
-            if made is not _MISSING:
-                filled.append(made)
+            value = _fill_object(cast(Mapping[str, object], item), values)
+            if value is not _MISSING:
+                filled.append(value)
         else:
             filled.append(fill(item, values))
     return filled
@@ -120,7 +119,7 @@ MANNER_NAMES = (
     "together",
     "vllm",
 )
-"""The manners that ship; `scripted` is that of a plain server of OpenAI's protocol."""
+"""Names of the shipped manners. `scripted` is a plain server with OpenAI's API."""
 
 _N_TOP_LIMIT = 20
 
@@ -130,13 +129,12 @@ class _Data(BaseModel):
 
 
 class ErrorAnswer(_Data):
-    """An error as its provider sends it.
+    """Error response of a provider.
 
     Attributes:
-        status: HTTP status.
         body: Template of the body.
         headers: Templates of headers.
-        source: Where the words were taken from, if not from the manner's `sources`.
+        source: Source of the message, if not in the manner's `sources`.
     """
 
     status: int
@@ -146,27 +144,27 @@ class ErrorAnswer(_Data):
 
 
 class Manner(_Data):
-    """A provider's manner.
+    """API behavior of a provider.
 
     Attributes:
-        title: The provider's name and interface.
-        sources: Pages, issues and files from which shapes and words were taken.
-        protocol: How its requests are read; see `protocols.PROTOCOLS`.
-        prefix: What LiteLLM wants before the model's name.
-        model: Name of the model that is asked.
-        answers_as: Name in its replies, often dated; empty where it repeats the asked name.
+        title: Name of the provider and API.
+        sources: Pages, issues and files that document the formats and messages.
+        protocol: Request format. See `protocols.PROTOCOLS`.
+        prefix: LiteLLM's prefix of model names.
+        model: Name of the requested model.
+        answers_as: Model name in replies, often with a date. Empty for the requested name.
         base: Path of LiteLLM's `api_base`.
-        path: Path of its interface, with `{model}` where the name stands in it.
-        environment: Environment variables that LiteLLM wants, with made-up keys.
-        stops: Its words for why a model stopped.
-        empty: What stands in place of a text that is not there: null, or an empty text.
-        reply: Template of a reply; see `templates` and `Manner.reply_body`.
-        errors: Its errors, by kind of fault.
-        refuses: Its refusals of a parameter, by the parameter's name in OpenAI's protocol; `*`
-            stands for any other one. `response_format` is that of type json_schema, `json_object`
-            that of type json_object.
-        lacks: Parameters that it refuses for every model, or for the one that is named.
-        lists: Bodies of further paths that are read with GET, by path: its models, its version.
+        path: Path of the API, which may contain `{model}`.
+        environment: Environment variables for LiteLLM, with made-up keys.
+        stops: Finish reasons.
+        empty: Value of a missing text: null or an empty text.
+        reply: Template of a reply. See `fill` and `Manner.reply_body`.
+        errors: Errors by kind of fault.
+        refuses: Errors for refused parameters, by the parameter's name in OpenAI's API. `*` is the
+            default. `response_format` refers to the type json_schema, `json_object` to the type
+            json_object.
+        lacks: Parameters that are always refused.
+        lists: Responses to GET requests by path, such as the list of models or the version.
     """
 
     title: str
@@ -188,35 +186,35 @@ class Manner(_Data):
 
     @property
     def has_refusal_field(self) -> bool:
-        """True where a refusal has a field of its own in its replies."""
+        """Return whether replies have a field for refusals."""
         return mentions(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
-        """Return a request in the form of OpenAI's chat completions.
+        """Convert a request to OpenAI's chat completions format.
 
         Args:
-            body: The body as it was sent.
-            model: The model's name where the path holds it.
+            body: Body as it was sent.
+            model: Model name, if it is part of the path.
         """
-        asked = dict(PROTOCOLS[self.protocol].read(body))
+        request = dict(PROTOCOLS[self.protocol].read(body))
         if model is not None:
-            asked.setdefault("model", model)
-        return asked
+            request.setdefault("model", model)
+        return request
 
     def refused_parameter(self, asked: JsonObject, refused: Sequence[str]) -> str | None:
-        """Return the first of these parameters that a request has; None where it has none."""
+        """Return the first of some parameters that a request contains, or None."""
         return next((name for name in refused if self._has(asked, name)), None)
 
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
-        """Return how it refuses a parameter of a request.
+        """Return the error for a refused parameter.
 
         Raises:
-            InputError: it is not known to refuse this one.
+            InputError: The provider does not refuse this parameter.
         """
         answer = self.refuses.get(parameter) or self.refuses.get("*")
         if answer is None:
             raise InputError(
-                f"{self.title} is not known to refuse {parameter!r}; "
+                f"{self.title} does not refuse {parameter!r}; "
                 f"choose from {', '.join(self.refuses) or 'none'}"
             )
         values = {
@@ -227,10 +225,10 @@ class Manner(_Data):
         return _fill_answer(answer, values)
 
     def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
-        """Return its error of a kind of fault.
+        """Return the error for a kind of fault.
 
         Raises:
-            KeyError: it has none.
+            KeyError: The provider has no such error.
         """
         values = {
             "asked": asked.get("model", self.model),
@@ -240,7 +238,7 @@ class Manner(_Data):
         return _fill_answer(self.errors[kind], values)
 
     def reply_body(self, turn: ModelTurn) -> JsonObject:
-        """Return a reply."""
+        """Return the body of a reply."""
         return fill(self.reply, self._values(turn))
 
     def _values(self, turn: ModelTurn) -> dict[str, object]:
@@ -254,7 +252,7 @@ class Manner(_Data):
         calls = list(turn.tool_calls)
         text = turn.text
         if isinstance(schema_tool, str) and text:
-            # LiteLLM asks some providers for JSON by a tool that must be called.
+            # LiteLLM requests JSON from some providers with a required tool.
             calls, text = [ToolCall(schema_tool, text)], None
         stop: Stop = "tool_calls" if calls and turn.stop == "stop" else turn.stop
         return {
@@ -293,17 +291,17 @@ class Manner(_Data):
 
 @dataclass(frozen=True, slots=True)
 class ModelTurn:
-    """A model's answer to one request, before a provider gives it its form.
+    """Answer of a model, independent of the provider's format.
 
     Attributes:
-        asked: The request in the form of OpenAI's chat completions.
-        key: The request's key; it seeds the identifier and the log-probabilities.
-        text: The reply; None where there is none.
-        thinking: The reasoning before it.
-        refusal: The model's refusal instead of a reply.
-        tool_calls: The tools that it calls instead of replying.
-        stop: Why it stopped.
-        n_cached: The prompt's tokens that are reported as read from a cache; at most all.
+        asked: Request in OpenAI's chat completions format.
+        key: Key of the request, which seeds the id and the log-probabilities.
+        text: Reply. None if there is none.
+        thinking: Reasoning before the reply.
+        refusal: Refusal by the model instead of a reply.
+        tool_calls: Tool calls instead of a reply.
+        stop: Finish reason.
+        n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
     """
 
     asked: JsonObject
@@ -318,10 +316,10 @@ class ModelTurn:
 
 @lru_cache
 def load_manner(name: str) -> Manner:
-    """Return a manner by its name.
+    """Load a manner by name.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: The name is unknown.
     """
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
@@ -342,7 +340,7 @@ def _logprobs(turn: ModelTurn) -> Mapping[str, Any] | None:
 
 
 def _text_or_parts(text: str | None, thinking: str | None) -> object:
-    """Return a text, or, as Mistral's reasoning models send it, a list of parts."""
+    """Return a text, or a list of parts as in the replies of Mistral's reasoning models."""
     if thinking is None:
         return text
     parts: list[object] = [{"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}]

@@ -1,4 +1,4 @@
-"""Read each protocol's requests into the form of OpenAI's chat completions; write tool calls."""
+"""Convert requests of each protocol to OpenAI's chat completions format, and write tool calls."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ProtocolName: TypeAlias = Literal["chat", "responses", "messages", "gemini", "co
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """A protocol.
+    """API protocol.
 
     Attributes:
-        read: Returns a request in the form of OpenAI's chat completions, with the parameters that
-            it has there: `temperature`, `max_tokens`, `response_format`, `logprobs`,
-            `top_logprobs`, `seed`, `reasoning_effort`, and `schema_tool`, the name of a tool that
-            must be called and whose parameters are the schema of the reply.
-        write_tool: Returns a call of a tool; takes the call and its identifier.
+        read: Function that returns a request in OpenAI's chat completions format, with the
+            parameters `temperature`, `max_tokens`, `response_format`, `logprobs`, `top_logprobs`,
+            `seed`, `reasoning_effort`, and `schema_tool`: the name of a required tool with the
+            reply schema as its parameters.
+        write_tool: Function that returns a tool call, from a `ToolCall` and an id.
     """
 
     read: Callable[[JsonObject], JsonObject]
@@ -29,7 +29,7 @@ class Protocol:
 
 
 def gemini_logprobs(logprobs: Mapping[str, Any]) -> JsonObject:
-    """Return log-probabilities in Gemini's form."""
+    """Return log-probabilities in Gemini's format."""
 
     def candidate(token: Mapping[str, Any]) -> JsonObject:
         return {"token": token["token"], "tokenId": 0, "logProbability": token["logprob"]}
@@ -107,12 +107,12 @@ def _write_messages_tool(call: ToolCall, identifier: str) -> JsonObject:
 
 
 def _read_gemini(body: JsonObject) -> JsonObject:
-    # The interface takes both spellings, and LiteLLM sends both.
+    # Gemini accepts both spellings, and LiteLLM uses both.
     config = _to_snake_case(body.get("generationConfig") or body.get("generation_config"))
     system = body.get("systemInstruction") or body.get("system_instruction")
     message_list = [
-        {"role": "user" if one.get("role") == "user" else "assistant", "content": one.get("parts")}
-        for one in _objects(body.get("contents"))
+        {"role": "user" if m.get("role") == "user" else "assistant", "content": m.get("parts")}
+        for m in _objects(body.get("contents"))
     ]
     schema = config.get("response_schema") or config.get("response_json_schema")
     is_json = config.get("response_mime_type") == "application/json"
@@ -151,8 +151,7 @@ def _read_converse(body: JsonObject) -> JsonObject:
 
 
 def _write_converse_tool(call: ToolCall, identifier: str) -> JsonObject:
-    used = {"toolUseId": identifier, "name": call.name, "input": _arguments(call)}
-    return {"toolUse": used}
+    return {"toolUse": {"toolUseId": identifier, "name": call.name, "input": _arguments(call)}}
 
 
 def _read_ollama(body: JsonObject) -> JsonObject:
@@ -214,7 +213,7 @@ def _json_schema(schema: object) -> JsonObject | None:
 
 
 def _arguments(call: ToolCall) -> object:
-    """Return a call's arguments as the object that these protocols send."""
+    """Return the arguments of a tool call as an object."""
     if not isinstance(call.arguments, str):
         return dict(call.arguments)
     try:
@@ -229,14 +228,14 @@ def _thinking_level(config: object) -> object:
 
 
 def _to_snake_case(config: object) -> Mapping[str, Any]:
-    """Return the keys of an object in the other of Gemini's spellings, which is Python's."""
+    """Return the keys of an object in snake case, one of Gemini's two spellings."""
     if not isinstance(config, Mapping):
         return {}
     return {"".join(f"_{c.lower()}" if c.isupper() else c for c in k): v for k, v in config.items()}
 
 
 def _lower_type_names(schema: object) -> object:
-    """Return a schema with JSON Schema's names of types; Gemini's are in capitals."""
+    """Return a schema with lowercase type names, which Gemini writes in capitals."""
     if isinstance(schema, list):
         return [_lower_type_names(item) for item in schema]
     if not isinstance(schema, Mapping):

@@ -171,7 +171,7 @@ async def test_a_model_that_breaks_frees_its_place(caplog: pytest.LogCaptureFixt
         page = await figures(http)
     assert 'ragassay_requests_total{model="ragassay/judge",status="500"} 3.0' in page
     assert "ragassay_requests_in_flight 0.0" in page
-    assert "ragassay/judge: a request ended with status 500" in caplog.text
+    assert "ragassay/judge: a request failed with status 500" in caplog.text
 
 
 async def test_what_a_client_does_not_wait_for_is_given_up() -> None:

@@ -26,7 +26,7 @@ ASKED = [{"role": "user", "content": "a"}]
     [
         (PromptTooLongError("9,000 tokens"), 400, "context_length_exceeded"),
         (RefusedError("no schema"), 400, "invalid_request"),
-        (ModelError("the embedded judge broke down"), 500, "internal_error"),
+        (ModelError("the embedded judge failed"), 500, "internal_error"),
         (SettingsError("not installed"), 500, "internal_error"),
     ],
 )
@@ -60,7 +60,7 @@ async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
         ({"messages": [{"role": "king", "content": "a"}]}, r"messages\[0\]: role"),
         ({"messages": [*ASKED, {"role": "user"}]}, r"messages\[1\]: content"),
         ({"messages": ["a"]}, "role"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "nothing else"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "text content only"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"max_completion_tokens": "many"}, "max_completion_tokens"),
         ({"tools": [{"type": "function"}]}, "tools"),

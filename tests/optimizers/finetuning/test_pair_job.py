@@ -132,7 +132,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     assert 0 < score < 1
     # Eight pairs are too few for a bound: nothing is decided.
     assert model.doubt([("alpha lowers pain .", "alpha .")]) is not None
-    with pytest.raises(SettingsError, match="is not a verifier: name it with --correctness"):
+    with pytest.raises(SettingsError, match="is not a verifier; pass it with --correctness"):
         entailment_model("ragassay/correct", tmp_path)
 
     answers = completeness_file(tmp_path / "answers.json", 4)
@@ -152,7 +152,7 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     models = Models.of(settings)
     assert models.labeller is not None and models.labeller.name == "ragassay/label"
     assert set(models.labeller.identity) <= set(models.digests)
-    with pytest.raises(SettingsError, match="is not a verifier: name it with --labeller"):
+    with pytest.raises(SettingsError, match="is not a verifier; pass it with --labeller"):
         entailment_model("ragassay/label", tmp_path)
     card = load_card("ragassay/label")
     assert card is not None and "weighted-F1" in {figure.metric for figure in card.figures}
