@@ -52,7 +52,6 @@ class AssignedAnswer:
     """An answer or retrieved passage with nugget assignments.
 
     Attributes:
-        answer: Text of the answer or passage.
         system: Run that generated the answer. Empty for a passage.
         n_words: Answer length from the file, or None if it equals the number of words.
         document: Id of the passage. Empty for an answer.

@@ -144,9 +144,6 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
     An Evidence Inference finding yields two claims. Its annotations require the prompts file in the
     same folder. A SciFact claim yields one claim per document, and requires the corpus in the same
     folder.
-
-    Raises:
-        InputError: The file cannot be opened, or a required file is missing from its folder.
     """
     related = _RelatedFiles(path)
     for item in iter_items(path):
@@ -168,8 +165,6 @@ def iter_claims(path: Path) -> Iterator[Item | Rejection]:
 
 @dataclass(frozen=True)
 class _RelatedFiles:
-    """Additional files in the folder of a claims file."""
-
     path: Path
 
     @cached_property
@@ -183,8 +178,7 @@ class _RelatedFiles:
     @cached_property
     def documents(self) -> dict[str, CitedRow]:
         paths = [self.path.with_name(name) for name in _CORPORA]
-        path = next((one for one in paths if one.is_file()), None)
-        if path is None:
+        if (path := next((one for one in paths if one.is_file()), None)) is None:
             raise InputError(f"{self.path} needs {_CORPORA[0]} in the same folder")
         items = (item for item in iter_items(path) if isinstance(item, Item))
         rows = (validate(CitedRow, item.fields) for item in items)

@@ -75,7 +75,6 @@ class Conversation:
         question: Last user message before the answer.
         answer: Last assistant message that contains text.
         turns: User and assistant messages before the question.
-        sources: Tool results.
         n_after: Number of messages after the answer, which are not read.
     """
 
@@ -261,7 +260,6 @@ CONVERSATION = Format(
 
 
 def _with_reply(record: Record, reply: StructuredReply, name: str) -> list[Record | Problem]:
-    """Add the citations of a reply to a record, and return it with the reply's problems."""
     expected = "citations with a known source and offsets within the text"
     problems = [Problem(name, problem, expected) for problem in reply.problems]
     return [add_reply(record, reply), *problems]

@@ -94,7 +94,6 @@ class CutDocument:
     """A document split into its header and rows.
 
     Attributes:
-        name: Name of the list that contains the rows.
         header: JSON of the document with an empty list.
         rows: Rows with the number of their first line, including damaged rows.
     """
@@ -159,13 +158,9 @@ def may_be_document(line: RawLine) -> bool:
 
 @dataclass
 class _Cutter:
-    """Incremental parser that extracts the entries of an array or of a document's list of rows.
+    """Incremental parser that extracts the entries of an array or of a document's list of rows."""
 
-    Attributes:
-        level: Nesting level of the entries: 1 in an array, 2 in the list of a document.
-    """
-
-    level: int
+    level: int  # Nesting level of the entries: 1 in an array, 2 in the list of a document.
     depth: int = 0
     key: bytes = b""
     name: str = ""

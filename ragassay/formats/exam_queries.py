@@ -87,11 +87,7 @@ class ExamQueryRow(Row):
 
 
 def read_exam_queries(path: Path) -> QueryFile:
-    """Read queries from a file, whose format is recognized by its content.
-
-    Raises:
-        InputError: The file cannot be opened, is empty, or has an unknown format.
-    """
+    """Read queries from a file. The format is recognized by the content."""
     data = whole_bytes(path)
     head = data[:4096].lstrip()
     if head.startswith(b"<"):
@@ -119,11 +115,7 @@ def _is_query(first: list[Item | Rejection]) -> bool:
 
 
 def write_exam_queries(queries: Iterable[ExamQuery], path: Path) -> None:
-    """Write queries as a JSON object, `{"id": "text"}`, without their facets.
-
-    Raises:
-        InputError: There are no queries, an id occurs twice, or the file cannot be written.
-    """
+    """Write queries with unique ids as a JSON object, `{"id": "text"}`, without their facets."""
     texts: JsonRow = {}
     for query in queries:
         if query.id in texts:

@@ -62,11 +62,9 @@ class ExportShape(BaseModel):
     """Structure of the records that a tool exports. Paths have the syntax of `fields.value_at`.
 
     Attributes:
-        tool: Display name of the tool.
         marks: Paths that identify a record of this shape because all of them have a value.
         question: Paths of the question. The value may be text, messages, or an object with a field
             that has a common name. The first path with a question is used.
-        answer: Paths of the answer, which are read in the same way.
         sources: Paths of objects with a sources field, or of lists of sources.
         rows: Path of the list of records if an exported object contains several.
         spans: How to merge the rows of a trace, or None if each row is a record.
@@ -124,7 +122,6 @@ def shape_of(fields: Mapping[str, object]) -> ExportShape | None:
 
 
 def _is_packed(value: object) -> bool:
-    """Return whether a value is an object or a list, possibly as JSON text."""
     return not isinstance(value, str) or value.lstrip()[:2] in ('{"', "[{")
 
 
@@ -204,7 +201,6 @@ def _record(
 
 
 def _earlier_turns(fields: Mapping[str, object], path: str, question: str) -> tuple[Turn, ...]:
-    """Return the turns before the question if the question is in a list of messages."""
     messages = parse_text(value_at(fields, path))
     turns = (read_history(messages) if is_list(messages) else None) or ()
     asked = [n for n, turn in enumerate(turns) if turn.role == "user" and turn.text == question]
@@ -224,7 +220,6 @@ def _first(
     *,
     lone: bool = True,
 ) -> tuple[str, str] | None:
-    """Return the first text found at one of the paths, with its path."""
     texts = (
         _text(parse_text(value_at(fields, path)), names, role, path, _MAX_LEVELS, lone)
         for path in paths
@@ -341,7 +336,6 @@ def _refusal(
     question: tuple[str, str] | None,
     answer: tuple[str, str] | None,
 ) -> Problem:
-    """Return a problem that names the tool and suggests a `--map` option."""
     question_path = question[1] if question else _guess(fields, shape.question, "QUESTION")
     answer_path = answer[1] if answer else _guess(fields, shape.answer, "ANSWER")
     option = f"--map question={question_path},answer={answer_path}"

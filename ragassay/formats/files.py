@@ -224,11 +224,7 @@ def open_binary(path: Path) -> Generator[UnpackedFile]:
 
 
 def check_file(path: Path) -> None:
-    """Raise an error if the path is not a regular file.
-
-    Raises:
-        InputError: The path does not exist, or is a folder, a pipe, a device or a broken link.
-    """
+    """Raise an error if the path does not exist or is not a regular file."""
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
@@ -266,7 +262,6 @@ class RawLine:
     """An unparsed line of a file.
 
     Attributes:
-        number: 1-based line number.
         data: Bytes without the line ending. Cut if `problem` is set.
         problem: Reason why the line could not be read, or empty.
         expected: Description of a valid line if `problem` is set.

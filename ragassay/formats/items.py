@@ -29,7 +29,7 @@ MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
 """Reading stops if at least `MAX_JUNK` lines and more than this share of lines are unreadable."""
 
-T = TypeVar("T")
+_Read = TypeVar("_Read")
 
 
 @dataclass
@@ -55,7 +55,7 @@ class JunkCount:
         )
 
 
-def until_junk(items: Iterable[T | Rejection], path: Path) -> Iterator[T | Rejection]:
+def until_junk(items: Iterable[_Read | Rejection], path: Path) -> Iterator[_Read | Rejection]:
     """Yield the items of a file, and stop if most of its lines are unreadable."""
     junk = JunkCount(path)
     for item in items:
@@ -74,8 +74,6 @@ METADATA_FIELDS = ("metadata", "meta_data")
 
 _LINE_BYTES = 100
 """Approximate memory overhead of a line in bytes."""
-
-_Read = TypeVar("_Read")
 
 
 @dataclass(frozen=True)
@@ -111,8 +109,7 @@ class Place:
 class Item:
     """A JSON object with finite numbers, valid UTF-8 text and at most 100 nested levels.
 
-    Attributes:
-        around: Fields of the document that contains the row. Empty for a standalone item.
+    `around` contains the other fields of the enclosing document, if there is one.
     """
 
     place: Place
@@ -156,7 +153,6 @@ def _iter_all(path: Path) -> Iterator[Item | Rejection]:
 
 
 def _bound_lines(lines: Iterable[RawLine]) -> Iterator[RawLine]:
-    """Yield the lines of a document, with a problem if they exceed `MAX_DOCUMENT_BYTES`."""
     n_bytes = 0
     for line in lines:
         n_bytes += len(line.data) + _LINE_BYTES
@@ -190,7 +186,6 @@ def _document_items(lines: list[RawLine], file: str) -> Iterator[Item | Rejectio
 
 
 def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejection]:
-    """Yield the item on a line, or the rows if the line is a document."""
     document = cut_document([line]) if may_be_document(line) else None
     header = document and _header(document, line.number, file)
     if document and header and not isinstance(parse_json(document.header), Problem):
@@ -290,23 +285,33 @@ def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
         return error.problem
 
 
+def iter_read(
+    items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
+) -> Iterator[_Read | Rejection]:
+    """Read items one at a time, and yield the values and the rejections."""
+    for item in items:
+        if isinstance(item, Rejection):
+            yield item
+            continue
+        outcome = read_item(read, item)
+        for value in [outcome] if isinstance(outcome, Problem) else outcome:
+            yield item.place.reject(value) if isinstance(value, Problem) else value
+
+
 def read_each(
     items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
     """Read all items, and return the values and the rejections in file order."""
-    values: list[_Read] = []
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        outcome = read_item(read, item)
-        for value in [outcome] if isinstance(outcome, Problem) else outcome:
-            if isinstance(value, Problem):
-                rejections.append(item.place.reject(value))
-            else:
-                values.append(value)
-    return tuple(values), tuple(rejections)
+    return split_rejections(iter_read(items, read))
+
+
+def split_rejections(
+    outcomes: Iterable[_Read | Rejection],
+) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
+    """Return the values and the rejections among some outcomes."""
+    results = list(outcomes)
+    values = tuple(one for one in results if not isinstance(one, Rejection))
+    return values, tuple(one for one in results if isinstance(one, Rejection))
 
 
 def read_once(
@@ -317,9 +322,7 @@ def read_once(
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
     """Read items, and reject those that are unreadable or have a duplicate key.
 
-    Args:
-        key_of: Function that returns the key of a value.
-        repeated: Function that describes a duplicate, from the value and the line of the first.
+    `repeated` describes a duplicate, based on its value and the line of the first item.
     """
     values: dict[Hashable, _Read] = {}
     lines: dict[Hashable, int] = {}

@@ -293,14 +293,11 @@ def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
 def _marked_evidence(answer: _AssessedAnswer) -> Iterator[tuple[EvidenceKey, tuple[str, ...]]]:
     for number, (_, sentence) in enumerate(answer.sentences(), 1):
         for cited in sentence.citation_assessment:
-            texts = _texts(cited.evidence_support)
+            support = cited.evidence_support
+            values = support if isinstance(support, list) else [support]
+            texts = tuple(v.strip() for v in values if isinstance(v, str) and v.strip())
             if cited.cited_pmid and texts:
                 yield (answer.id, number, cited.cited_pmid), texts
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    texts = value if isinstance(value, list) else [value]
-    return tuple(text.strip() for text in texts if isinstance(text, str) and text.strip())
 
 
 class _MedaesqaSentence(BaseModel):
@@ -321,9 +318,6 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
     """Read the cluster of each answer sentence, by question id and kind of cluster.
 
     Sentences are identified by system and 1-based number.
-
-    Raises:
-        InputError: The file cannot be read, or has an invalid structure at the reported position.
     """
     try:
         questions = _ClustersFile.model_validate_json(whole_bytes(path)).root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -158,19 +159,15 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     order = [*filter(fields.get, _OWN_ORDER), *(f for f in fields if f not in _OWN_ORDER)]
     read = ", ".join(f"`{_escape_name(fields[own])}` as {own}" for own in order)
     notes = [f"Read {read}."] if read else []
-    counts: dict[str, int] = {}
     rows = list(records)
-    for record in rows:
-        for name in record.unread:
-            counts[name] = counts.get(name, 0) + 1
-    for name, n in counts.items():
+    for name, n in Counter(name for record in rows for name in record.unread).items():
         answers = "1 answer has" if n == 1 else f"{n:,} answers have"
         notes.append(
             f"{answers} text in `{_escape_name(name)}` that was not read; "
             f"to read it as sources, pass --map sources={_escape_name(name)}"
         )
-    notes += filter(None, [turns_note(sum(bool(record.turns) for record in rows))])
-    return tuple(notes)
+    notes.append(turns_note(sum(bool(record.turns) for record in rows)))
+    return tuple(filter(None, notes))
 
 
 def turns_note(n_answers: int) -> str:
@@ -187,5 +184,4 @@ def turns_note(n_answers: int) -> str:
 
 
 def _escape_name(name: str) -> str:
-    """Replace unprintable characters in a field name, so that it is safe to print."""
     return "".join(mark if mark.isprintable() else "\ufffd" for mark in name[:200])

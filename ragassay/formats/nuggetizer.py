@@ -48,13 +48,7 @@ def label_text(value: object) -> object:
 
 @dataclass(frozen=True)
 class OddLabel:
-    """A label that the nuggetizer does not define, either failed or invented by a model.
-
-    Attributes:
-        field: Path of the label in the line.
-        given: Value in the file.
-        names: Valid labels.
-    """
+    """A label, with its path and the valid names, that failed or was invented by a model."""
 
     field: str
     given: str | None

@@ -98,7 +98,6 @@ class ResponseParts:
     """Text, sources and citations of an answer object.
 
     Attributes:
-        sources: Sources as returned by `source_objects`.
         reply: Citations and sources of a provider's reply, or None for other answers.
     """
 
@@ -137,7 +136,6 @@ def rows_of(answers: Any) -> list[Any]:
 
 
 def _listed_rows(answers: Any) -> list[Any]:
-    """Return a single answer, or each answer in a list or a ragas or DeepEval dataset, as a row."""
     if isinstance(answers, Record) or _is_sample(answers) or _has(answers, _RESPONSE):
         return [_row(answers)]
     cases = answers if isinstance(answers, Iterable) else getattr(answers, "test_cases", None)
@@ -151,7 +149,6 @@ def _listed_rows(answers: Any) -> list[Any]:
 
 
 def _row(row: Any) -> Any:
-    """Convert a known object to a dict, and return any other value unchanged."""
     if _is_sample(row):
         dumped = row.model_dump() if hasattr(row, "model_dump") else vars(row)
         return {name: value for name, value in dumped.items() if value not in (None, False)}
@@ -179,11 +176,7 @@ def _plain_objects(row: Mapping[Any, Any]) -> Any:
 
 
 def response_parts(response: Any) -> ResponseParts:
-    """Return the text, sources and citations of an answer.
-
-    Args:
-        response: Text, a LlamaIndex response, or a provider's reply as an object or a dict.
-    """
+    """Return the parts of an answer: text, a LlamaIndex response or a provider's reply."""
     if isinstance(response, str):
         return ResponseParts(response)
     if _has(response, _RESPONSE):

@@ -126,12 +126,9 @@ def marked_text(record: Record, *, by_position: bool) -> str:
 
 
 def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
-    """Add metadata to a row, at the paths where `kept_fields` found it.
+    """Add metadata to a row in place, at the dotted paths where `kept_fields` found it.
 
-    Args:
-        row: Row, which is changed in place. Existing fields are not overwritten.
-        metadata: Values by dotted path.
-        used: Paths that the row stores elsewhere.
+    Existing fields are not overwritten. The paths in `used` are skipped.
     """
     for key, text in metadata.items():
         if key not in used:

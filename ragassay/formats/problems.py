@@ -71,8 +71,6 @@ class Problem:
 
     Attributes:
         field: Dotted path with 0-based list positions. Empty for the whole item.
-        text: Description of the invalid content.
-        expected: Description of valid content.
     """
 
     field: str
@@ -212,11 +210,7 @@ def empty_answer(record: Record, else_read: str = "") -> Problem | None:
 
 
 def require_records(records: Sequence[Record], rejections: Sequence[Rejection], name: str) -> None:
-    """Raise an error if there are no records.
-
-    Raises:
-        NoRecordError: `records` is empty. The message lists the first ten rejections.
-    """
+    """Raise an error that lists the first ten rejections if there are no records."""
     if records:
         return
     lines = [rejection_line(rejection) for rejection in rejections[:_SHOWN]]

@@ -172,10 +172,9 @@ def read_summeval(item: Item) -> Record:
 
 
 def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
-    """Return the expert ratings of a summary.
+    """Return the expert ratings of a summary, and optionally those of crowd workers.
 
-    Args:
-        turkers: Whether to include the crowd ratings, which Chaudhary et al. 2024 exclude.
+    Chaudhary et al. 2024 exclude the crowd workers.
     """
     record = read_summeval(item)
     names = ("expert_annotations", "turker_annotations") if turkers else ("expert_annotations",)
@@ -222,7 +221,7 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
             text = f"found {describe_value(mean)}"
             labels.append(Problem(f"scores.{rubric}", text, "a mean from 1 to 5"))
         else:
-            labels.append(_label_of(record, rubric, _round(mean), EXPERT_MEAN))
+            labels.append(_label_of(record, rubric, floor(mean + 0.5), EXPERT_MEAN))
     return labels
 
 
@@ -323,10 +322,6 @@ def _label_of(record: Record, rubric: str, rating: int, annotator: str) -> Human
     )
 
 
-def _round(mean: float) -> int:
-    return floor(mean + 0.5)
-
-
 def _is_within(mean: object, low: int, high: int) -> TypeGuard[float]:
     return isinstance(mean, int | float) and not isinstance(mean, bool) and low <= mean <= high
 
@@ -396,4 +391,4 @@ def _mean_labels(
         n_high = round(total) - low * N_RATERS
         ratings = [high] * n_high + [low] * (N_RATERS - n_high)
         return [_label_of(record, rubric, rating, "") for rating in ratings]
-    return [_label_of(record, rubric, _round(mean), RATER_MEAN)]
+    return [_label_of(record, rubric, floor(mean + 0.5), RATER_MEAN)]

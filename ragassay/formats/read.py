@@ -229,7 +229,6 @@ class _RecordReading:
     def read(
         self, items: Iterator[Item | Rejection], match: Format, limit: int | None
     ) -> ReadResult:
-        """Read items in a format as records, up to a limit."""
         mapper = self._mapper(match)
         for outcome in self._outcomes(merged_items(items, match), mapper, match):
             if isinstance(outcome, Rejection):
@@ -280,7 +279,6 @@ class _RecordReading:
                     yield self._check_record(outcome, item, match)
 
     def _is_known(self, record: Record) -> bool:
-        """Return whether an identical answer with the same id was already read."""
         first = self.seen.setdefault(record.id, record)
         return first is not record and first.answer == record.answer
 

@@ -51,7 +51,6 @@ class ReplyShape:
 
 
 def _each_has(name: str, inner: str) -> Callable[[Fields], bool]:
-    """Return a check for a list in which at least one object has a certain nested object."""
     return lambda fields: any(get_fields(one, inner) for one in each_object(get(fields, name)))
 
 
@@ -240,10 +239,9 @@ def find_shape(fields: Mapping[str, Any]) -> ReplyShape | None:
 
 
 def read_structured_reply(reply: object) -> StructuredReply | None:
-    """Read the text, citations and sources of a provider's reply, or return None if unknown.
+    """Read a provider's reply, or return None if its structure is unknown.
 
-    Args:
-        reply: A dict, an object of the provider's library, or a list of content blocks.
+    The reply is a dict, an object of the provider's library, or a list of content blocks.
     """
     plain = as_plain(reply)
     builder = ReplyBuilder()
@@ -289,7 +287,6 @@ def add_reply(record: Record, reply: StructuredReply) -> Record:
 
 
 def _own_id(source: Document, own: Sequence[Document], positions: Mapping[str, int]) -> str | None:
-    """Return the id of the record's source that is the same as a reply's source, or None."""
     if any(one.id == source.id for one in own):
         return source.id
     position = positions.get(source.id)

@@ -143,11 +143,7 @@ class StructuredReply:
 
 @dataclass(frozen=True)
 class ReplyBlock:
-    """Part of the answer that citation offsets refer to.
-
-    Attributes:
-        start: Position of the block in the answer.
-    """
+    """Part of the answer, at position `start`, that citation offsets refer to."""
 
     start: int
     text: str
@@ -204,7 +200,6 @@ class ReplyBuilder:
     """Collects the text, sources and citations of a reply."""
 
     def __init__(self) -> None:
-        """Start with an empty reply."""
         self._texts: list[str] = []
         self._length = 0
         self._sources: list[_Source] = []

@@ -113,12 +113,8 @@ def read_annotations(
 ) -> None:
     """Cite the sources of OpenAI, OpenRouter, LangChain and Perplexity annotations.
 
-    Args:
-        annotations: List of annotations. The fields may be nested in an object named after the
-            annotation type, such as `url_citation`.
-        reply: Builder of the reply.
-        is_message: Whether the block is a whole message, in which an annotation without offsets
-            adds its source but cites nothing. A smaller block is cited as a whole.
+    The fields may be nested in an object named after the annotation type, such as `url_citation`.
+    An annotation without offsets cites the whole block, unless it is a whole message.
     """
     for note in each_object(annotations):
         kind = get_text(note, "type")
@@ -140,7 +136,6 @@ def read_annotations(
 def _add_annotated(
     fields: Fields, name: str, title: str, block: ReplyBlock, reply: ReplyBuilder
 ) -> tuple[int, int | None, int | None]:
-    """Add the source of an annotation, and return its number and the annotation's offsets."""
     start = get_number(fields, "start_index", "index")
     end = get_number(fields, "end_index")
     excerpt = get_text(fields, "cited_text", "quote") or source_text({**fields, "text": None})
@@ -249,7 +244,6 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
         message: Message with its content and citations: `annotations` (OpenAI),
             `context.citations` (Azure), `citations` (Cohere), or any of these in
             `additional_kwargs` (LangChain).
-        reply: Builder of the reply.
         around: Object that contains the message, in which Perplexity lists the citations.
     """
     extra = get_fields(message, "additional_kwargs")
@@ -324,7 +318,6 @@ def _read_spans(
 
 
 def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
-    """Cite a source that is described in the citation, with a quote or a URL."""
     if not get_text(citation, "url", "title", "document_title", "cited_text", "id"):
         reply.report("a citation specifies no source")
         return

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,9 +19,10 @@ from ragassay.formats.items import (
     JunkCount,
     Place,
     iter_items,
-    read_item,
+    iter_read,
     read_once,
     shorten_text,
+    split_rejections,
 )
 from ragassay.formats.output import whole_file
 from ragassay.formats.problems import (
@@ -44,7 +44,6 @@ _ARTICLE_KEYS = ("journal", "published", "doi", "publication_types", "mesh")
 
 
 def _join_sentences(value: object) -> object:
-    """Join a text that is split into sentences, as in SciFact's abstracts."""
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return " ".join(map(str.strip, value))
     return value
@@ -93,22 +92,14 @@ def read_corpus(path: AnyPath) -> CorpusResult:
     Raises:
         InputError: The file is missing or empty, or contains no documents.
     """
-    path = Path(path)
-    outcomes = list(iter_corpus(path))
-    documents = tuple(one for one in outcomes if not isinstance(one, Rejection))
-    return CorpusResult(documents, tuple(one for one in outcomes if isinstance(one, Rejection)))
+    return CorpusResult(*split_rejections(iter_corpus(Path(path))))
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
     """Yield the documents of a corpus one at a time, and keep only their ids in memory."""
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
-    for item in items:
-        if isinstance(item, Rejection):
-            yield item
-            continue
-        document = read_item(partial(_document, lines=lines), item)
-        yield item.place.reject(document) if isinstance(document, Problem) else document
+    yield from iter_read(items, lambda item: [_document(item, lines)])
 
 
 def _document(item: Item, lines: dict[str, int]) -> Document:
@@ -234,9 +225,6 @@ def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 
     The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id` or
     `qid`) and a text (`text`, `query`, `claim` or `question`), and may be compressed with gzip.
-
-    Raises:
-        InputError: The file cannot be opened, or contains no queries.
     """
     queries: dict[str, str] = {}
 
@@ -296,12 +284,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class RetrievalRun:
-    """Rankings of a system.
-
-    Attributes:
-        tag: Name of the system.
-        rankings: Ranked documents by query, in file order.
-    """
+    """Ranked documents of a system by query, with the tag of the system."""
 
     tag: str
     rankings: Mapping[str, tuple[RankedDocument, ...]]

@@ -60,11 +60,7 @@ TASKS: dict[str, LabelTask] = {
 
 
 def read_reviews(path: Path) -> tuple[Review, ...]:
-    """Return all reviews in a file, oldest first. A truncated last line is skipped.
-
-    Raises:
-        InputError: A complete line is not a review.
-    """
+    """Return all reviews in a file, oldest first. A truncated last line is skipped."""
     if not path.is_symlink() and not path.exists():
         return ()
     check_file(path)
@@ -80,14 +76,7 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
 
 
 def reviews_file(path: Path) -> Path | None:
-    """Return the reviews file at a path, or None if the path is another file.
-
-    Args:
-        path: A run folder, a reviews file or any other file.
-
-    Raises:
-        InputError: The path is a folder without reviews, or a file that cannot be opened.
-    """
+    """Return the reviews file of a run folder or at a path, or None for another file."""
     if path.is_dir():
         file = path / FILE
         if not file.exists():
@@ -128,11 +117,7 @@ class ReviewedRun:
 
     @cached_property
     def evaluations(self) -> dict[str, Evaluation]:
-        """Evaluations by record id.
-
-        Raises:
-            InputError: The folder of the reviews contains no evaluations, or they are damaged.
-        """
+        """Evaluations by record id, from the folder of the reviews."""
         path = self.file.with_name(EVALUATIONS)
         if not path.exists():
             raise InputError(f"{self.file} needs {EVALUATIONS} in its folder: pass the run folder")

@@ -90,15 +90,9 @@ def with_columns(
     """Yield items with their columns renamed.
 
     Unmapped questions, answers, references and sources are recognized by common names, and fields
-    in `OWN_NAMES` by their own name. All other columns become metadata.
-
-    Args:
-        columns: Column of each field, or a path to its value such as `inputs.question`.
-        name: File name for error messages.
-        tally: Counter of the fields recognized by common names.
-
-    Raises:
-        InputError: There are no items, or a column is missing in the first 1,000 items.
+    in `OWN_NAMES` by their own name. All other columns become metadata. A column may be a path such
+    as `inputs.question`, and must exist in the first 1,000 items. `tally` counts the fields
+    recognized by common names.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
@@ -116,7 +110,6 @@ def with_columns(
 
 
 def _shown_keys(fields: Mapping[str, object]) -> Iterator[str]:
-    """Yield the columns of a row, and the paths of nested fields."""
     for key, value in fields.items():
         yield key
         if is_object(value):
@@ -183,7 +176,6 @@ class _ColumnGroup:
 
 
 def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
-    """Merge rows with the same question and answer that contain one passage each."""
     groups: dict[tuple[str, ...], _ColumnGroup] = {}
     order: list[Item | Rejection | _ColumnGroup] = []
     for item in items:

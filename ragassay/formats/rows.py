@@ -44,7 +44,6 @@ class Row(BaseModel):
 
     @classmethod
     def _convert_cell(cls, name: str, value: object) -> object:
-        """Convert a table cell to the type of its field, and return other values unchanged."""
         if not isinstance(value, TableCell):
             return value
         for field, info in cls.model_fields.items():

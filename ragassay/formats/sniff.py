@@ -43,12 +43,10 @@ class Format:
     """A format, identified by the fields of its lines.
 
     Attributes:
-        name: Name of the format, as in `ReadResult.format`.
         required: Groups of alternative fields, one of which is required from each group. Nested
             fields of the metadata are written as "metadata.qa_id".
         leading: Field that identifies the format even if required fields are missing, unless there
             are unknown fields.
-        keys: Summary of the fields, for error messages.
         unanswered: What else a file of this format may be if its answers are empty.
         read: Function that converts an item to one or more records and problems. If `has_topics`,
             it also accepts the questions of topics.
@@ -104,7 +102,6 @@ def complete_format(keys: Collection[str], formats: Sequence[Format]) -> Format 
 
 
 def _close_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the best format for fields that are misspelled or incomplete, or None."""
     close = _fitting(Format.is_close, keys, formats)
     return close or _fitting(Format.is_begun, keys, formats)
 
@@ -126,11 +123,7 @@ def sniff(
 ) -> tuple[Format, Iterator[Item | Rejection]]:
     """Return the format of the first matching object among the first 1,000, and all items.
 
-    Args:
-        by_shape: Fallback that determines the format of an object from its structure.
-
-    Raises:
-        InputError: There are no items, or none has a known format.
+    `by_shape` is a fallback that determines the format of an object from its structure.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))

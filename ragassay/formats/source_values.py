@@ -56,11 +56,7 @@ def source_rows(value: object) -> object:
 
 
 def n_texts(value: object, name: str = "") -> int:
-    """Count the source texts in a field.
-
-    Args:
-        name: Field name. For names in `LISTED_NAMES`, short plain texts are not counted.
-    """
+    """Count the source texts in a field, except short ones if its name is in `LISTED_NAMES`."""
     value = parse_text(value)
     rows = _rows(value, MAX_LEVELS)
     plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
@@ -94,7 +90,6 @@ def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
 
 
 def _rows(value: object, levels: int) -> list[object] | None:
-    """Return the sources in a value, or None if there are none."""
     if isinstance(value, Problem) or levels == 0 or not has_value(value):
         return None
     if isinstance(value, str):
@@ -107,7 +102,6 @@ def _rows(value: object, levels: int) -> list[object] | None:
 
 
 def _only_text(part: object) -> object:
-    """Return the text of a source that has no other fields."""
     if is_object(part) and part.keys() <= {*TEXT_NAMES, "type"}:
         return next((text for key, text in part.items() if key != "type"), None)
     return part
@@ -152,7 +146,6 @@ def source_row(part: object) -> object:
 
 
 def _has_own_fields(part: Mapping[str, object]) -> bool:
-    """Return whether a source already has the fields of ragassay's format."""
     has_texts = isinstance(part.get("text"), str) and isinstance(part.get("title"), str)
     return has_texts and part.get("id") is not None
 
@@ -167,7 +160,6 @@ def _named_text(part: dict[str, object]) -> dict[str, object] | None:
 
 
 def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
-    """Return the text of a source and its key."""
     for key in find_all(part, TEXT_NAMES):
         if (text := _join_texts(part[key])) is not None:
             return text, key
@@ -192,7 +184,6 @@ def _join_texts(value: object) -> str | None:
 
 
 def _id_of(part: dict[str, object]) -> object:
-    """Return the id of a source from the object, its metadata or a nested object."""
     metadata = part.get("metadata")
     node = part.get("node")
     if is_object(node):  # LlamaIndex node ids are random, so answers cite ids in the metadata.
@@ -227,7 +218,6 @@ def _url_of(part: dict[str, object]) -> str:
 
 
 def _scalar(part: Mapping[str, object], names: tuple[str, ...]) -> object:
-    """Return the first text or number with one of the names."""
     for key in find_all(part, names):
         value = part[key]
         if isinstance(value, str | int | float) and not isinstance(value, bool):

@@ -101,7 +101,6 @@ def cells_of(row: Mapping[str, object]) -> dict[str, object]:
 
 
 def _delimiter(head: Sequence[RawLine]) -> str:
-    """Return the column separator of a header, or an empty string if there is no header."""
     if len(head) < 2 or any(line.problem for line in head):
         return ""
     if head[0].data.lstrip().startswith(_NOT_IN_HEADER) or _is_json(head[1].data):
@@ -192,11 +191,9 @@ class _Lines:
 
     @property
     def has_text(self) -> bool:
-        """Return whether the current row contains any text."""
         return any(line.strip() for line in self._row)
 
     def start_row(self) -> int:
-        """Start a new row, and return the number of its first line."""
         self._row = []
         self._n_chars = 0
         return self._number + 1
@@ -219,7 +216,6 @@ def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object
 
 
 def _encoding_error(text: str) -> str:
-    """Describe the encoding error in a cell, or return an empty string if there is none."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -260,7 +256,6 @@ def _parquet_rows(path: Path) -> Iterator[TableRow]:
 
 
 def _refuse_parquet_bomb(path: Path, metadata: Any) -> None:
-    """Raise an error if the metadata declares a column that unpacks to far more than its size."""
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         for column in map(group.column, range(group.num_columns)):
             n_in, n_out = column.total_compressed_size, column.total_uncompressed_size

@@ -62,7 +62,6 @@ class TopicRow(Row):
     @model_validator(mode="before")
     @classmethod
     def _join_request(cls, value: object) -> object:
-        """Join the title, problem statement and background of a request to a question."""
         if not is_object(value) or "problem_statement" not in value or "question" in value:
             return value
         parts = [part for name in _REQUEST if isinstance(part := value.get(name), str) and part]
@@ -70,11 +69,7 @@ class TopicRow(Row):
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions by topic id, and the rejected topics, from CSV, TSV, JSON or JSON lines.
-
-    Raises:
-        InputError: The file cannot be opened, or contains no topics.
-    """
+    """Read the questions by topic id, and the rejected topics, from CSV, TSV or JSON."""
     topics, rejections = read_once(
         until_junk(_topics(path), path),
         read=lambda item: parse(TopicRow, item.fields),

@@ -29,7 +29,6 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import AliasChoices, Field
 
-from ragassay.errors import InputError
 from ragassay.formats.items import Item
 from ragassay.formats.output import (
     JsonRow,
@@ -246,11 +245,7 @@ def biogen_2024_run(record: Record) -> JsonRow:
 
 
 def biogen_2024_row(record: Record) -> JsonRow:
-    """Convert a record to a result. Sentences become text with PMIDs in brackets.
-
-    Raises:
-        InputError: A citation is not a PMID, or a sentence has more than three citations.
-    """
+    """Convert a record to a result. Sentences become text with up to three PMIDs in brackets."""
     answer = _text(record)
     references = references_of(record.metadata)
     row: JsonRow = {
@@ -321,16 +316,12 @@ def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
         return [[] for _ in range(n_sentences)]
     try:
         value: object = json.loads(record.metadata[CONTRADICTED])
-    except (ValueError, RecursionError) as error:
-        raise _bad_contradicted(record, "not JSON") from error
+    except (ValueError, RecursionError):
+        value = None
     if not is_list(value) or len(value) != n_sentences:
-        raise _bad_contradicted(record, "not a list for each sentence")
+        field, expected = f"metadata.{CONTRADICTED}", "a JSON list with the PMIDs for each sentence"
+        raise unwritable(record, field, "not a list for each sentence", expected)
     return value
-
-
-def _bad_contradicted(record: Record, problem: str) -> InputError:
-    field = f"metadata.{CONTRADICTED}"
-    return unwritable(record, field, problem, "a JSON list with the PMIDs for each sentence")
 
 
 def biogen_2025_b_row(record: Record) -> JsonRow:

@@ -153,7 +153,7 @@ def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert a 2024 answer to a record with the run as system and the id `run_id/topic_id`."""
     row = parse(Answer2024Row, item.fields)
     answer = _answer(row.answer, row.references)
-    metadata = kept_fields(row) | _keep_cited_references(row.references, answer)
+    metadata = kept_fields(row) | kept_references(row.references, _cited_ids(answer))
     if row.response_length is not None and row.response_length != _n_words(answer):
         metadata[LENGTH] = str(row.response_length)
     return Record(
@@ -172,7 +172,7 @@ def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record:
     topic = row.metadata.narrative_id
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
     answer = _answer(row.answer, row.references)
-    metadata = kept_fields(row) | _keep_cited_references(row.references, answer)
+    metadata = kept_fields(row) | kept_references(row.references, _cited_ids(answer))
     return run_record(row.metadata, topic, question, answer, metadata)
 
 
@@ -183,7 +183,7 @@ def read_report(item: Item, questions: Mapping[str, str]) -> Record:
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
     answer = _answer(row.responses, row.references)
     metadata = kept_fields(row) | _document_fields(row)
-    metadata |= _keep_cited_references(row.references, answer)
+    metadata |= kept_references(row.references, _cited_ids(answer))
     return run_record(row.metadata, topic, question, answer, metadata, _sources(row))
 
 
@@ -268,10 +268,8 @@ def kept_references(references: Sequence[str], cited: Iterable[str]) -> dict[str
     return {REFERENCES: json.dumps(list(references), ensure_ascii=False)}
 
 
-def _keep_cited_references(
-    references: Sequence[str], answer: Sequence[SentenceInput]
-) -> dict[str, str]:
-    return kept_references(references, (name for part in answer for name in part.citations))
+def _cited_ids(answer: Sequence[SentenceInput]) -> list[str]:
+    return [name for sentence in answer for name in sentence.citations]
 
 
 def references_of(metadata: Mapping[str, str]) -> list[str]:
@@ -338,7 +336,7 @@ def rag_2025_row(record: Record) -> JsonRow:
 def metadata_row(record: Record, topic: str, question: str) -> JsonRow:
     """Return the metadata of an answer, with the given names for topic and question."""
     team, run = team_and_run(record)
-    ids = {"team_id": team, "run_id": run}
+    ids: JsonRow = {"team_id": team, "run_id": run}
     return ids | {topic: record.topic or record.id, question: record.question}
 
 

@@ -60,7 +60,7 @@ QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
 
 
 def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteResult:
-    """Write answers in a format. The file is written completely or not at all.
+    """Write answers in a format. An existing file is replaced, completely or not at all.
 
     Records without a topic are written under their id. Citations that are positions of sources
     become the ids of these sources. Fields that a format cannot store are omitted and counted.
@@ -78,12 +78,9 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
 
     Args:
         records: Answers to write. Without any, the file is empty, and `read_records` rejects it.
-        path: Path of the file, which is overwritten if it exists, and compressed if the name ends
-            in `.gz`. For ragas and deepeval, `.csv` and `.json` select CSV and a JSON array.
+        path: Path of the file, which is compressed if the name ends in `.gz`. For ragas and
+            deepeval, `.csv` and `.json` select CSV and a JSON array.
         form: One of `WRITABLE_FORMATS`.
-
-    Returns:
-        The number of records, and the omitted fields.
 
     Raises:
         InputError: The format is unknown, the file cannot be written, or a record does not fit the

@@ -175,7 +175,6 @@ class _SynthesisRow:
     def read_rating(
         self, column: str, value: object, rubric: str, judge: str, reason: str = ""
     ) -> HumanLabel | Problem:
-        """Return the rating in a cell as a label."""
         text = str(value).removesuffix(".0")
         if text not in ("1", "2", "3", "4", "5"):
             return Problem(column, f"found {describe_value(value)}", "a rating from 1 to 5")
@@ -260,11 +259,7 @@ def _tables(folder: Path) -> Iterator[Path]:
 
 
 def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
-    """Yield the items of all YESciEval workbooks and CSV files in a folder.
-
-    Raises:
-        InputError: The folder contains none, or a library is missing.
-    """
+    """Yield the items of all YESciEval workbooks and CSV files in a folder."""
     files = sorted(_tables(folder))
     if not files:
         raise InputError(f"{folder} is a folder without workbooks: pass a file instead")

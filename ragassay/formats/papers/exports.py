@@ -51,18 +51,17 @@ def export_pairs(
     *,
     example: Example | None = None,
 ) -> int:
-    """Write pairs in a format of another tool. Equal pairs result in equal bytes.
+    """Write pairs in a format of another tool, and return the number of written entries.
+
+    An entry is a paper for "testbank" and "sft", otherwise a pair. Equal input results in equal
+    bytes.
 
     Args:
-        pairs: Pairs to write, all about `papers`.
         papers: Papers of the pairs, and possibly others.
-        path: Path of the file, which is overwritten if it exists, and compressed if the name ends
-            in `.gz`. The file is written completely or not at all.
+        path: Path of the file, which is compressed if the name ends in `.gz`. An existing file is
+            replaced, completely or not at all.
         form: One of `EXPORT_FORMS`.
         example: Function that returns instruction and output for a paper. Required for "sft".
-
-    Returns:
-        Number of written entries: papers for "testbank" and "sft", otherwise pairs.
 
     Raises:
         InputError: The format is unknown, there are no pairs, a paper or the example is missing, a
@@ -208,7 +207,6 @@ def _write_banks(pairs: Sequence[QAPair], papers: Mapping[str, Paper], path: Pat
 
 
 def _bank(pairs: Sequence[QAPair], paper: Paper) -> RubricBank:
-    """Return the bank of a paper. The answers of repeated questions are all keys."""
     asked: dict[str, list[QAPair]] = {}
     for pair in pairs:
         asked.setdefault(pair.question.strip(), []).append(pair)

@@ -139,7 +139,10 @@ def read_papers(path: AnyPath) -> PaperFile:
             if isinstance(paper, Rejection):
                 rejections.append(paper)
             elif paper.id in papers:
-                rejections.append(place.reject(_repeated_paper_problem(paper, places[paper.id])))
+                first = places[paper.id]
+                where = f"line {first.line} of {first.file}" if first.line else first.file
+                text = f"the paper {found_text(paper.id)} is already on {where}"
+                rejections.append(place.reject(Problem("id", text, "unique ids")))
             else:
                 papers[paper.id], places[paper.id] = paper, place
     return PaperFile(tuple(papers.values()), tuple(rejections))
@@ -176,11 +179,6 @@ def _stem(name: str) -> str:
         if name.lower().endswith(ending) and len(name) > len(ending):
             name = name[: -len(ending)]
     return name
-
-
-def _repeated_paper_problem(paper: Paper, first: Place) -> Problem:
-    where = f"line {first.line} of {first.file}" if first.line else first.file
-    return Problem("id", f"the paper {found_text(paper.id)} is already on {where}", "unique ids")
 
 
 _Read = Iterator[tuple[Paper | Rejection, Place]]

@@ -65,11 +65,9 @@ _MAX_LICENCE_CHARS = 300
 
 
 def read_jats(article: Element, name: str) -> Paper | Problem:
-    """Convert an `article` element to a paper.
+    """Convert an `article` element, from which namespaces are removed, to a paper.
 
-    Args:
-        article: Complete element, from which namespaces are removed.
-        name: Id to use if the article has no DOI, PMCID or PMID.
+    `name` is the id of an article without DOI, PMCID and PMID.
     """
     for element in article.iter("*"):
         element.tag = QName(element).localname
@@ -90,8 +88,7 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
 
 def _id(meta: Element) -> str:
     ids = {one.get("pub-id-type"): text_of(one) for one in meta.findall("article-id")}
-    kind = next((kind for kind in _ID_TYPES if ids.get(kind)), None)
-    if kind is None:
+    if (kind := next((kind for kind in _ID_TYPES if ids.get(kind)), None)) is None:
         return ""
     if kind.startswith("pmc") and ids[kind].isdecimal():
         return f"PMC{ids[kind]}"
@@ -143,7 +140,6 @@ def _sections(article: Element, meta: Element) -> Iterator[PaperSection]:
 def _read_article(
     element: Element | None, path: tuple[str, ...], kind: SectionKind
 ) -> Iterator[PaperSection]:
-    """Yield the sections of an element: its own text, tables and figures, and subsections."""
     if element is None:
         return
     title = element.find("title")
@@ -189,7 +185,6 @@ _NAMES = {"table-wrap": "Table", "fig": "Figure"}
 
 
 def _float(element: Element) -> Iterator[PaperSection]:
-    """Yield the caption with notes, and the rows if the element is a table."""
     if element.tag in ("table-wrap-group", "fig-group"):
         yield from _floats(element)
         return
@@ -227,7 +222,7 @@ def _reference(ref: Element) -> str:
 
 
 def _citation_text(element: Element) -> str:
-    """Return the text of a citation, with its parts joined if nothing separates them."""
+    """Return the text of a citation, with spaces between its parts if nothing separates them."""
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
         return text_of(element)
@@ -242,14 +237,10 @@ _EXPECTED = "a JATS article or a set of articles"
 
 
 def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]]:
-    """Yield the articles of a JATS file, optionally compressed with gzip.
+    """Yield the papers and rejections of a JATS file, optionally compressed with gzip.
 
-    Args:
-        name: Id of an article without one. The second such article is "NAME-2".
-
-    Yields:
-        Papers and rejections with their positions. Invalid articles do not stop reading. If the
-        file is truncated or not well-formed, the last item is a rejection.
+    Invalid articles do not stop reading. If the file is truncated or not well-formed, the last item
+    is a rejection. Articles without an id are named `name`, "NAME-2" and so on.
     """
     parser = XMLPullParser(
         events=("end",),
@@ -320,7 +311,6 @@ def _place(path: Path, element: Element) -> Place:
 
 
 def _replace_entities(article: Element) -> Problem | None:
-    """Replace named entities by their characters, or return a problem if a name is unknown."""
     for entity in list(article.iter(Entity)):
         character = html5.get(f"{entity.name};")
         parent = entity.getparent()

@@ -43,9 +43,7 @@ class Flow:
     """Text of an element, apart from elements that are not part of the running text.
 
     Attributes:
-        lines: Paragraphs of the text.
         floats: Tables, figures and similar elements in order.
-        notes: Footnotes.
         sections: Direct subsections, whose text is not included.
     """
 
@@ -145,7 +143,6 @@ def _is_citation(element: Element) -> bool:
 
 
 def _formula(element: Element) -> str:
-    """Return a formula from its alternative text, MathML, TeX or other text."""
     for alternative in element.iter("alt-text"):
         if text := flat(alternative.text or ""):
             return text

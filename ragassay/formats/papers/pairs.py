@@ -36,7 +36,6 @@ class PairFile:
     """Question-answer pairs of a file, with their papers.
 
     Attributes:
-        pairs: Pairs in file order, with unique ids.
         rejections: Lines that could not be read, and pairs without a known paper.
         papers: Papers passed to the reader, followed by those in the file.
     """
@@ -49,11 +48,8 @@ class PairFile:
 def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     """Read question-answer pairs, with the default id `{paper}/{n}`.
 
-    Args:
-        path: A file, optionally compressed with gzip, or a folder of files. The format is
-            recognized by the content.
-        papers: Papers that the pairs may refer to. If there is exactly one, it is the default. If
-            there are none, the papers of pairs are not checked.
+    The path is a file, optionally compressed with gzip, or a folder of files. If there is only one
+    paper, it is the default. If there are none, the papers of pairs are not checked.
 
     Raises:
         InputError: The path does not exist, cannot be opened, is empty, or contains no pairs in a
@@ -147,7 +143,6 @@ class _PairReading:
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, item: Item, name: str) -> None:
-        """Add the pairs of an item, and its paper if it contains one."""
         try:
             if recognise(item.keys, (PAIR, PAPER)) is PAPER:
                 self._add_paper(item, name)
@@ -168,7 +163,6 @@ class _PairReading:
         self.rejections.append(place.reject(problem))
 
     def result(self) -> PairFile:
-        """Assign papers and ids to the pairs."""
         papers = self.known_papers | self.file_papers | self.known_papers
         pairs: dict[str, QAPair] = {}
         lines: dict[str, int] = {}

@@ -41,14 +41,10 @@ _EXPECTED = "a complete PDF: download it again"
 
 
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
-    """Convert a PDF to a paper.
+    """Convert a PDF to a paper with the given id.
 
-    Args:
-        name: Id of the paper.
-
-    Returns:
-        The paper, or a problem if the file is damaged, encrypted with a password, too long, or
-        without text, such as a scan.
+    Files that are damaged, encrypted with a password, too long, or without text, such as scans,
+    result in a problem.
     """
     pages = _pages(data)
     if isinstance(pages, Problem):
@@ -145,7 +141,6 @@ def _shape(line: str) -> str:
 
 
 def _trim_edges(lines: list[str], repeated: set[str]) -> list[str]:
-    """Drop repeated lines from both ends, up to the first line that is not repeated."""
     first, last = 0, len(lines)
     while first < min(_EDGE_LINES, last) and _shape(lines[first]) in repeated:
         first += 1

@@ -102,7 +102,6 @@ def read_heading(line: str) -> Heading | None:
 
 
 def _without_end(title: str) -> str:
-    """Remove the final colon or period, and closing Markdown marks."""
     first, rest = title[0], title[1:].rstrip("#").rstrip()
     return first + (rest[:-1].rstrip() if rest.endswith((":", ".")) else rest)
 
@@ -173,11 +172,9 @@ class Prose:
 
 
 def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
-    """Split plain text into sections.
+    """Split plain text, which may start with a title, into sections.
 
-    Args:
-        text: Text of the paper. Text without headings becomes one section of the body.
-        may_have_title: Whether the first line may be the title of the paper.
+    Text without headings becomes one section of the body.
     """
     blocks = _blocks(text)
     width = _wrapped_width(blocks)
@@ -289,7 +286,6 @@ class _Sections:
     keywords: list[str] = field(default_factory=list[str])
 
     def open(self, line: str) -> bool:
-        """Start a new section if a line is a heading, and return whether it is."""
         heading = read_heading(line)
         if heading is None or (heading.kind is None and self.kind == "reference"):
             return False
@@ -315,7 +311,6 @@ class _Sections:
             self.lines.append(paragraph)
 
     def finish(self) -> list[PaperSection]:
-        """Close the current section, and return all sections."""
         if self.lines:
             title = " / ".join(heading.title for heading in self.path)
             self.done.append(PaperSection(title=title, text="\n".join(self.lines), kind=self.kind))

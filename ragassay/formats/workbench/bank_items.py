@@ -34,7 +34,6 @@ class BankNotes:
 
     Attributes:
         info: Info from other tools as JSON, or an empty string.
-        is_secret: Whether systems under evaluation must not see the item.
         history: Changes by reviewers, oldest first.
     """
 
@@ -121,7 +120,6 @@ class RubricBank:
 
     Attributes:
         facet_id: Part of the query that the bank covers, or an empty string for the whole query.
-        test_collection: Test collection of the query, or an empty string.
         info: How the items were created as JSON, or an empty string.
         facet_text: Heading or text of the facet, or an empty string.
         history: Changes by reviewers that no item contains, such as removed items.

@@ -137,7 +137,6 @@ def _bank_fields(line: JsonRow) -> JsonRow:
 
 
 def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
-    """Convert a v3 nugget to an item of a test bank, or return None if it is invalid."""
     if not is_object(entry):
         return None
     text = entry.get(kind.text) or key

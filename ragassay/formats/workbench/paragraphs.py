@@ -167,7 +167,6 @@ class GradedParagraph(ParagraphPart):
     Attributes:
         paragraph_id: Id that is unique within the query.
         paragraph: Markup of the paragraph, if any.
-        paragraph_data: Judgments and rankings.
         exam_grades: Grades with test banks, or None before grading.
     """
 
