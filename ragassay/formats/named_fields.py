@@ -48,7 +48,7 @@ def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
     """Recognize and rename the fields of an answer."""
     names: dict[str, str] = {}
     for own, known in _NAMES.items():
-        name = own if raw_fields.get(own) is not None else find_name(raw_fields, known) or own
+        name = own if has_value(raw_fields.get(own)) else find_name(raw_fields, known) or own
         if name in raw_fields and name not in names.values():
             names[own] = name
     left = {key: value for key, value in raw_fields.items() if key not in names.values()}
@@ -61,7 +61,7 @@ def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
         renamed["sources"] = _with_passage_id(source_rows(raw_fields[source]), source, rest)
     # Error messages list the fields, so the order of the file is preserved.
     order = [own_names.get(key, key) for key in raw_fields if key in own_names or key in rest]
-    fields = {key: (renamed | rest)[key] for key in order}
+    fields = {key: (rest | renamed)[key] for key in order}
     return NamedFields(fields, names, find_unread(rest, has_sources=source is not None))
 
 

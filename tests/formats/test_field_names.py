@@ -10,7 +10,7 @@ from case_tables import each_case
 from ragassay.applications.apps import read_reply
 from ragassay.formats import read_records, records_from_rows
 from ragassay.formats.fields import ANSWER_NAMES, QUESTION_NAMES, SOURCE_NAMES
-from ragassay.formats.named_fields import input_notes
+from ragassay.formats.named_fields import input_notes, rename_fields
 from ragassay.records import Document
 
 TEXT = "Drug A lowered blood pressure by 5 mmHg."
@@ -209,3 +209,9 @@ def test_spans_turns_and_unread_names_come_back_and_others_of_the_name_stay(writ
     other = read_one(QA | {"citations": ["12", "13"], "turns": 3})
     assert (other.citations, other.turns) == ((), ())
     assert other.metadata == {"citations": '["12", "13"]', "turns": "3"}
+
+
+@pytest.mark.parametrize("empty", [None, ""])
+def test_an_empty_field_gives_way_to_one_of_another_name(empty):
+    named = rename_fields({"question": "Does it fall?", "answer": empty, "response": "It falls."})
+    assert named.fields == {"question": "Does it fall?", "answer": "It falls."}
