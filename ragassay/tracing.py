@@ -254,7 +254,6 @@ def call_span(
 
 
 def _reply(response: Any, has_content: bool) -> dict[str, Any]:
-    """Return the span attributes of a response."""
     choice, usage = next(iter(response.choices), None), getattr(response, "usage", None)
     found = {
         "gen_ai.response.id": response.id,

@@ -276,6 +276,5 @@ def _snapshot(repository: str, revision: str, patterns: tuple[str, ...]) -> str:
 
 
 def _licence_of(info: Any) -> str:
-    """Return the license on the model's Hugging Face card. Empty if none."""
     card = getattr(info, "card_data", None)
     return str(getattr(card, "license", None) or "")

@@ -97,7 +97,6 @@ class BatchQueue:
         return await future
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
-        """Return the HTTP response to a request from its batch."""
         from httpx import Response
 
         try:
@@ -127,7 +126,6 @@ class BatchQueue:
             self._gathering = self._batches.start(self._gather())
 
     async def _gather(self) -> None:
-        """Submit waiting requests until none are left."""
         while self._waiting:
             await self._wait_until_quiet()
             queued = self._take()
@@ -189,7 +187,6 @@ class BatchQueue:
         self._batches.start(self._follow(batch, FIRST_CHECK_S))
 
     async def _follow(self, batch: SubmittedBatch, first_check_s: float) -> None:
-        """Wait for a batch and distribute its replies."""
         try:
             batch = await self._find(batch)
             await self._wait_for(batch, first_check_s)
@@ -255,7 +252,6 @@ def _fail(calls: Sequence[_QueuedRequest | None], error: Exception) -> None:
 
 
 def _build_missing_reply_error(reply: ItemReply) -> BatchError:
-    """Return the error for a request without a reply in its batch."""
     error = reply.body.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return BatchError(

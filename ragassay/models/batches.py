@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from ragassay.models.limiter import RunLimiter
 
 BATCHES = "batches"
-"""Name of the folder for batches in a run folder."""
 
 JsonBody = dict[str, object]
 

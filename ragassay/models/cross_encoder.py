@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 N_LABELS = 3
-"""Number of labels of a verifier."""
 
 Row = Mapping[str, Sequence[int]]
 """Encoder inputs of a pair, such as `input_ids`, with one value per token."""
@@ -254,10 +253,8 @@ FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
 """Names of the norm after the last layer, which does not fit the states of other layers."""
 
 N_CLAIM = 120
-"""Maximum number of claim tokens."""
 
 DROPOUT = 0.1
-"""Dropout of the head's input in training."""
 
 BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
 
 N_TRIES = 2
-"""Maximum number of attempts if a call fails with a transient error."""
 
 
 async def decide(

@@ -286,7 +286,6 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
 
 
 def _lower_layers(config: Any, share: float) -> dict[str, Any]:
-    """Return config options that load only the lower layers of a model."""
     n_layers = max(1, round(share * config.num_hidden_layers))
     kinds = getattr(config, "layer_types", None)
     return {"num_hidden_layers": n_layers} | ({"layer_types": kinds[:n_layers]} if kinds else {})

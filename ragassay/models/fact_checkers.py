@@ -30,7 +30,6 @@ from ragassay.prompts.texts import around_passage
 from ragassay.records import UnsupportedSpan
 
 HHEM_FILE = "model.safetensors"
-"""File name of HHEM's weights."""
 
 N_CACHED = 256
 """Number of pairs whose spans are cached, because they are requested right after the score."""

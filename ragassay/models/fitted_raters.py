@@ -33,7 +33,6 @@ _RATERS = Path(str(files("ragassay.models"))) / "raters"
 SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
     _RATERS / f"{name}.json" for name in ("signals", "exam", "pairs")
 )
-"""Files of the shipped models."""
 
 
 class FittedNumbers(Frozen):

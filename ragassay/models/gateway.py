@@ -266,7 +266,6 @@ class JudgeLM(dspy.LM):
 
     @property
     def _queue(self) -> BatchQueue | None:
-        """Queue for batch mode. None if calls are sent directly."""
         return batch_queue(self.model, self._api_base) if self.is_batched else None
 
     @property
@@ -279,7 +278,6 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def _admit_call(self) -> AsyncIterator[Meter]:
-        """Wait for the rate limit, and yield a meter for the usage of the call."""
         limiter, paid = limiter_or(self._own_limiter), Meter()
         try:
             await limiter.admit(self._endpoint)
@@ -292,7 +290,6 @@ class JudgeLM(dspy.LM):
             await limiter.settle(paid.usage.cost_usd, paid.usage.n_tokens)
 
     def _convert_error(self, error: Exception, arrival: Arrival) -> ModelError:
-        """Convert an error from LiteLLM or the local engine to one of ragassay's types."""
         cause = error.__cause__ or error.__context__
         ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)
         if ours and not isinstance(ours, FatalModelError):

@@ -20,10 +20,8 @@ N_TOKENS = 512
 """Maximum prompt length in tokens, as in the training of these models."""
 
 N_NEW_TOKENS = 64
-"""Maximum number of generated tokens."""
 
 N_BATCH = 16
-"""Batch size."""
 
 Prompt = tuple[str, str, str]
 """Text before the passage, the passage, and text after it."""
@@ -61,9 +59,6 @@ class Text2Text:
 
         The result has shape (n_prompts, n_words). Probabilities are relative to all possible
         replies, so rows may sum to less than 1.
-
-        Raises:
-            SettingsError: The model is unavailable.
         """
         import numpy as np
 
@@ -76,11 +71,7 @@ class Text2Text:
 
     @computed_by_host
     def write_replies(self, prompts: Sequence[Prompt]) -> list[str]:
-        """Return the reply to each prompt, using greedy decoding.
-
-        Raises:
-            SettingsError: The model is unavailable.
-        """
+        """Return the reply to each prompt, using greedy decoding."""
         texts: list[str] = []
         with self.model.lend() as (tokenizer, model):
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
@@ -155,7 +146,6 @@ def _start_shares(
 
 
 N_ANSWER_TOKENS = 30
-"""Maximum answer length in tokens."""
 
 
 @dataclass(frozen=True)
@@ -187,11 +177,7 @@ class SpanReader:
 
     @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
-        """Return the best span for each question. Long passages are truncated.
-
-        Raises:
-            SettingsError: The model is unavailable.
-        """
+        """Return the best span for each question. Long passages are truncated."""
         spans: list[Span] = []
         with self.model.lend() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):

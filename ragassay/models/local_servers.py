@@ -30,7 +30,6 @@ CONNECT_S, LOOK_S = 0.3, 1.0
 """Timeouts in seconds: to connect, and for all requests to one address."""
 
 MOST_BYTES = 4 * 2**20
-"""Maximum response size."""
 
 MOST_DETAILS = 100
 """Maximum number of Ollama models to request details for."""
@@ -164,7 +163,6 @@ async def _find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
 
 
 async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
-    """Return the model server at an address, or None."""
     try:
         async with asyncio.timeout(LOOK_S):
             bodies = await asyncio.gather(*(_fetch(client, "GET", url + path) for path in PATHS))

@@ -36,7 +36,6 @@ CACHE_S = 240.0
 """Seconds after its last use for which a prefix counts as cached. Providers keep it 5 minutes."""
 
 MOST_KEPT = 10_000
-"""Maximum number of prefixes to track."""
 
 Way = Literal["marked", "automatic", "none"]
 """How a provider caches: with a marker, automatically, or not at all as far as is known."""

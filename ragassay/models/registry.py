@@ -61,7 +61,6 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 SHIPPED = "shipped with ragassay"
-"""Source of models in the package."""
 
 _ROLES = {
     "judge": "rates answers by rubrics and gives a rationale",
@@ -229,7 +228,6 @@ def _verifiers() -> tuple[RegisteredModel, ...]:
 
 
 def _list_fitted() -> tuple[RegisteredModel, ...]:
-    """Return the small fitted models that rate and rank."""
     reranker = Path(str(files("ragassay"))) / "retrievers" / "weights" / "reranker.json"
     rows: tuple[tuple[str, str, Path, type[FittedNumbers] | None], ...] = (
         (
@@ -274,7 +272,6 @@ def _classifier_digest(path: Path) -> str:
 
 
 def _adapters() -> tuple[RegisteredModel, ...]:
-    """Return the shipped generative adapters, sorted by name."""
     root = Path(str(files("ragassay.models.adapters")))
     return tuple(
         _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)

@@ -28,7 +28,6 @@ _BATCH = 16
 """Batch size for texts. Larger batches are slower with long answers."""
 
 _WORD_BATCH = 256
-"""Batch size for single words."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +72,7 @@ class TokenEncoder:
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
 
     def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
-        """Return the token embeddings of each text. Texts without words have no tokens.
-
-        Raises:
-            SettingsError: The model is unavailable.
-        """
+        """Return the token embeddings of each text. Texts without words have no tokens."""
         return [self._cloud(text) for text in texts]
 
     def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -87,9 +82,6 @@ class TokenEncoder:
 
         Returns:
             Vectors by word, shape (n_dimensions,), not normalized.
-
-        Raises:
-            SettingsError: The model is unavailable.
         """
         import torch
 

@@ -271,11 +271,6 @@ def write_gguf(merged: Merged, path: Path) -> None:
 
 
 def _replace_changed(source: Any, merged: Merged) -> None:
-    """Replace the changed matrices in the tensors of the packaged file.
-
-    Raises:
-        SettingsError: The file has no tensor for a changed module.
-    """
     import gguf
 
     config: Any = merged.model.config

@@ -16,7 +16,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import (
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.cross_encoder import PairEncoder
+    from ragassay.models.cross_encoder import CrossEncoder, PairEncoder
+    from ragassay.models.minilm import MiniLMPairs
 
 
 class AdaptedVerifier:
@@ -65,7 +66,7 @@ class AdaptedVerifier:
         self.digest = adapters.adapter_digest(adapter)
         self.bounds = adapters.read_shape(adapter.folder).bounds
         self.made_of = (adapter, cache_dir)
-        self._model: PairModel | None = None
+        self._model: MiniLMPairs | CrossEncoder | None = None
         self._lock = threading.Lock()
 
     @computed_by_host
@@ -91,15 +92,7 @@ class AdaptedVerifier:
         return self._model.probabilities(pairs)
 
 
-class PairModel(Protocol):
-    """Loaded base model with an adapter. Thread-safe."""
-
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the label probabilities, shape (n_pairs, n_labels)."""
-        ...
-
-
-def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> PairModel:
+def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> MiniLMPairs | CrossEncoder:
     if adapters.read_shape(adapter.folder).base_sha256 == PACKAGED[MINILM]:
         from ragassay.models.minilm import MiniLMPairs
 

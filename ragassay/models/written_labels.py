@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
 from ragassay.models.hosting import computed_by_host
@@ -40,9 +40,6 @@ class CausalText:
         """Return the probability that the reply starts with each word.
 
         The result has shape (n_prompts, n_words). Rows may sum to less than 1.
-
-        Raises:
-            SettingsError: The model is unavailable.
         """
         import numpy as np
 
@@ -92,14 +89,7 @@ _COLUMN: dict[Verdict, int] = {
 }
 
 
-class Writer(Protocol):
-    """Model that replies to prompts."""
-
-    name: str
-
-    def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that the reply starts with each word, (n_prompts, n_words)."""
-        ...
+Writer = CausalText | Text2Text
 
 
 class WrittenLabels:

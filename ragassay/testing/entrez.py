@@ -170,11 +170,9 @@ class ScriptedEntrez:
         self._server = self._thread = None
 
     def __enter__(self) -> Self:
-        """Start the server."""
         return self.start()
 
     def __exit__(self, *error: object) -> None:
-        """Stop the server."""
         self.close()
 
     def _answer(self, request: EntrezRequest) -> _EntrezAnswer | None:

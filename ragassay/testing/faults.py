@@ -118,7 +118,6 @@ class Fault:
     content: str = 'Hard to say. {"score": '
 
     def __post_init__(self) -> None:
-        """Check the kind and the ranges."""
         if self.kind not in get_args(FaultKind):
             raise InputError(
                 f"unknown fault {self.kind!r}; choose from {', '.join(get_args(FaultKind))}"

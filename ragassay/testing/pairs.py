@@ -61,7 +61,6 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
 
 
 def _pair_properties(schema: JsonSchema) -> JsonSchema:
-    """Return the properties of a pair, resolving a reference."""
     pair = _member(_member(_member(schema, "properties"), "pairs"), "items")
     if isinstance(reference := pair.get("$ref"), str):
         pair = _member(_member(schema, "$defs"), reference.rpartition("/")[2])

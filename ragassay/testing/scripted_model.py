@@ -87,7 +87,6 @@ class ScriptedModel:
             if number < 0:
                 raise InputError(f"{name}={number} must not be negative")
         self.manner = load_manner(manner)
-        """Manner of the provider."""
         self.model_name = self.manner.prefix + (model or self.manner.model)
         """Model name for LiteLLM."""
         self._script = Script(
@@ -186,7 +185,6 @@ class ScriptedModel:
         self._thread = self._loop = self._stop = self._port = None
 
     def __enter__(self) -> Self:
-        """Start the server."""
         return self.start()
 
     def __exit__(
@@ -195,7 +193,6 @@ class ScriptedModel:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop the server."""
         self.close()
 
     def _run(self, started: Future[int]) -> None:

@@ -22,7 +22,6 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
-"""File name of the card in an adapter folder."""
 
 
 def load_card(model: str) -> ModelCard | None:
@@ -71,7 +70,6 @@ def _add_bounds(card: ModelCard) -> ModelCard:
 
 
 def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
-    """Build the card of a published fact checker."""
     kind = load_verifier_kinds().facts.checkers[published.kind]
     size = f", {published.size}" if published.size else ""
     return ModelCard(

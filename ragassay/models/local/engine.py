@@ -224,7 +224,6 @@ class Engine:
         return self._copy_cache(cache, len(tokens), len(rows)), len(tokens)
 
     def _copy_cache(self, cache: DynamicCache | None, n_tokens: int, n_rows: int) -> DynamicCache:
-        """Return a copy of the first tokens of a cache, repeated for each row."""
         from transformers import DynamicCache
 
         copied = DynamicCache(config=self.model.config)
@@ -317,7 +316,6 @@ class Engine:
 
 
 def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """Return the end tokens of the tokenizer and of the model's generation config."""
     config: Any = model.generation_config
     eos = config.eos_token_id if config is not None else None
     ids = (tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos]))
