@@ -355,11 +355,7 @@ def open_tools(
     presenter: Presenter,
     corpus: Literature | None = None,
 ) -> Run:
-    """Import the libraries of a run and build its evaluators.
-
-    Raises:
-        SettingsError: As for `build_run`.
-    """
+    """Import the libraries of a run and build its evaluators, or raise `SettingsError`."""
     with presenter.phase("loading libraries"), patient_collector():
         with importing(REST):
             from ragassay.evaluators.build_run import build_run

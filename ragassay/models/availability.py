@@ -39,11 +39,7 @@ CONVERTING = ("accelerate", "gguf")
 
 
 def need_judge(model: str) -> None:
-    """Check that the libraries and weights of a judge are installed.
-
-    Raises:
-        ExtraError: A library, or the package with the weights, is not installed.
-    """
+    """Raise `ExtraError` if a judge needs a library or package that is not installed."""
     provider = provider_of(model)
     module, requirement = PROVIDERS.get(provider, ("", ""))
     if module and not is_installed(module):
@@ -93,11 +89,7 @@ def need_verifier(name: str) -> None:
 
 
 def is_of_hub(name: str) -> bool:
-    """Return whether a setting names a transformers model, on Hugging Face or in a folder.
-
-    Args:
-        name: Name of a verifier, grader or correctness model.
-    """
+    """Return whether a verifier, grader or correctness model is a transformers model."""
     own = ("", JUDGE, COSINE, EMBEDDED)
     return not (
         is_local(name) or name.partition(":")[0] in own or load_verifier_kinds().facts.is_chat(name)

@@ -57,11 +57,7 @@ class _QueuedRequest:
 
 
 class BatchQueue:
-    """Queue of the batch requests to one model.
-
-    Attributes:
-        client: HTTP client for LiteLLM that waits for the batch.
-    """
+    """Queue of the batch requests to one model. `client` is an HTTP client for LiteLLM."""
 
     def __init__(self, model: str, api_base: str | None, batches: Batches) -> None:
         self._model, self._base, self._batches = model, api_base, batches
@@ -76,11 +72,7 @@ class BatchQueue:
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
-        """Return the reply to a request once its batch has ended.
-
-        Raises:
-            FatalModelError: The provider refuses batches, or the budget is spent.
-        """
+        """Wait for a batch with the reply. Raises `FatalModelError` if batches are refused."""
         text = json.dumps([self._model, body], sort_keys=True)
         content = hashlib.sha256(text.encode()).hexdigest()[:40]
         # The same request may occur several times, for samples or after unparsable replies.
@@ -199,11 +191,7 @@ class BatchQueue:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return the batch with the provider's id.
-
-        Raises:
-            UnknownBatchError: The provider never received the batch, because the run was killed.
-        """
+        """Return the batch with its id. Raises `UnknownBatchError` if it was never submitted."""
         if batch.id:
             return batch
         found = batch.model_copy(update={"id": await self._calls.find(batch.name)})

@@ -301,11 +301,7 @@ class BatchCalls:
         self.most_bytes = self._service.most_bytes
 
     async def create(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch and return the provider's id.
-
-        Raises:
-            FatalModelError: The provider refuses the batch, or is unreachable.
-        """
+        """Create a batch and return its id. Raises `FatalModelError` on failure."""
         attempts = 0
 
         async def create_once() -> str:

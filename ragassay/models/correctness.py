@@ -100,11 +100,7 @@ class EntailmentCorrectness:
 
 
 class HeadCorrectness:
-    """Correctness model trained by `ragassay finetune correctness --method head`.
-
-    Args:
-        model: Adapter with the labels of `CORRECTNESS`.
-    """
+    """Model from `ragassay finetune correctness --method head`, an adapter with such labels."""
 
     threshold = 0.5
 

@@ -61,11 +61,7 @@ class Embedder(Rebuilt):
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts for comparison with each other.
-
-        Returns:
-            Unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts.
-        """
+        """Return unit vectors of texts, shape (n_texts, n_dimensions). (0, 0) without texts."""
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:

@@ -37,12 +37,7 @@ N_CACHED = 256
 
 @dataclass(frozen=True)
 class CheckerSource:
-    """Location of a model.
-
-    Attributes:
-        place: Hugging Face id or folder.
-        digest: SHA-256 of the weights. Empty if unknown.
-    """
+    """Hugging Face id or folder of a model, with the SHA-256 of its weights if known."""
 
     name: str
     place: str

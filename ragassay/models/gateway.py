@@ -94,11 +94,7 @@ def meter_calls() -> Iterator[Meter]:
 
 
 class JudgeLM(dspy.LM):
-    """Language model used as a judge.
-
-    Raises:
-        SettingsError: No judge is configured.
-    """
+    """Language model used as a judge. Raises `SettingsError` if none is configured."""
 
     def __init__(self, settings: Settings) -> None:
         if settings.judge.model == INSTRUMENTS:

@@ -132,11 +132,7 @@ def has_modules(source: str) -> bool:
 
 
 def load_minilm() -> PreTrainedModel:
-    """Load the packaged all-MiniLM-L6-v2 in torch, in float32.
-
-    Raises:
-        SettingsError: The weights do not match their digests.
-    """
+    """Load the packaged all-MiniLM-L6-v2 in float32. Raises `SettingsError` if it is damaged."""
     from transformers import AutoModel
 
     model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)

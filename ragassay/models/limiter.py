@@ -25,11 +25,7 @@ class Limiter(Protocol):
     """Limiter of model calls. Every admitted call must be settled."""
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may start.
-
-        Raises:
-            BudgetError: The budget is spent, or the cost so far is unknown.
-        """
+        """Wait until a call may start. Raises `BudgetError` if the budget is spent or unknown."""
         ...
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:

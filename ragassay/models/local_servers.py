@@ -145,11 +145,7 @@ def as_url(text: str, port: int = 80) -> str:
 
 
 def find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
-    """Return the model servers at the addresses, which are checked concurrently.
-
-    Args:
-        urls: Addresses as returned by `as_url`.
-    """
+    """Return the model servers at addresses from `as_url`, which are checked concurrently."""
     return asyncio.run(_find_servers(urls))
 
 

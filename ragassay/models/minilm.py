@@ -143,11 +143,7 @@ def tokenizer(n_tokens: int) -> Tokenizer:
 
 
 def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
-    """Read the tensors of an adapter as float32.
-
-    Raises:
-        SettingsError: The weights do not match their digest.
-    """
+    """Read an adapter as float32. Raises `SettingsError` if its digest differs."""
     import numpy as np
     from safetensors.numpy import load_file
 
@@ -158,11 +154,7 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 @functools.cache
 def minilm_weights() -> dict[str, NDArray[np.float32]]:
-    """Read the packaged weights as float32, by their published names.
-
-    Raises:
-        SettingsError: The weights do not match their digests.
-    """
+    """Read the packaged weights as float32. Raises `SettingsError` if a digest differs."""
     import numpy as np
     from safetensors.numpy import load_file
 

@@ -43,11 +43,7 @@ Way = Literal["marked", "automatic", "none"]
 
 @dataclass(frozen=True)
 class Marking:
-    """Models that require a marker.
-
-    Attributes:
-        family: Part of the model name. Empty for all models of the provider.
-    """
+    """Models that require a marker, by provider and, if not empty, part of the model name."""
 
     provider: str
     family: str
@@ -72,11 +68,7 @@ KEYED = frozenset({"openai", "mistral"})
 
 
 class SharedPrompt(str):
-    """Prompt that starts with a text shared by other calls for the same answer.
-
-    Attributes:
-        n_shared: Length of the shared text in characters.
-    """
+    """Prompt that starts with `n_shared` characters shared by other calls for the same answer."""
 
     n_shared: int
 
@@ -136,10 +128,7 @@ class PromptCaching:
     async def first_alone(
         self, messages: Sequence[Mapping[str, Any]] | None, options: Mapping[str, Any]
     ) -> AsyncIterator[None]:
-        """Wait while another call writes the same prefix to the cache.
-
-        If that call fails, the next one writes it.
-        """
+        """Wait while another call writes the same prefix. If it fails, the next call writes it."""
         prefix = self._prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):
             lock = self._locks.setdefault(prefix, asyncio.Lock())

@@ -123,11 +123,7 @@ def no_completion(start: bytes) -> str:
 
 
 def refuse_elsewhere(response: httpx.Response) -> None:
-    """Refuse a redirect to another host, scheme or port, which would receive the request.
-
-    Raises:
-        FatalModelError: The response is such a redirect.
-    """
+    """Raise `FatalModelError` for a redirect to another host, scheme or port."""
     if not response.has_redirect_location:
         return
     source = response.url

@@ -245,11 +245,7 @@ class AnswerEvidence:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read the tensors of a checkpoint without running code from it.
-
-    Raises:
-        SettingsError: The file cannot be read, or contains other objects than tensors.
-    """
+    """Read tensors without running code. Raises `SettingsError` for any other content."""
     from pickle import UnpicklingError
 
     import torch

@@ -234,11 +234,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open the verifier with a name, without a substitute.
-
-    Raises:
-        SettingsError: The verifier is unavailable.
-    """
+    """Open a verifier by name, or raise `SettingsError`. There is no substitute."""
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, StandIn):
         raise SettingsError(

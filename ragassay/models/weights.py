@@ -63,11 +63,7 @@ def sha256_of(path: Path) -> str:
 
 
 def check_digest(path: Path, expected: str) -> None:
-    """Check that a file is the published one.
-
-    Raises:
-        SettingsError: The digest differs.
-    """
+    """Raise `SettingsError` if a file does not have the expected SHA-256."""
     found = sha256_of(path)
     if found != expected:
         raise SettingsError(
@@ -174,11 +170,7 @@ def best_dtype() -> torch.dtype:
 
 
 def source_of(name: str, cache_dir: Path) -> str:
-    """Return where transformers loads a model from: a packaged folder, or the name itself.
-
-    Raises:
-        SettingsError: A packaged model is not installed, or its weights differ.
-    """
+    """Return where transformers loads a model from: a packaged folder, or the name itself."""
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
     return str(minilm_folder()) if name == MINILM else name
@@ -267,11 +259,7 @@ def loading(name: str) -> Iterator[None]:
 
 
 def read_config(name: str) -> Any:
-    """Read the transformers config of a model.
-
-    Raises:
-        OSError: The model is unavailable.
-    """
+    """Read the transformers config of a model. Raises `OSError` if it is unavailable."""
     from transformers import AutoConfig
 
     with quiet_loading():

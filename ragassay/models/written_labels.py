@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """Causal language model from transformers, loaded on first use. Thread-safe.
-
-    It runs in bfloat16 on a GPU and in float32 on a CPU.
-    """
+    """Causal language model, loaded on first use. Thread-safe. In bfloat16 on a GPU."""
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
@@ -131,11 +128,7 @@ class WrittenLabels:
 
 
 def open_writer(name: str, kind: WriterKind) -> Writer:
-    """Return the model with a Hugging Face name or in a folder, without loading its weights.
-
-    Raises:
-        OSError: The model is unavailable.
-    """
+    """Return a model by Hugging Face id or folder, without its weights, or raise `OSError`."""
     if getattr(read_config(name), "is_encoder_decoder", False):
         return Text2Text(name, kind.n_tokens, is_halved=True)
     return CausalText(name, kind.n_tokens)

@@ -22,10 +22,7 @@ def messages_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """Return the JSON schema of `response_format`, or None.
-
-    `{"type": "json_object"}` is treated as a schema for any object.
-    """
+    """Return the JSON schema of `response_format`, or None. "json_object" allows any object."""
     response_format = _object(body.get("response_format"))
     if response_format.get("type") == "json_object":
         return {"type": "object"}
@@ -79,11 +76,7 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """Tool call used as a reply.
-
-    Attributes:
-        arguments: Arguments of the tool. A text is sent unchanged, even if it is invalid JSON.
-    """
+    """Tool call used as a reply. `arguments` are sent unchanged if they are a text."""
 
     name: str
     arguments: Mapping[str, object] | str = field(default_factory=dict)

@@ -164,11 +164,7 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns faults to requests.
-
-    Args:
-        faults: Faults in order of precedence. All of them count the requests that they select.
-    """
+    """Assigns faults to requests, in order of precedence. All of them count requests."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = tuple(faults)

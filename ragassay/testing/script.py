@@ -231,22 +231,14 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
 
 def require_object(body: object) -> JsonObject:
-    """Return a body if it is a JSON object.
-
-    Raises:
-        InputError: The body is not an object.
-    """
+    """Return a body, or raise `InputError` if it is not a JSON object."""
     if not isinstance(body, Mapping):
         raise InputError("the body must be a JSON object")
     return cast(JsonObject, body)
 
 
 def refuse_unusable(request: JsonObject) -> JsonObject:
-    """Return a request if the scripted model supports it.
-
-    Raises:
-        InputError: The request has no messages, or requests a stream.
-    """
+    """Return a request, or raise `InputError` if it has no messages or needs streaming."""
     if not messages_of(request):
         raise InputError("'messages' must be a list of at least one message")
     if request.get("stream"):

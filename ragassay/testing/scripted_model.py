@@ -156,11 +156,7 @@ class ScriptedModel:
         return tuple(server.batches.values()) if server else ()
 
     def start(self) -> Self:
-        """Start the server. Has no effect if it is running.
-
-        Raises:
-            OSError: The port is in use, or the log cannot be written.
-        """
+        """Start the server, unless it is running. Raises `OSError` if the port is in use."""
         if self._thread is not None:
             return self
         started: Future[int] = Future()

@@ -116,11 +116,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the metadata of the adapter in a folder.
-
-    Raises:
-        SettingsError: The file is missing or invalid.
-    """
+    """Read the metadata of an adapter. Raises `SettingsError` if missing or invalid."""
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:

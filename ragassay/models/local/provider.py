@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
-    """Register the `ragassay` provider with LiteLLM, once per process.
-
-    Raises:
-        ExtraError: The `local` extra is not installed.
-    """
+    """Register `ragassay` with LiteLLM once. Raises `ExtraError` without the `local` extra."""
     need(*EXTRAS["local"])
     import litellm
 

@@ -61,11 +61,7 @@ class Refusal(Exception):
 
 
 async def read_request(request: Request) -> dict[str, Any]:
-    """Read the body of a request, a JSON object with OpenAI's parameters.
-
-    Raises:
-        Refusal: The body is too large, too slow or invalid, or the client disconnected.
-    """
+    """Read a JSON object with OpenAI's parameters. Raises `Refusal` if it is invalid."""
     body = await _body(request)
     try:
         parameters = json.loads(body, parse_constant=_refuse_constant)

@@ -105,11 +105,7 @@ def make_server_key() -> str:
 
 
 def check_server_key(key: str) -> None:
-    """Check the strength of the key in the settings.
-
-    Raises:
-        SettingsError: The key is guessable, or cannot be sent in a header.
-    """
+    """Raise `SettingsError` if a key is guessable or cannot be sent in a header."""
     problem = _weakness(key)
     if problem:
         raise SettingsError(f"setting 'server_key': {problem}; {_KEY_HELP}")
@@ -151,11 +147,7 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Port 0 selects a free port.
-
-    Raises:
-        SettingsError: The port is in use, or the host is not an address of this machine.
-    """
+    """Return a listening socket. Raises `SettingsError` if the address is unavailable."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)

@@ -33,11 +33,7 @@ _MISSING = _Missing()
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
-    """Return a template with its placeholders filled.
-
-    Raises:
-        KeyError: A placeholder has no value.
-    """
+    """Return a template with its placeholders filled. Raises `KeyError` if a value is missing."""
     if isinstance(template, str):
         return _fill_text(template, values)
     if isinstance(template, Mapping):
@@ -190,12 +186,7 @@ class Manner(_Data):
         return mentions(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
-        """Convert a request to OpenAI's chat completions format.
-
-        Args:
-            body: Body as it was sent.
-            model: Model name, if it is part of the path.
-        """
+        """Convert a request, whose path may contain the model name, to OpenAI's format."""
         request = dict(PROTOCOLS[self.protocol].read(body))
         if model is not None:
             request.setdefault("model", model)
@@ -206,11 +197,7 @@ class Manner(_Data):
         return next((name for name in refused if self._has(asked, name)), None)
 
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
-        """Return the error for a refused parameter.
-
-        Raises:
-            InputError: The provider does not refuse this parameter.
-        """
+        """Return the error for a refused parameter. Raises `InputError` if there is none."""
         answer = self.refuses.get(parameter) or self.refuses.get("*")
         if answer is None:
             raise InputError(
@@ -225,11 +212,7 @@ class Manner(_Data):
         return _fill_answer(answer, values)
 
     def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
-        """Return the error for a kind of fault.
-
-        Raises:
-            KeyError: The provider has no such error.
-        """
+        """Return the error for a kind of fault. Raises `KeyError` if there is none."""
         values = {
             "asked": asked.get("model", self.model),
             "retry_after_s": f"{retry_after_s:g}",
@@ -316,11 +299,7 @@ class ModelTurn:
 
 @lru_cache
 def load_manner(name: str) -> Manner:
-    """Load a manner by name.
-
-    Raises:
-        InputError: The name is unknown.
-    """
+    """Load a manner by name. Raises `InputError` if it is unknown."""
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
     text = files("ragassay.testing.manners").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
