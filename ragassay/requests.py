@@ -73,8 +73,6 @@ class EvaluationRequest(Request[Results]):
     """Request to evaluate answers.
 
     Attributes:
-        job: Answers and corpus.
-        thresholds: Minimum mean scores.
         n_audited: Number of answers to perturb afterwards to audit the judge.
         n_times: Number of times to judge each answer.
     """
@@ -95,17 +93,7 @@ class EvaluationRequest(Request[Results]):
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
-        """Read the answers and the corpus, and load the evaluators.
-
-        Args:
-            answers: As for `ragassay.evaluate`.
-            presenter: Reports the input that was read.
-            answered: As for `read_job`.
-
-        Raises:
-            InputError: The input is invalid, or a threshold is unknown or needs a judge.
-            SettingsError: A setting is invalid.
-        """
+        """Read the answers and the corpus, and load the evaluators. See `read_input` for errors."""
         job, chosen = read_input(answers, options, settings, presenter, answered=answered)
         tools = open_tools(chosen, options, presenter, job.corpus)
         return cls(
@@ -167,9 +155,7 @@ class SimpleRequest(Request[T]):
     """Request that runs in a single stage.
 
     Attributes:
-        count: Function that counts the calls and tokens.
         start: Function that runs the request, called with `folder` and `listen`.
-        description: Label of the progress bar.
         writers: Models called in addition to the judges.
     """
 
@@ -318,16 +304,7 @@ def read_input(
     *,
     answered: bool = True,
 ) -> tuple[Job, Settings]:
-    """Read the answers and the corpus, and report rejected records.
-
-    Args:
-        answers: As for `read_job`.
-        answered: As for `read_job`.
-
-    Raises:
-        InputError: The input is invalid.
-        SettingsError: A setting is invalid.
-    """
+    """Read the answers and the corpus as `read_job` does, and report rejected records."""
     with presenter.phase("reading answers and corpus"):
         chosen = settings_of(options, settings, presenter.style)
         nuggets = options.get("nuggets") or None

@@ -18,14 +18,7 @@ from ragassay.errors import RagassayError, RunMismatchError, StorageError
 
 @contextmanager
 def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
-    """Convert errors from writing a file, such as a full disk, to `StorageError`.
-
-    Args:
-        failures: Library exceptions to convert in addition to `OSError` and `sqlite3.Error`.
-
-    Raises:
-        StorageError: The file could not be written.
-    """
+    """Convert `OSError`, SQLite errors and errors of `failures` to `StorageError`."""
     try:
         yield
     except (OSError, sqlite3.Error, *failures) as error:
@@ -38,11 +31,7 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
-    """Lock a file for this process, and raise `refusal` if another process has locked it.
-
-    Args:
-        file: Lock file, created if missing. Its folder must exist.
-    """
+    """Lock a file, created if missing, for this process. Raises `refusal` if it is locked."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -122,12 +111,6 @@ class Store:
 
         Concurrent callers with the same key wait for the first one and share its result. If the
         block fails, nothing is stored and a waiting caller computes the result.
-
-        Args:
-            key: Hash of all inputs of the work.
-
-        Raises:
-            StorageError: The result cannot be stored.
         """
         work, loop = Work[T](), asyncio.get_running_loop()
         while call := self._calls.get((loop, key)):
@@ -154,11 +137,7 @@ class Store:
         return next((value for _, value in self.rows([key])), None)
 
     async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
-        """Return a stored result, or None if missing.
-
-        Raises:
-            StorageError: The stored JSON does not match `kind`.
-        """
+        """Return a stored result, or None. Raises `StorageError` if it does not match `kind`."""
         row = await self.find(key)
         return None if row is None else self.read(row, kind)
 

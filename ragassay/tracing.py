@@ -59,11 +59,7 @@ _CURRENT: ContextVar[_Tracing | None] = ContextVar("ragassay_tracing", default=N
 
 @asynccontextmanager
 async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
-    """Trace the enclosed run if `is_traced` is true, and send all spans on exit.
-
-    Raises:
-        ExtraError: OpenTelemetry is not installed.
-    """
+    """Trace the run if `is_traced`, and send all spans on exit. May raise `ExtraError`."""
     if not is_traced:
         yield
         return
@@ -110,12 +106,7 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
 
 
 class _Complaints(logging.Filter):
-    """Log filter that collects the exporter's messages, so that one warning can replace them.
-
-    Attributes:
-        first: Message of the first failed attempt.
-        are_final: Whether the exporter gave up.
-    """
+    """Log filter that stores the first failure message, and whether the exporter gave up."""
 
     first = ""
     are_final = False
@@ -209,9 +200,8 @@ def step_span(
 
     Each retry has its own span. Verdicts from the cache have none.
 
-    Args:
-        item: Item of the question, such as a rubric or a citation.
-        role: Role of the judge: "second" in a cascade, or the member name in a panel.
+    The item is a rubric or a citation. The role of a judge is "second" in a cascade, or the member
+    name in a panel.
     """
     tracing = _CURRENT.get()
     if tracing is None:

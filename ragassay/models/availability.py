@@ -58,9 +58,6 @@ def need_judge(model: str) -> None:
 def need_verifier(name: str) -> None:
     """Check that the libraries and weights of a verifier or correctness model are installed.
 
-    Args:
-        name: Name as for `ragassay.models.verifiers.entailment_model`, or an in-process judge.
-
     Raises:
         ExtraError: A library, or the package with the weights, is not installed.
         SettingsError: The metadata of an adapter is invalid.

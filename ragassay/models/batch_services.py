@@ -292,7 +292,7 @@ class UnknownBatchError(Exception):
 
 
 class BatchCalls:
-    """Batch API of a model's provider, with retries."""
+    """Batch API of a provider with retries. Methods raise `FatalModelError` on failure."""
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""
@@ -301,7 +301,7 @@ class BatchCalls:
         self.most_bytes = self._service.most_bytes
 
     async def create(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch and return its id. Raises `FatalModelError` on failure."""
+        """Create a batch and return the provider's id."""
         attempts = 0
 
         async def create_once() -> str:
@@ -320,33 +320,18 @@ class BatchCalls:
             ) from error
 
     async def find(self, name: str) -> str:
-        """Return the id of a batch whose creation was not confirmed.
-
-        Raises:
-            UnknownBatchError: The batch does not exist.
-            FatalModelError: The call failed.
-        """
+        """Return the id of an unconfirmed batch, or raise `UnknownBatchError`."""
         found = await self._try_call(lambda: self._service.find(name))
         if found is None:
             raise UnknownBatchError(name)
         return found
 
     async def check(self, batch_id: str) -> BatchStatus:
-        """Return the status of a batch.
-
-        Raises:
-            UnknownBatchError: The provider does not know the batch.
-            FatalModelError: The call failed.
-        """
+        """Return the status of a batch, or raise `UnknownBatchError`."""
         return await self._try_call(lambda: self._service.check(batch_id))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a finished batch, by key.
-
-        Raises:
-            UnknownBatchError: The provider has deleted the replies.
-            FatalModelError: The call failed.
-        """
+        """Return the replies of a finished batch by key, or raise `UnknownBatchError`."""
         return await self._try_call(lambda: self._service.collect(status))
 
     async def _try_call(self, call: Callable[[], Awaitable[T]]) -> T:

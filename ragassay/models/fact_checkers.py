@@ -258,12 +258,7 @@ def _check_reach(name: str) -> None:
 
 
 def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
-    """Return the form for a model's architecture, and whether it is an encoder-decoder.
-
-    Raises:
-        OSError: The model is unavailable.
-        SettingsError: The model has another architecture or number of classes.
-    """
+    """Return the form for a model's architecture, and whether it is an encoder-decoder."""
     config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
     form = forms.get(config.model_type)

@@ -223,11 +223,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Read a matcher written by `ragassay nuggets fit`. None for an empty path.
-
-    Raises:
-        SettingsError: The file is missing, is not a matcher, or was fitted with another embedder.
-    """
+    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None for no path."""
     if not path:
         return None
     try:

@@ -79,10 +79,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code, including the tasks that it starts.
-
-    The calls also count in an enclosing meter, even if the code fails.
-    """
+    """Count the model calls of the enclosed code and its tasks, also for an enclosing meter."""
     meter = Meter()
     token = _METER.set(meter)
     try:

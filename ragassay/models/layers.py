@@ -27,11 +27,7 @@ MODULES = "modules.json"
 
 
 class HubTexts:
-    """Embedder for any model that sentence-transformers can load.
-
-    Raises:
-        SettingsError: The model is unavailable, or does not support the form's pooling.
-    """
+    """Embedder for sentence-transformers models. Raises `SettingsError` if unavailable."""
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
         from sentence_transformers import SentenceTransformer

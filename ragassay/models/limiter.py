@@ -130,14 +130,7 @@ class RunLimiter:
                 return
 
     def check_estimate(self, estimate_usd: float | None) -> None:
-        """Refuse calls that may exceed the remaining budget.
-
-        Args:
-            estimate_usd: Maximum cost of the calls. None if a price is unknown.
-
-        Raises:
-            BudgetError: The budget is limited, and the estimate exceeds it or is unknown.
-        """
+        """Raise `BudgetError` if calls with this maximum cost may exceed the budget."""
         if self._max_usd is None:
             return
         if self.spent_usd is None or estimate_usd is None:

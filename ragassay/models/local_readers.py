@@ -30,12 +30,7 @@ Prompt = tuple[str, str, str]
 class Text2Text:
     """Encoder-decoder model from transformers, loaded on first use. Thread-safe.
 
-    It runs on a GPU if there is one.
-
-    Args:
-        n_tokens: Maximum prompt length.
-        is_halved: Whether to use bfloat16 instead of float32 on a GPU, so that models with 11
-            billion parameters fit.
+    It runs in float32, or with `is_halved` in bfloat16 on a GPU, so that 11 billion parameters fit.
     """
 
     def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:

@@ -35,11 +35,7 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 class MiniLM:
     """MiniLM encoder that runs on one core in the calling thread. Thread-safe.
 
-    Args:
-        adapter: Adapter to add to the weights. None for the published model.
-
-    Raises:
-        SettingsError: The model or adapter weights do not match their digests.
+    The adapter is optional. Raises `SettingsError` if weights do not match their digests.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:

@@ -263,11 +263,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def weights_file(name: str) -> Path:
-    """Return the path of a weights file, downloading OWNER/REPOSITORY/FILE from Hugging Face.
-
-    Raises:
-        SettingsError: The file does not exist, or cannot be downloaded.
-    """
+    """Return a weights file, downloading OWNER/REPOSITORY/FILE, or raise `SettingsError`."""
     path = Path(name)
     if path.is_file():
         return path

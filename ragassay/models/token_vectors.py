@@ -56,14 +56,7 @@ class TokenCloud:
 
 
 class TokenEncoder:
-    """Encoder of texts to token embeddings. The model is loaded on first use.
-
-    Args:
-        model: `MINILM`, a Hugging Face encoder name, or a folder.
-
-    Raises:
-        ExtraError: The `hub` extra is not installed. It is required for `MINILM` too.
-    """
+    """Encoder of texts to token embeddings, loaded on first use. Needs the `hub` extra."""
 
     def __init__(self, model: str = MINILM) -> None:
         need(*EXTRAS["hub"])

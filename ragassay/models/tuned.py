@@ -131,12 +131,7 @@ def with_base_model(settings: Settings) -> Settings:
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
-    """Write an adapter as float16, with its note.
-
-    Args:
-        folder: Output folder, created if missing. Existing files are overwritten.
-        note: Note of the adapter. Its digest of the weights is filled in.
-    """
+    """Write an adapter as float16, with its note and the digest of the weights."""
     import json
 
     import torch

@@ -71,13 +71,7 @@ class AdaptedVerifier:
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probability of each adapter label, shape (n_pairs, n_labels).
-
-        Verifier labels are "supports", "contradicts" and "neutral".
-
-        Raises:
-            SettingsError: The base model is not installed, or its weights differ.
-        """
+        """Return label probabilities, shape (n_pairs, n_labels), or raise `SettingsError`."""
         import numpy as np
 
         if not pairs:

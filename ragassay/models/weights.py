@@ -177,12 +177,7 @@ def source_of(name: str, cache_dir: Path) -> str:
 
 
 def check_hub(name: str) -> None:
-    """Check that a model is on this machine or on Hugging Face, without the retries of libraries.
-
-    Raises:
-        ExtraError: The `hub` extra is not installed.
-        SettingsError: The model is unavailable.
-    """
+    """Raise `SettingsError` if a model is unavailable, faster than libraries that retry."""
     need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
@@ -267,16 +262,7 @@ def read_config(name: str) -> Any:
 
 
 def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
-    """Load a tokenizer and a model, on a GPU if there is one.
-
-    Args:
-        kind: Class of the model in transformers.
-        name: Hugging Face id or folder.
-        dtype: Data type. None for the default of transformers.
-
-    Raises:
-        ExtraError, SettingsError: See `loading`.
-    """
+    """Load a tokenizer and a model by its transformers class, on a GPU if there is one."""
     need(*EXTRAS["hub"])
     import transformers
 

@@ -50,10 +50,7 @@ def last_user_text(messages: Sequence[Message]) -> str:
 
 
 def request_key(body: JsonObject) -> str:
-    """Return the SHA-256 of the canonical JSON of `messages` and `response_format`.
-
-    Other parameters are excluded, so that retries and calls with other settings have equal keys.
-    """
+    """Return the SHA-256 of `messages` and `response_format`, without other parameters."""
     parts = {name: body.get(name) for name in ("messages", "response_format")}
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -37,14 +37,7 @@ _REF_TYPES: dict[LinkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EntrezRequest:
-    """Received request.
-
-    Attributes:
-        service: "esearch", "efetch" or "idconv".
-        method: "GET" or "POST".
-        params: Parameters of the URL and the body.
-        path: Path with the query string.
-    """
+    """Received request: the parameters of the URL and the body, and the path with the query."""
 
     service: str
     method: str
@@ -101,11 +94,7 @@ class ScriptedEntrez:
 
     @property
     def base_url(self) -> str:
-        """`base_url` for `LivePubMed`. The ID converter is at `<base_url>/idconv/`.
-
-        Raises:
-            InputError: The server is not running.
-        """
+        """`base_url` for `LivePubMed`. Raises `InputError` if the server is not running."""
         if self._server is None:
             raise InputError("the scripted PubMed is not running; use it in a with statement")
         return f"http://{_HOST}:{self._server.server_address[1]}{_PREFIX.rstrip('/')}"

@@ -139,13 +139,7 @@ class Fault:
         return self.when is None or self.when(body)
 
     def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
-        """Return whether the fault affects a selected request.
-
-        Args:
-            key: Key of the request.
-            n_concerned: Number of selected requests so far, including this one.
-            attempt: Number of requests with this key so far, including this one.
-        """
+        """Return whether the fault affects a request. The counts include this request."""
         return (
             (self.first is None or n_concerned <= self.first)
             and (self.every is None or n_concerned % self.every == 0)

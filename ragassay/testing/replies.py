@@ -52,12 +52,7 @@ _TRIES_PER_ITEM = 50
 
 
 def build_sentence(text: str, seed: str) -> str:
-    """Build a short sentence that quotes up to eight consecutive words of a text.
-
-    Args:
-        text: Text to quote from, of which the last 2,000 characters are used.
-        seed: Seed. Equal seeds give equal sentences in all processes.
-    """
+    """Build a sentence that quotes up to eight words from a text's last 2,000 characters."""
     text = text[-_N_QUOTABLE_CHARS:]
     words = list(_WORD.finditer(text))
     if not words:

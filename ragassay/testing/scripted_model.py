@@ -111,11 +111,7 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """`api_base` for LiteLLM: `http://127.0.0.1:PORT/v1`, or another path of the manner.
-
-        Raises:
-            InputError: The server is not running.
-        """
+        """`api_base` for LiteLLM. Raises `InputError` if the server is not running."""
         if self._port is None:
             raise InputError("the scripted model is not running; use it in a with statement")
         return f"http://{_HOST}:{self._port}{self.manner.base}"

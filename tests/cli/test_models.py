@@ -78,8 +78,8 @@ def test_damage_ends_with_3_and_names_the_file(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["show", "nope"], "no model 'nope'"),
-        (["check", "nope"], "no model 'nope'"),
+        (["show", "nope"], "unknown model 'nope'"),
+        (["check", "nope"], "unknown model 'nope'"),
         (["merge", "signals"], "--hf DIR, --gguf FILE"),
         (["merge", "signals", "--hf", "out"], "not an adapter on a language model"),
     ],

@@ -104,11 +104,7 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the verifier adapter with a name, or None.
-
-    Args:
-        name: Name of a shipped adapter, or `ragassay/FOLDER`.
-    """
+    """Return the adapter of a verifier, shipped or in `ragassay/FOLDER`, or None."""
     shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     is_folder = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()

@@ -25,14 +25,7 @@ CARD = "card.yaml"
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load the card of a model, or return None if it has none.
-
-    Args:
-        model: Name of a shipped model, `ragassay/FOLDER`, or the name of a published fact checker.
-
-    Raises:
-        SettingsError: The card in the folder is invalid.
-    """
+    """Load a model's card. None if it has none. Raises `SettingsError` for an invalid card."""
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
     if model == MINILM:

@@ -103,12 +103,7 @@ class Engine:
         self.prefixes: list[tuple[list[int], DynamicCache]] = []
 
     def check(self, prompt: Prompt) -> None:
-        """Refuse a prompt that cannot be answered.
-
-        Raises:
-            PromptTooLongError: The prompt and the longest reply exceed the context length.
-            RefusedError: The schema is invalid.
-        """
+        """Raise `PromptTooLongError` or `RefusedError` if a prompt cannot be answered."""
         n_tokens = self._start(prompt).n_prompt_tokens
         if n_tokens + prompt.max_tokens > self.context_length:
             raise PromptTooLongError(
@@ -242,13 +237,7 @@ class Engine:
     ) -> torch.Tensor:
         """Append the most likely allowed token to each row, and the tokens that the schema forces.
 
-        Args:
-            rows: Rows of the batch.
-            logits: Logits, shape (n_rows, n_vocab), float32.
-            report: Function called with each row that ends.
-
-        Returns:
-            Scores of the same shape whose maximum is the next input token.
+        Returns scores like `logits`, shape (n_rows, n_vocab), with the next token as maximum.
         """
         logprobs = logits.masked_fill(~self._mask_next_tokens(rows), -torch.inf).log_softmax(dim=-1)
         n_top = max(row.prompt.n_top for row in rows)

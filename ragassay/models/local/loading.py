@@ -52,11 +52,7 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 def load_base(
     name: str, cache_dir: Path, dtype: str = "auto"
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load a base model and its tokenizer once, shared by all adapters and threads.
-
-    Raises:
-        SettingsError: The model is unavailable, or its architecture is not supported.
-    """
+    """Load a base model and its tokenizer once for all adapters, or raise `SettingsError`."""
     with _LOADING:
         return _loaded_base(name, cache_dir, dtype)
 

@@ -161,14 +161,7 @@ def bound(host: str, port: int) -> socket.socket:
 def run_app(
     app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish open requests.
-
-    Args:
-        app: ASGI application.
-        listener: Socket from `bound`.
-        grace_s: Time for open requests at shutdown, in seconds.
-        on_ready: Function called when requests are accepted.
-    """
+    """Serve until SIGTERM or SIGINT, then finish open requests for up to `grace_s` seconds."""
     server = server_of(app, grace_s, on_ready)
     with _ended_by_signals():
         server.run(sockets=[listener])
