@@ -94,8 +94,8 @@ class EvaluationRequest(Request[Results]):
         answered: bool = True,
     ) -> EvaluationRequest:
         """Read the answers and the corpus, and load the evaluators. See `read_input` for errors."""
-        job, chosen = read_input(answers, options, settings, presenter, answered=answered)
-        tools = open_tools(chosen, options, presenter, job.corpus)
+        job, resolved = read_input(answers, options, settings, presenter, answered=answered)
+        tools = open_tools(resolved, options, presenter, job.corpus)
         return cls(
             job,
             tools,
@@ -189,8 +189,8 @@ def request_audit(
 ) -> SimpleRequest[AuditResult]:
     """Read and perturb answers to test which errors a judge detects. See `ragassay.audit`."""
     every: Any = {**options, "limit": None}
-    job, chosen = read_input(answers, every, settings, presenter)
-    tools = open_tools(chosen, options, presenter, job.corpus)
+    job, resolved = read_input(answers, every, settings, presenter)
+    tools = open_tools(resolved, options, presenter, job.corpus)
     from ragassay.runs.audit_job import audit_job, audit_options
 
     return _audit_of(audit_job(job, tools, audit_options(options)), tools)
@@ -243,13 +243,13 @@ def request_grading(
         prepared_passages,
     )
 
-    chosen = grading_settings(options, settings, presenter.style)
-    with line_limit(chosen.limits.max_line_bytes):
+    resolved = grading_settings(options, settings, presenter.style)
+    with line_limit(resolved.limits.max_line_bytes):
         passages = prepared_passages(
-            responses, options, most_words=words, depth=depth, settings=chosen
+            responses, options, most_words=words, depth=depth, settings=resolved
         )
     presenter.note_input(passages.rejections, passages.note)
-    tools = build_run(chosen)
+    tools = build_run(resolved)
     return SimpleRequest(
         tools,
         lambda: plan(grading_job(passages, tools), tools),
@@ -289,11 +289,11 @@ def _read_pairs(
 ) -> tuple[InputPairs, Run]:
     from ragassay.qa.evaluate import pairs_settings, read_paper_pairs
 
-    chosen = pairs_settings(options, settings, presenter.style)
-    with line_limit(chosen.limits.max_line_bytes):
+    resolved = pairs_settings(options, settings, presenter.style)
+    with line_limit(resolved.limits.max_line_bytes):
         input_pairs = read_paper_pairs(pairs, papers).first(options.get("limit"))
     presenter.note_input(input_pairs.rejections)
-    return input_pairs, open_tools(chosen, options, presenter)
+    return input_pairs, open_tools(resolved, options, presenter)
 
 
 def read_input(
@@ -306,11 +306,11 @@ def read_input(
 ) -> tuple[Job, Settings]:
     """Read the answers and the corpus as `read_job` does, and report rejected records."""
     with presenter.phase("reading answers and corpus"):
-        chosen = settings_of(options, settings, presenter.style)
+        resolved = settings_of(options, settings, presenter.style)
         nuggets = options.get("nuggets") or None
         if nuggets is not None and not isinstance(nuggets, str | Path):
             raise InputError("with many answers, pass a nugget file instead of a list of nuggets")
-        with line_limit(chosen.limits.max_line_bytes):
+        with line_limit(resolved.limits.max_line_bytes):
             job = read_job(
                 answers,
                 options.get("corpus"),
@@ -318,12 +318,12 @@ def read_input(
                 questions=options.get("questions"),
                 nuggets=nuggets,
                 testbank=options.get("testbank"),
-                settings=chosen,
+                settings=resolved,
                 answered=answered,
                 columns=column_map(options.get("column_map")),
             )
     presenter.note_input(job.rejections, job.note)
-    return job, chosen
+    return job, resolved
 
 
 def open_tools(

@@ -22,9 +22,9 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
     try:
         yield
     except (OSError, sqlite3.Error, *failures) as error:
-        why = error.strerror if isinstance(error, OSError) else None
+        reason = error.strerror if isinstance(error, OSError) else None
         raise StorageError(
-            f"{path}: {why or error}; finished work is kept on disk, and the same command "
+            f"{path}: {reason or error}; finished work is kept on disk, and the same command "
             "continues from there"
         ) from error
 
@@ -121,9 +121,9 @@ class Store:
                 return
         call = self._calls[loop, key] = loop.create_future()
         try:
-            known = await self.get(key, kind)
-            if known is not None:
-                work.result, work.is_new = known, False
+            stored = await self.get(key, kind)
+            if stored is not None:
+                work.result, work.is_new = stored, False
             yield work
             if work.is_new:
                 self.keep(key, work.result, kind)

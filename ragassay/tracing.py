@@ -86,8 +86,8 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
     if not isinstance(configured, trace.ProxyTracerProvider):
         return configured, lambda: None
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are merged last, so they take precedence.
-    named = Resource({"service.name": "ragassay"}).merge(OTELResourceDetector().detect())
-    provider = TracerProvider(resource=Resource.create(named.attributes))
+    resource = Resource({"service.name": "ragassay"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=Resource.create(resource.attributes))
     exporter = trace_exporter.OTLPSpanExporter()
     provider.add_span_processor(BatchSpanProcessor(exporter))
     complaints = _Complaints()
@@ -98,9 +98,9 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
         provider.shutdown()
         logger.removeFilter(complaints)
         if complaints.are_final:
-            where = getattr(exporter, "_endpoint", "the collector")
-            why = without_secrets(f"{where}: {complaints.first}")
-            logger.warning("tracing: spans were lost: %s", why)
+            endpoint = getattr(exporter, "_endpoint", "the collector")
+            message = without_secrets(f"{endpoint}: {complaints.first}")
+            logger.warning("tracing: spans were lost: %s", message)
 
     return provider, close
 

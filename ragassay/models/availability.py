@@ -87,9 +87,11 @@ def need_verifier(name: str) -> None:
 
 def is_of_hub(name: str) -> bool:
     """Return whether a verifier, grader or correctness model is a transformers model."""
-    own = ("", JUDGE, COSINE, EMBEDDED)
+    reserved = ("", JUDGE, COSINE, EMBEDDED)
     return not (
-        is_local(name) or name.partition(":")[0] in own or load_verifier_kinds().facts.is_chat(name)
+        is_local(name)
+        or name.partition(":")[0] in reserved
+        or load_verifier_kinds().facts.is_chat(name)
     )
 
 

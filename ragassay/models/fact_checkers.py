@@ -218,8 +218,8 @@ class LettuceDetect:
             offsets = tokens.pop("offset_mapping")[0].tolist()
             parts = tokens.sequence_ids(0)
             shares = model(**tokens.to(model.device)).logits[0].softmax(-1)[:, self._form.labels[0]]
-        chosen = [n for n, part in enumerate(parts) if part == 1 and offsets[n][0] < offsets[n][1]]
-        return [float(shares[n]) for n in chosen], [tuple(offsets[n]) for n in chosen]
+        indices = [n for n, part in enumerate(parts) if part == 1 and offsets[n][0] < offsets[n][1]]
+        return [float(shares[n]) for n in indices], [tuple(offsets[n]) for n in indices]
 
 
 def _merged_spans(

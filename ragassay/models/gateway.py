@@ -152,25 +152,25 @@ class JudgeLM(dspy.LM):
             ModelError: An error of one of its subclasses. See `ragassay.errors`.
         """
         messages = messages or [{"role": "user", "content": prompt}]
-        wanted, response = self.kwargs | kwargs | self._user_options, None
-        if wanted.get("response_format") and not is_ours(self.model):
-            wanted["response_format"] = portable_format(wanted["response_format"])
+        requested, response = self.kwargs | kwargs | self._user_options, None
+        if requested.get("response_format") and not is_ours(self.model):
+            requested["response_format"] = portable_format(requested["response_format"])
         # In batch mode, a separate first call would take as long as all the others together.
-        first = nullcontext() if self.is_batched else self._caching.first_alone(messages, wanted)
+        first = nullcontext() if self.is_batched else self._caching.first_alone(messages, requested)
         async with first, self.admit() as paid:
             if self._lacks_key:  # LiteLLM's own client would send the request without a key.
                 self.fatal = FatalModelError(f"{self.model}: {_missing_key(self.model)}")
             while response is None:
                 if self.fatal is not None:
                     raise self.fatal
-                options = apply_learnt(wanted, self._learnt)
+                options = apply_learnt(requested, self._learnt)
                 with arriving() as arrival:
                     try:
                         async with self._sending(messages, options) as (sent, note):
                             response = await self._acompletion(**sent)
                             note(response)
                     except Exception as error:  # Providers raise their own types, converted here.
-                        await self._learn_or_raise(error, wanted, options, arrival)
+                        await self._learn_or_raise(error, requested, options, arrival)
             paid.usage = read_usage(response, is_local(self.model))
             paid.usage += Usage(answered_by=(answered_by(self.model, response),))
             if self._queue:
@@ -178,7 +178,7 @@ class JudgeLM(dspy.LM):
                 paid.usage = paid.usage.model_copy(update={"cost_usd": price})
         reply = reply_of(response, self.model)
         # A single token, as in a probe, does not show whether the model reasons.
-        if reply["reasons"] and not self.reasons and wanted.get("max_tokens") != 1:
+        if reply["reasons"] and not self.reasons and requested.get("max_tokens") != 1:
             learn(self.model, self._api_base, REASONING)
         return [reply]
 
@@ -202,14 +202,18 @@ class JudgeLM(dspy.LM):
         return REASONING in self._learnt or self.kwargs.get("max_tokens") is None
 
     async def _learn_or_raise(
-        self, error: Exception, wanted: Mapping[str, Any], sent: Mapping[str, Any], arrival: Arrival
+        self,
+        error: Exception,
+        requested: Mapping[str, Any],
+        sent: Mapping[str, Any],
+        arrival: Arrival,
     ) -> None:
         """Return if the call can be repeated without a refused parameter.
 
         Otherwise pause calls to the endpoint as it requests, and raise the converted error.
         """
         self._learn_from(error, sent)
-        if self.fatal is None and apply_learnt(wanted, self._learnt) != sent:
+        if self.fatal is None and apply_learnt(requested, self._learnt) != sent:
             return
         wait_s = retry_after_s(error)
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:

@@ -171,6 +171,6 @@ def limit_calls(limiter: Limiter) -> Iterator[None]:
         _LIMITER.reset(token)
 
 
-def limiter_or(own: Limiter) -> Limiter:
+def limiter_or(default: Limiter) -> Limiter:
     """Return the limiter of the current run, or the model's own limiter outside a run."""
-    return _LIMITER.get() or own
+    return _LIMITER.get() or default

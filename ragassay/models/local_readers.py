@@ -86,13 +86,13 @@ def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
 def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     """Return a prompt with the passage truncated to fit. The other parts are never truncated."""
     before, passage, after = prompt
-    room = room_for(tokenizer, prompt, n_tokens)
+    n_free = room_for(tokenizer, prompt, n_tokens)
     encoding = tokenizer(
         passage, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
     )
     ends = [end for _, end in encoding.offset_mapping]
-    if len(ends) > max(room, 0):
-        passage = passage[: ends[room - 1]] if room > 0 else ""
+    if len(ends) > max(n_free, 0):
+        passage = passage[: ends[n_free - 1]] if n_free > 0 else ""
     return f"{before}{passage}{after}"
 
 

@@ -182,15 +182,15 @@ async def _with_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
     """Add details to the models of an Ollama server. Returns them unchanged if it is slow."""
-    asked = models[:MOST_DETAILS]
+    listed = models[:MOST_DETAILS]
     try:
         async with asyncio.timeout(LOOK_S):
             bodies = await asyncio.gather(
-                *(_fetch(client, "POST", f"{url}/api/show", {"model": m.name}) for m in asked)
+                *(_fetch(client, "POST", f"{url}/api/show", {"model": m.name}) for m in listed)
             )
     except TimeoutError:
         return tuple(models)
-    detailed = map(read_ollama_details, asked, bodies)
+    detailed = map(read_ollama_details, listed, bodies)
     return (*detailed, *models[MOST_DETAILS:])
 
 

@@ -119,8 +119,8 @@ class PromptCaching:
     def __init__(self, settings: Settings) -> None:
         self._provider = provider_of(settings.judge.model)
         self.way = way_of(settings.judge.model, settings.judge.api_base or "")
-        least = least_cached_tokens(settings.judge.model) if self.way != "none" else 0
-        self._least_chars = least * CHARS_A_TOKEN
+        min_tokens = least_cached_tokens(settings.judge.model) if self.way != "none" else 0
+        self._least_chars = min_tokens * CHARS_A_TOKEN
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
         self._last_used: dict[str, float] = {}
 
@@ -214,5 +214,8 @@ def _has_cheap_reads(model: str) -> bool:
         info = litellm.get_model_info(model)
     except Exception:  # LiteLLM raises plain `Exception` for unlisted models.
         return False
-    read, sent = info.get("cache_read_input_token_cost"), info.get("input_cost_per_token")
-    return read is not None and bool(sent) and read < sent
+    read_cost, input_cost = (
+        info.get("cache_read_input_token_cost"),
+        info.get("input_cost_per_token"),
+    )
+    return read_cost is not None and bool(input_cost) and read_cost < input_cost

@@ -237,8 +237,8 @@ def is_about_the_question(error: Exception) -> bool:
     """Return whether an error concerns the prompt or the account rather than a parameter."""
     from litellm import exceptions as kinds
 
-    own = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
-    return isinstance(error, own) or meaning_of(_status_of(error), str(error)) is not None
+    prompt_errors = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
+    return isinstance(error, prompt_errors) or meaning_of(_status_of(error), str(error)) is not None
 
 
 def _status_of(error: Exception) -> int:

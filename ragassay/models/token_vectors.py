@@ -47,11 +47,11 @@ class TokenCloud:
     is_start: NDArray[np.bool_]
     n_cut: int = 0
 
-    def select(self, where: NDArray[np.bool_]) -> TokenCloud:
+    def select(self, mask: NDArray[np.bool_]) -> TokenCloud:
         """Return the tokens selected by a mask of shape (n_tokens,)."""
-        ids = tuple(token for token, keep in zip(self.ids, where, strict=True) if keep)
+        ids = tuple(token for token, keep in zip(self.ids, mask, strict=True) if keep)
         return TokenCloud(
-            ids, self.vectors[where], self.is_word[where], self.is_start[where], self.n_cut
+            ids, self.vectors[mask], self.is_word[mask], self.is_start[mask], self.n_cut
         )
 
 
@@ -162,15 +162,15 @@ class TokenEncoder:
             states = model(**batch).last_hidden_state[0]
         vectors = torch.nn.functional.normalize(states.float(), dim=-1).numpy()
         ids, words = batch["input_ids"][0].tolist(), batch.word_ids(0)
-        kept = np.array([word is not None for word in words], dtype=bool)
+        in_text = np.array([word is not None for word in words], dtype=bool)
         pieces = tokenizer.convert_ids_to_tokens(ids)
         return TokenCloud(
             ids=tuple(ids),
             vectors=vectors,
             is_word=np.array([_has_letter(piece) for piece in pieces], dtype=bool),
             is_start=np.array([i == 0 or words[i - 1] != w for i, w in enumerate(words)]),
-            n_cut=max(0, n_tokens - int(kept.sum())),
-        ).select(kept)
+            n_cut=max(0, n_tokens - int(in_text.sum())),
+        ).select(in_text)
 
 
 def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:

@@ -146,8 +146,8 @@ def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     config = model.peft_config["default"].to_dict()
     config |= {"base_model_name_or_path": HUB_NAMES.get(note.base, note.base)}
-    kept = {key: _plain(value) for key, value in sorted(config.items()) if value is not None}
-    (folder / SHAPE).write_text(json.dumps(kept | {"inference_mode": True}, indent=2) + "\n")
+    fields = {key: _plain(value) for key, value in sorted(config.items()) if value is not None}
+    (folder / SHAPE).write_text(json.dumps(fields | {"inference_mode": True}, indent=2) + "\n")
     written = note.model_copy(update={"weights_sha256": sha256_of(folder / WEIGHTS)})
     (folder / NOTE).write_text(written.model_dump_json(indent=2) + "\n", encoding="utf-8")
     read_note.cache_clear()

@@ -172,8 +172,8 @@ class ScriptedEntrez:
             trouble = next(active, None)
             if trouble:
                 trouble.times -= 1
-        good = self._good_answer(request)
-        return _faulty_answer(good, trouble, request) if trouble else good
+        normal = self._good_answer(request)
+        return _faulty_answer(normal, trouble, request) if trouble else normal
 
     def _good_answer(self, request: EntrezRequest) -> _EntrezAnswer:
         params = request.params
@@ -230,7 +230,7 @@ class _EntrezHandler(BaseHTTPRequestHandler):
 
 
 def _faulty_answer(
-    good: _EntrezAnswer, trouble: _PlannedTrouble, request: EntrezRequest
+    normal: _EntrezAnswer, trouble: _PlannedTrouble, request: EntrezRequest
 ) -> _EntrezAnswer | None:
     wait_s = trouble.retry_after_s
     key = request.params.get("api_key", "127.0.0.1")
@@ -244,8 +244,8 @@ def _faulty_answer(
             body = {"error": "API key invalid", "api-key": key, "type": "api key"}
             return _EntrezAnswer(400, json.dumps(body).encode())
         case "cut_off":
-            return _EntrezAnswer(200, good.body, good.content_type, cut_off=True)
-        case "error_in_reply" if good.content_type == "text/xml":
+            return _EntrezAnswer(200, normal.body, normal.content_type, cut_off=True)
+        case "error_in_reply" if normal.content_type == "text/xml":
             return _xml_error("Error occurred: cannot get document summary", 200)
         case "error_in_reply":
             result = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}

@@ -102,5 +102,5 @@ def _sentences(paper: str, most_chars: int) -> list[str]:
 def _question(sentence: str) -> str:
     words = dict.fromkeys(_WORD.findall(sentence))
     longest = sorted(words, key=len, reverse=True)[:3]
-    named = [word for word in words if word in longest]
-    return f"How do {', '.join(named)} go together?"
+    keywords = [word for word in words if word in longest]
+    return f"How do {', '.join(keywords)} go together?"

@@ -94,8 +94,8 @@ def _read_card(path: Path, model: str) -> ModelCard:
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        where, problem = first_problem(error)
-        raise SettingsError(f"{path}: {where or 'the card'}: {problem}") from error
+        field, problem = first_problem(error)
+        raise SettingsError(f"{path}: {field or 'the card'}: {problem}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path} is not a card: {' '.join(str(error).split())}") from error
     return card.model_copy(update={"model": model})

@@ -68,10 +68,10 @@ def _loaded_base(
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = source_of(name, cache_dir)
-    chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
+    torch_dtype = best_dtype() if dtype == "auto" else getattr(torch, dtype)
     with loading(name):
         model = AutoModelForCausalLM.from_pretrained(
-            source, dtype=chosen, trust_remote_code=False
+            source, dtype=torch_dtype, trust_remote_code=False
         ).eval()
         tokenizer = AutoTokenizer.from_pretrained(
             _tokenizer_source(model, source), trust_remote_code=False
