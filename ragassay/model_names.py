@@ -239,10 +239,7 @@ def written_options(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def parse_options(given: Iterable[str]) -> dict[str, Any]:
-    """Parse NAME=VALUE options. Values are JSON or plain text, and NAME= means None.
-
-    Raises:
-        ValueError: An option has no "=" or no name.
+    """Parse NAME=VALUE options, or raise `ValueError`. Values are JSON or text, or None if empty.
 
     Example:
         >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])

@@ -196,12 +196,9 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 def step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
-    """Open the span of one graph step.
+    """Open the span of one graph step. Each retry has a span, but cached verdicts have none.
 
-    Each retry has its own span. Verdicts from the cache have none.
-
-    The item is a rubric or a citation. The role of a judge is "second" in a cascade, or the member
-    name in a panel.
+    The role of a judge is "second" in a cascade, or the member name in a panel.
     """
     tracing = _CURRENT.get()
     if tracing is None:

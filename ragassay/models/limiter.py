@@ -19,6 +19,7 @@ HEADROOM = 0.98
 """Fraction of the rate limit to use, because delayed calls would exceed the exact limit."""
 
 UNKNOWN_PRICE = "max_usd needs the price of every judge, and one is unknown; remove max_usd"
+_CONTINUE = "finished work is stored; run the same command with a higher limit to continue"
 
 
 class Limiter(Protocol):
@@ -102,7 +103,7 @@ class RunLimiter:
         """Record the cost of an admitted call."""
         self._n_in_flight -= 1
         self._n_tokens += n_tokens
-        self._n_completed += cost_usd != 0.0  # failed and local calls say nothing about prices
+        self._n_completed += cost_usd != 0.0  # failed and local calls do not show prices
         self._completed_usd += cost_usd or 0.0
         self.count(cost_usd)
 
@@ -138,8 +139,7 @@ class RunLimiter:
         if self.spent_usd + estimate_usd > self._max_usd:
             raise BudgetError(
                 f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent, and the next "
-                f"question may cost {estimate_usd:.4f} USD; nothing is lost, and the same "
-                "command with a higher limit continues from here"
+                f"question may cost {estimate_usd:.4f} USD; {_CONTINUE}"
             )
 
     def _check_budget(self) -> None:
@@ -151,8 +151,7 @@ class RunLimiter:
         mean = self._completed_usd / self._n_completed if self._n_completed else 0.0
         if self.spent_usd + mean * (self._n_in_flight + 1) > self._max_usd:
             raise BudgetError(
-                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; nothing is "
-                "lost, and the same command with a higher limit continues from here"
+                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; {_CONTINUE}"
             )
 
 
