@@ -147,7 +147,7 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
     )
 
 
-def _shipped(name: str, role: str, *model_files: ModelFile) -> RegisteredModel:
+def _shipped_model(name: str, role: str, *model_files: ModelFile) -> RegisteredModel:
     return RegisteredModel(name, role, SHIPPED, model_files, load_card(name))
 
 
@@ -159,7 +159,7 @@ def _bases() -> tuple[RegisteredModel, ...]:
     role = "generates text and judges without fine-tuning; base of the adapters"
     return (
         RegisteredModel(name, role, _package(package), (gguf,), load_card(name)),
-        _shipped(MINILM, "measures the similarity of two texts", *parts),
+        _shipped_model(MINILM, "measures the similarity of two texts", *parts),
     )
 
 
@@ -173,7 +173,9 @@ def _verifiers() -> tuple[RegisteredModel, ...]:
         (names.SIGNALS_VERIFIER, signals_role, (adapters.SIGNALS,)),
     )
     return tuple(
-        _shipped(name, role, *(file for adapter in members for file in _adapter_files(adapter)))
+        _shipped_model(
+            name, role, *(file for adapter in members for file in _adapter_files(adapter))
+        )
         for name, role, members in rows
     )
 
@@ -205,7 +207,9 @@ def _list_fitted() -> tuple[RegisteredModel, ...]:
     found: list[RegisteredModel] = []
     for name, role, path, digest_of in rows:
         card = load_card(name)
-        found.append(_shipped(name, role, ModelFile(path, card.digest if card else "", digest_of)))
+        found.append(
+            _shipped_model(name, role, ModelFile(path, card.digest if card else "", digest_of))
+        )
     return tuple(found)
 
 
