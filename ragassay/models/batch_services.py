@@ -239,7 +239,7 @@ class AnthropicBatches(BatchService):
         return BatchStatus(batch.status == "completed", "", "completed", (batch.id,))
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply:
-        """Read a line of the replies."""
+        """Read a line of a reply file."""
         from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
 
         result = _object(line.get("result"))

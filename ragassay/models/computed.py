@@ -1,6 +1,6 @@
 """Cache results of the packaged models: text embeddings and text pair probabilities.
 
-Later runs over the same texts then compute nothing twice and load no model. Keys are SHA-256
+Later runs over the same texts reuse the results and load no model. Keys are SHA-256
 digests of the model digest, the library versions and the text. Texts are not stored.
 """
 

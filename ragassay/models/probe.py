@@ -56,7 +56,7 @@ _LACKED = re.compile(
 install it with: pip install cryptography"."""
 
 TIMEOUT_S = 5.0
-"""Timeout of a check in seconds. Slower models are left to the run."""
+"""Timeout of a check in seconds. Slower models are only called by the run itself."""
 
 PROBE = [{"role": "user", "content": 'Reply with JSON: {"reply": "OK"}'}]
 PROBE_FORMAT = {

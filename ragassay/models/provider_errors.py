@@ -60,7 +60,7 @@ _RATE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re
 """Gemini reports an exceeded quota for rate limits, too."""
 _WAIT = re.compile(r"(?:retry|try again)\s(?:after|in)\s(\d{1,9})(?:\.\d{1,9})?\s?s", re.IGNORECASE)
 LONGEST_WAIT_S = 3600
-"""Maximum wait to accept. A longer one means that the quota is used up."""
+"""Maximum wait that a provider may request. A longer one means that the quota is used up."""
 
 
 def meaning_of(status: int, message: str) -> Meaning | None:

@@ -28,7 +28,7 @@ _SHUTDOWN_S = 0.05
 
 
 class LoopbackServer:
-    """Server of a script with a provider's API, which reports requests before answering."""
+    """HTTP server with a provider's API that sends the answers of a script."""
 
     def __init__(
         self,
