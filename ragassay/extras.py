@@ -22,21 +22,11 @@ EXTRAS = {
 """Modules installed by each extra; `pyproject.toml` lists their distributions."""
 
 BASE = {"langchain": "langchain>=1.2,<2"}
-"""Base dependencies that only some jobs import, with their pip requirements.
-
-`need` checks them too, because a user may have installed ragassay with `--no-deps`.
-"""
+"""Base dependencies to check, which may be missing after an installation with `--no-deps`."""
 
 
 def need(*modules: str) -> None:
-    """Check that optional modules are installed, before work that needs them starts.
-
-    Args:
-        modules: Module names from `EXTRAS` or `BASE`.
-
-    Raises:
-        ExtraError: A module is not installed.
-    """
+    """Raise `ExtraError` if a module of `EXTRAS` or `BASE` is not installed."""
     for module in modules:
         if not is_installed(module):
             from ragassay.errors import ExtraError

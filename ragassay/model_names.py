@@ -23,10 +23,8 @@ MINILM = "all-MiniLM-L6-v2"
 """The embedding model that is installed as a Python package."""
 
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
-"""Base model of the shipped adapters."""
 
 TUNED_JUDGE = f"{PROVIDER}/judge"
-"""The shipped fine-tuned judge."""
 
 INSTRUMENTS = f"{PROVIDER}/instruments"
 """Judging with instruments only, without a language model."""
@@ -35,7 +33,6 @@ BATCH_PROVIDERS = ("openai", "azure", "anthropic", "vertex_ai")
 """LiteLLM providers whose batch interfaces are used."""
 
 DEFAULT_MODEL = INSTRUMENTS
-"""Default judge."""
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
 """Default verifier if no hosted judge is configured: the average of two adapters."""
@@ -197,7 +194,6 @@ FORMS: Mapping[str, JudgeForm] = {
         ),
     )
 }
-"""Formats by name."""
 
 HUB = re.compile(r"(?:^|/)(?:sciknoworg/yescieval|prometheus-eval/prometheus)", re.IGNORECASE)
 """Start of the published judges' Hugging Face model ids."""
@@ -243,10 +239,7 @@ def written_options(given: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def parse_options(given: Iterable[str]) -> dict[str, Any]:
-    """Parse NAME=VALUE options. Values are JSON or plain text, and NAME= means None.
-
-    Raises:
-        ValueError: An option has no "=" or no name.
+    """Parse NAME=VALUE options, or raise `ValueError`. Values are JSON or text, or None if empty.
 
     Example:
         >>> parse_options(["reasoning_effort=low", "temperature=", 'extra_body={"k": 1}'])

@@ -152,6 +152,5 @@ class Rebuilt:
         return instance
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the call that creates an equal object."""
         arguments, options = self.__dict__["_made_with"]
         return functools.partial(type(self), **options), arguments

@@ -73,8 +73,6 @@ class EvaluationRequest(Request["Results"]):
     """Request to evaluate answers.
 
     Attributes:
-        job: Answers and corpus.
-        thresholds: Minimum mean scores.
         n_audited: Number of answers to perturb afterwards to audit the judge.
         n_times: Number of times to judge each answer.
     """
@@ -95,20 +93,10 @@ class EvaluationRequest(Request["Results"]):
         *,
         answered: bool = True,
     ) -> EvaluationRequest:
-        """Read the answers and the corpus, and load the evaluators.
-
-        Args:
-            answers: As for `ragassay.evaluate`.
-            presenter: Reports the input that was read.
-            answered: As for `read_job`.
-
-        Raises:
-            InputError: The input is invalid, or a threshold is unknown or needs a judge.
-            SettingsError: A setting is invalid.
-        """
-        job, chosen = read_input(answers, options, settings, presenter, answered=answered)
-        tools = open_tools(chosen, options, presenter, job.corpus)
-        # Not earlier: it imports the evaluators, and so takes as long as the libraries.
+        """Read the answers and the corpus, and load the evaluators. See `read_input` for errors."""
+        job, resolved = read_input(answers, options, settings, presenter, answered=answered)
+        tools = open_tools(resolved, options, presenter, job.corpus)
+        # Imported late because it imports the evaluators.
         from ragassay.runs.gates import thresholds_of
 
         return cls(
@@ -171,9 +159,7 @@ class SimpleRequest(Request[T]):
     """Request that runs in a single stage.
 
     Attributes:
-        count: Function that counts the calls and tokens.
         start: Function that runs the request, called with `folder` and `listen`.
-        description: Label of the progress bar.
         writers: Models called in addition to the judges.
     """
 
@@ -207,8 +193,8 @@ def request_audit(
 ) -> SimpleRequest[AuditResult]:
     """Read and perturb answers to test which errors a judge detects. See `ragassay.audit`."""
     every: Any = {**options, "limit": None}
-    job, chosen = read_input(answers, every, settings, presenter)
-    tools = open_tools(chosen, options, presenter, job.corpus)
+    job, resolved = read_input(answers, every, settings, presenter)
+    tools = open_tools(resolved, options, presenter, job.corpus)
     from ragassay.runs.audit_job import audit_job, audit_options
 
     return _audit_of(audit_job(job, tools, audit_options(options)), tools)
@@ -261,13 +247,13 @@ def request_grading(
         prepared_passages,
     )
 
-    chosen = grading_settings(options, settings, presenter.style)
-    with line_limit(chosen.limits.max_line_bytes):
+    resolved = grading_settings(options, settings, presenter.style)
+    with line_limit(resolved.limits.max_line_bytes):
         passages = prepared_passages(
-            responses, options, most_words=words, depth=depth, settings=chosen
+            responses, options, most_words=words, depth=depth, settings=resolved
         )
     presenter.note_input(passages.rejections, passages.note)
-    tools = build_run(chosen)
+    tools = build_run(resolved)
     return SimpleRequest(
         tools,
         lambda: plan(grading_job(passages, tools), tools),
@@ -307,11 +293,11 @@ def _read_pairs(
 ) -> tuple[InputPairs, Run]:
     from ragassay.qa.evaluate import pairs_settings, read_paper_pairs
 
-    chosen = pairs_settings(options, settings, presenter.style)
-    with line_limit(chosen.limits.max_line_bytes):
+    resolved = pairs_settings(options, settings, presenter.style)
+    with line_limit(resolved.limits.max_line_bytes):
         input_pairs = read_paper_pairs(pairs, papers).first(options.get("limit"))
     presenter.note_input(input_pairs.rejections)
-    return input_pairs, open_tools(chosen, options, presenter)
+    return input_pairs, open_tools(resolved, options, presenter)
 
 
 def read_input(
@@ -322,22 +308,13 @@ def read_input(
     *,
     answered: bool = True,
 ) -> tuple[Job, Settings]:
-    """Read the answers and the corpus, and report rejected records.
-
-    Args:
-        answers: As for `read_job`.
-        answered: As for `read_job`.
-
-    Raises:
-        InputError: The input is invalid.
-        SettingsError: A setting is invalid.
-    """
+    """Read the answers and the corpus as `read_job` does, and report rejected records."""
     with presenter.phase("reading answers and corpus"):
-        chosen = settings_of(options, settings, presenter.style)
+        resolved = settings_of(options, settings, presenter.style)
         nuggets = options.get("nuggets") or None
         if nuggets is not None and not isinstance(nuggets, str | Path):
             raise InputError("with many answers, pass a nugget file instead of a list of nuggets")
-        with line_limit(chosen.limits.max_line_bytes):
+        with line_limit(resolved.limits.max_line_bytes):
             job = read_job(
                 answers,
                 options.get("corpus"),
@@ -345,12 +322,12 @@ def read_input(
                 questions=options.get("questions"),
                 nuggets=nuggets,
                 testbank=options.get("testbank"),
-                settings=chosen,
+                settings=resolved,
                 answered=answered,
                 columns=column_map(options.get("column_map")),
             )
     presenter.note_input(job.rejections, job.note)
-    return job, chosen
+    return job, resolved
 
 
 def open_tools(
@@ -359,11 +336,7 @@ def open_tools(
     presenter: Presenter,
     corpus: Literature | None = None,
 ) -> Run:
-    """Import the libraries of a run and build its evaluators.
-
-    Raises:
-        SettingsError: As for `build_run`.
-    """
+    """Import the libraries of a run and build its evaluators, or raise `SettingsError`."""
     with presenter.phase("loading libraries"), patient_collector():
         with importing(REST):
             from ragassay.evaluators.build_run import build_run

@@ -18,31 +18,20 @@ from ragassay.errors import RagassayError, RunMismatchError, StorageError
 
 @contextmanager
 def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
-    """Convert errors from writing a file, such as a full disk, to `StorageError`.
-
-    Args:
-        failures: Library exceptions to convert in addition to `OSError` and `sqlite3.Error`.
-
-    Raises:
-        StorageError: The file could not be written.
-    """
+    """Convert `OSError`, SQLite errors and errors of `failures` to `StorageError`."""
     try:
         yield
     except (OSError, sqlite3.Error, *failures) as error:
-        why = error.strerror if isinstance(error, OSError) else None
+        reason = error.strerror if isinstance(error, OSError) else None
         raise StorageError(
-            f"{path}: {why or error}; finished work is kept on disk, and the same command "
+            f"{path}: {reason or error}; finished work is kept on disk, and the same command "
             "continues from there"
         ) from error
 
 
 @contextmanager
 def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
-    """Lock a file for this process, and raise `refusal` if another process has locked it.
-
-    Args:
-        file: Lock file, created if missing. Its folder must exist.
-    """
+    """Lock a file, created if missing, for this process. Raises `refusal` if it is locked."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -122,12 +111,6 @@ class Store:
 
         Concurrent callers with the same key wait for the first one and share its result. If the
         block fails, nothing is stored and a waiting caller computes the result.
-
-        Args:
-            key: Hash of all inputs of the work.
-
-        Raises:
-            StorageError: The result cannot be stored.
         """
         work, loop = Work[T](), asyncio.get_running_loop()
         while call := self._calls.get((loop, key)):
@@ -138,9 +121,9 @@ class Store:
                 return
         call = self._calls[loop, key] = loop.create_future()
         try:
-            known = await self.get(key, kind)
-            if known is not None:
-                work.result, work.is_new = known, False
+            stored = await self.get(key, kind)
+            if stored is not None:
+                work.result, work.is_new = stored, False
             yield work
             if work.is_new:
                 self.keep(key, work.result, kind)
@@ -154,11 +137,7 @@ class Store:
         return next((value for _, value in self.rows([key])), None)
 
     async def get(self, key: str, kind: TypeAdapter[T]) -> T | None:
-        """Return a stored result, or None if missing.
-
-        Raises:
-            StorageError: The stored JSON does not match `kind`.
-        """
+        """Return a stored result, or None. Raises `StorageError` if it does not match `kind`."""
         row = await self.find(key)
         return None if row is None else self.read(row, kind)
 

@@ -59,11 +59,7 @@ _CURRENT: ContextVar[_Tracing | None] = ContextVar("ragassay_tracing", default=N
 
 @asynccontextmanager
 async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
-    """Trace the enclosed run if `is_traced` is true, and send all spans on exit.
-
-    Raises:
-        ExtraError: OpenTelemetry is not installed.
-    """
+    """Trace the run if `is_traced`, and send all spans on exit. May raise `ExtraError`."""
     if not is_traced:
         yield
         return
@@ -90,8 +86,8 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
     if not isinstance(configured, trace.ProxyTracerProvider):
         return configured, lambda: None
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES are merged last, so they take precedence.
-    named = Resource({"service.name": "ragassay"}).merge(OTELResourceDetector().detect())
-    provider = TracerProvider(resource=Resource.create(named.attributes))
+    resource = Resource({"service.name": "ragassay"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=Resource.create(resource.attributes))
     exporter = trace_exporter.OTLPSpanExporter()
     provider.add_span_processor(BatchSpanProcessor(exporter))
     complaints = _Complaints()
@@ -102,20 +98,15 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
         provider.shutdown()
         logger.removeFilter(complaints)
         if complaints.are_final:
-            where = getattr(exporter, "_endpoint", "the collector")
-            why = without_secrets(f"{where}: {complaints.first}")
-            logger.warning("tracing: spans were lost: %s", why)
+            endpoint = getattr(exporter, "_endpoint", "the collector")
+            message = without_secrets(f"{endpoint}: {complaints.first}")
+            logger.warning("tracing: spans were lost: %s", message)
 
     return provider, close
 
 
 class _Complaints(logging.Filter):
-    """Log filter that collects the exporter's messages, so that one warning can replace them.
-
-    Attributes:
-        first: Message of the first failed attempt.
-        are_final: Whether the exporter gave up.
-    """
+    """Log filter that stores the first failure message, and whether the exporter gave up."""
 
     first = ""
     are_final = False
@@ -205,13 +196,9 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 def step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
-    """Open the span of one graph step.
+    """Open the span of one graph step. Each retry has a span, but cached verdicts have none.
 
-    Each retry has its own span. Verdicts from the cache have none.
-
-    Args:
-        item: Item of the question, such as a rubric or a citation.
-        role: Role of the judge: "second" in a cascade, or the member name in a panel.
+    The role of a judge is "second" in a cascade, or the member name in a panel.
     """
     tracing = _CURRENT.get()
     if tracing is None:
@@ -254,7 +241,6 @@ def call_span(
 
 
 def _reply(response: Any, has_content: bool) -> dict[str, Any]:
-    """Return the span attributes of a response."""
     choice, usage = next(iter(response.choices), None), getattr(response, "usage", None)
     found = {
         "gen_ai.response.id": response.id,

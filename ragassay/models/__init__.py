@@ -1,1 +1,1 @@
-"""The models: the gateway of every call, the local judge, the embeddings."""
+"""Models: the gateway for all model calls, the local judge, verifiers and embeddings."""

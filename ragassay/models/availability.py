@@ -39,11 +39,7 @@ CONVERTING = ("accelerate", "gguf")
 
 
 def need_judge(model: str) -> None:
-    """Check that the libraries and weights of a judge are installed.
-
-    Raises:
-        ExtraError: A library, or the package with the weights, is not installed.
-    """
+    """Raise `ExtraError` if a judge needs a library or package that is not installed."""
     provider = provider_of(model)
     module, requirement = PROVIDERS.get(provider, ("", ""))
     if module and not is_installed(module):
@@ -61,9 +57,6 @@ def need_judge(model: str) -> None:
 
 def need_verifier(name: str) -> None:
     """Check that the libraries and weights of a verifier or correctness model are installed.
-
-    Args:
-        name: Name as for `ragassay.models.verifiers.entailment_model`, or an in-process judge.
 
     Raises:
         ExtraError: A library, or the package with the weights, is not installed.
@@ -93,14 +86,12 @@ def need_verifier(name: str) -> None:
 
 
 def is_of_hub(name: str) -> bool:
-    """Return whether a setting names a transformers model, on Hugging Face or in a folder.
-
-    Args:
-        name: Name of a verifier, grader or correctness model.
-    """
-    own = ("", JUDGE, COSINE, EMBEDDED)
+    """Return whether a verifier, grader or correctness model is a transformers model."""
+    reserved = ("", JUDGE, COSINE, EMBEDDED)
     return not (
-        is_local(name) or name.partition(":")[0] in own or load_verifier_kinds().facts.is_chat(name)
+        is_local(name)
+        or name.partition(":")[0] in reserved
+        or load_verifier_kinds().facts.is_chat(name)
     )
 
 
@@ -276,6 +267,5 @@ def _snapshot(repository: str, revision: str, patterns: tuple[str, ...]) -> str:
 
 
 def _licence_of(info: Any) -> str:
-    """Return the license on the model's Hugging Face card. Empty if none."""
     card = getattr(info, "card_data", None)
     return str(getattr(card, "license", None) or "")

@@ -57,11 +57,7 @@ class _QueuedRequest:
 
 
 class BatchQueue:
-    """Queue of the batch requests to one model.
-
-    Attributes:
-        client: HTTP client for LiteLLM that waits for the batch.
-    """
+    """Queue of the batch requests to one model. `client` is an HTTP client for LiteLLM."""
 
     def __init__(self, model: str, api_base: str | None, batches: Batches) -> None:
         self._model, self._base, self._batches = model, api_base, batches
@@ -76,11 +72,7 @@ class BatchQueue:
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
-        """Return the reply to a request once its batch has ended.
-
-        Raises:
-            FatalModelError: The provider refuses batches, or the budget is spent.
-        """
+        """Wait for a batch with the reply. Raises `FatalModelError` if batches are refused."""
         text = json.dumps([self._model, body], sort_keys=True)
         content = hashlib.sha256(text.encode()).hexdigest()[:40]
         # The same request may occur several times, for samples or after unparsable replies.
@@ -97,7 +89,6 @@ class BatchQueue:
         return await future
 
     async def _respond(self, request: httpx.Request) -> httpx.Response:
-        """Return the HTTP response to a request from its batch."""
         from httpx import Response
 
         try:
@@ -127,7 +118,6 @@ class BatchQueue:
             self._gathering = self._batches.start(self._gather())
 
     async def _gather(self) -> None:
-        """Submit waiting requests until none are left."""
         while self._waiting:
             await self._wait_until_quiet()
             queued = self._take()
@@ -189,7 +179,6 @@ class BatchQueue:
         self._batches.start(self._follow(batch, FIRST_CHECK_S))
 
     async def _follow(self, batch: SubmittedBatch, first_check_s: float) -> None:
-        """Wait for a batch and distribute its replies."""
         try:
             batch = await self._find(batch)
             await self._wait_for(batch, first_check_s)
@@ -202,11 +191,7 @@ class BatchQueue:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return the batch with the provider's id.
-
-        Raises:
-            UnknownBatchError: The provider never received the batch, because the run was killed.
-        """
+        """Return the batch with its id. Raises `UnknownBatchError` if it was never submitted."""
         if batch.id:
             return batch
         found = batch.model_copy(update={"id": await self._calls.find(batch.name)})
@@ -255,7 +240,6 @@ def _fail(calls: Sequence[_QueuedRequest | None], error: Exception) -> None:
 
 
 def _build_missing_reply_error(reply: ItemReply) -> BatchError:
-    """Return the error for a request without a reply in its batch."""
     error = reply.body.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return BatchError(

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from ragassay.errors import FatalModelError, ModelError, TransientModelError, UnparsableReplyError
 from ragassay.model_names import provider_of
@@ -25,7 +26,6 @@ TIMEOUT_S = 600.0
 """Timeout of an upload or a download in seconds."""
 
 EXPIRED = "the batch expired before the provider answered"
-"""Error message for requests without a reply in an expired batch."""
 
 TOO_LATE, CANCELLED = 504, 499
 """Statuses of requests that the provider did not process."""
@@ -55,57 +55,74 @@ class BatchStatus:
     files: tuple[str, ...] = ()
 
 
-class BatchService(Protocol):
+class BatchService(ABC):
     """Batch API of a provider."""
 
     most_requests: int
     most_bytes: int
 
+    def __init__(self, model: str, api_base: str | None) -> None:
+        self._litellm = import_litellm()
+        self._model, self._base = model, api_base
+        self._options: dict[str, Any] = {
+            "custom_llm_provider": provider_of(model),
+            "timeout": TIMEOUT_S,
+        }
+        if api_base:
+            self._options["api_base"] = api_base
+
+    @abstractmethod
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Create a batch with our name and return the provider's id."""
-        ...
 
     async def find(self, name: str) -> str | None:
-        """Return the id of a batch whose creation was not confirmed, or None."""
-        ...
+        """Return the id of a batch whose creation was not confirmed.
+
+        None if it does not exist, or if the provider does not store our name.
+        """
+        return None
 
     async def check(self, batch_id: str) -> BatchStatus:
         """Return the status of a batch."""
-        ...
+        return self.read_status(
+            await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **self._options)
+        )
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a finished batch by key, in any order."""
-        ...
+        """Download the replies of a finished batch. Returns them by key, in any order."""
+        replies: dict[str, ItemReply] = {}
+        for file in status.files:
+            content = await _in_thread(self._litellm.file_content, file_id=file, **self._options)
+            found = map(self.read_reply, _lines(content.content))
+            replies |= {reply.key: reply for reply in found if reply}
+        return replies
+
+    @abstractmethod
+    def read_status(self, batch: Any) -> BatchStatus:
+        """Convert LiteLLM's description of a batch."""
+
+    @abstractmethod
+    def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
+        """Read a line of a reply file. None if it has no key."""
 
 
 def batch_service(model: str, api_base: str | None) -> BatchService:
     """Return the batch API of a model's provider. See `model_names.BATCH_PROVIDERS`."""
-    provider = provider_of(model)
-    if provider == "anthropic":
-        return AnthropicBatches(model, api_base)
-    if provider == "vertex_ai":
-        return VertexBatches(model, api_base)
-    return FileBatches(model, api_base)
+    services = {"anthropic": AnthropicBatches, "vertex_ai": VertexBatches}
+    return services.get(provider_of(model), FileBatches)(model, api_base)
 
 
-class FileBatches:
+class FileBatches(BatchService):
     """Batches of OpenAI and Azure, with a request file and reply files."""
 
     most_requests = 50_000
     most_bytes = 100 * MIB
 
     def __init__(self, model: str, api_base: str | None) -> None:
-        self._litellm = import_litellm()
-        self._model = model
+        super().__init__(model, api_base)
         # Azure documents the path without a version.
         self._path = "/chat/completions" if provider_of(model) == "azure" else _OPENAI_PATH
-        self._options: dict[str, Any] = {
-            "custom_llm_provider": provider_of(model),
-            "timeout": TIMEOUT_S,
-            "max_retries": 0,  # BatchCalls retries instead.
-        }
-        if api_base:
-            self._options["api_base"] = api_base
+        self._options["max_retries"] = 0  # BatchCalls retries instead.
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Upload the requests and create a batch."""
@@ -132,10 +149,8 @@ class FileBatches:
         ids = (str(b.id) for b in listed.data or () if (b.metadata or {}).get("ragassay") == name)
         return next(ids, None)
 
-    async def check(self, batch_id: str) -> BatchStatus:
-        """Return the status of a batch."""
-        options = self._options
-        batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
+    def read_status(self, batch: Any) -> BatchStatus:
+        """Convert LiteLLM's description of a batch."""
         if batch.status == "failed":
             problems = getattr(batch.errors, "data", None) or ()
             message = "; ".join(str(one.message) for one in problems if one.message)
@@ -144,27 +159,13 @@ class FileBatches:
         is_over = batch.status in ("completed", "expired", "cancelled")
         return BatchStatus(is_over, "", batch.status, tuple(str(file) for file in files if file))
 
-    async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Download the files of replies and of errors."""
-        replies: dict[str, ItemReply] = {}
-        for file in status.files:
-            options = self._options
-            content = await _in_thread(self._litellm.file_content, file_id=file, **options)
-            found = (self.read_reply(line) for line in _lines(content.content))
-            replies |= {reply.key: reply for reply in found if reply}
-        return replies
-
     def _upload_options(self) -> dict[str, Any]:
         return self._options
 
     def write_line(self, request: BatchRequest) -> JsonBody:
         """Return a request as a line of the request file."""
-        return {
-            "custom_id": request.key,
-            "method": "POST",
-            "url": self._path,
-            "body": request.body,
-        }
+        line = {"custom_id": request.key, "method": "POST", "url": self._path}
+        return {**line, "body": request.body}
 
     def read_reply(self, line: Mapping[str, Any]) -> ItemReply | None:
         """Read a line of a reply file. None if it has no key."""
@@ -210,18 +211,11 @@ class VertexBatches(FileBatches):
         return ItemReply(key=str(key), status=503, body={"error": {"message": problem or EXPIRED}})
 
 
-class AnthropicBatches:
-    """Message batches of Anthropic."""
+class AnthropicBatches(BatchService):
+    """Message batches of Anthropic. A finished batch has a reply for each request."""
 
     most_requests = 100_000
     most_bytes = 200 * MIB
-
-    def __init__(self, model: str, api_base: str | None) -> None:
-        self._litellm = import_litellm()
-        self._model, self._base = model, api_base
-        self._options: dict[str, Any] = {"custom_llm_provider": "anthropic", "timeout": TIMEOUT_S}
-        if api_base:
-            self._options["api_base"] = api_base
 
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
         """Create a batch, using the URL and headers from LiteLLM, which cannot create it."""
@@ -240,22 +234,26 @@ class AnthropicBatches:
         )
         return str(reply.json()["id"])
 
-    async def find(self, name: str) -> str | None:
-        """Return None, because Anthropic does not store our name."""
-        return None
+    def read_status(self, batch: Any) -> BatchStatus:
+        """Convert LiteLLM's description of a batch."""
+        return BatchStatus(batch.status == "completed", "", "completed", (batch.id,))
 
-    async def check(self, batch_id: str) -> BatchStatus:
-        """Return the status of a batch. A finished batch has a reply for each request."""
-        options = self._options
-        batch = await _in_thread(self._litellm.retrieve_batch, batch_id=batch_id, **options)
-        return BatchStatus(batch.status == "completed", "", "completed", (batch_id,))
+    def read_reply(self, line: Mapping[str, Any]) -> ItemReply:
+        """Read a line of a reply file."""
+        from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
 
-    async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Download the replies."""
-        file, options = status.files[0], self._options
-        content = await _in_thread(self._litellm.file_content, file_id=file, **options)
-        found = (_anthropic_reply(line) for line in _lines(content.content))
-        return {reply.key: reply for reply in found}
+        result = _object(line.get("result"))
+        key, kind = str(line.get("custom_id")), result.get("type")
+        if kind == "succeeded":
+            return ItemReply(key=key, status=200, body=_object(result.get("message")))
+        if kind == "errored":
+            error = _object(result.get("error"))
+            inner = _object(error.get("error"))
+            status = ANTHROPIC_ERROR_STATUS_CODE_MAP.get(str(inner.get("type")), 500)
+            return ItemReply(key=key, status=status, body=error)
+        message = EXPIRED if kind == "expired" else f"the request was {kind}"
+        status = TOO_LATE if kind == "expired" else CANCELLED
+        return ItemReply(key=key, status=status, body={"error": {"message": message}})
 
 
 _OPENAI_PATH = "/v1/chat/completions"
@@ -267,30 +265,7 @@ async def _in_thread(function: Callable[..., Any], *values: Any, **options: Any)
     return await asyncio.to_thread(function, *values, **options)
 
 
-def _anthropic_reply(line: Mapping[str, Any]) -> ItemReply:
-    from litellm.llms.anthropic.common_utils import ANTHROPIC_ERROR_STATUS_CODE_MAP
-
-    result = _object(line.get("result"))
-    key, kind = str(line.get("custom_id")), result.get("type")
-    if kind == "succeeded":
-        return ItemReply(key=key, status=200, body=_object(result.get("message")))
-    if kind == "errored":
-        error = _object(result.get("error"))
-        inner = _object(error.get("error"))
-        status = ANTHROPIC_ERROR_STATUS_CODE_MAP.get(str(inner.get("type")), 500)
-        return ItemReply(key=key, status=status, body=error)
-    if kind == "expired":
-        return ItemReply(key=key, status=TOO_LATE, body={"error": {"message": EXPIRED}})
-    message = f"the request was {kind}"
-    return ItemReply(key=key, status=CANCELLED, body={"error": {"message": message}})
-
-
 def _lines(content: bytes) -> Iterator[Mapping[str, Any]]:
-    """Yield the objects in a reply file.
-
-    Raises:
-        ModelError: A line is not valid JSON.
-    """
     for line in content.splitlines():
         if line.strip():
             try:
@@ -308,7 +283,6 @@ def _object(value: object) -> dict[str, Any]:
 T = TypeVar("T")
 
 N_ATTEMPTS = 12
-"""Maximum number of attempts if a call fails with a transient error."""
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 120.0
 
@@ -318,7 +292,7 @@ class UnknownBatchError(Exception):
 
 
 class BatchCalls:
-    """Batch API of a model's provider, with retries."""
+    """Batch API of a provider with retries. Methods raise `FatalModelError` on failure."""
 
     def __init__(self, model: str, api_base: str | None) -> None:
         self._model, self._base = model, api_base or ""
@@ -327,11 +301,7 @@ class BatchCalls:
         self.most_bytes = self._service.most_bytes
 
     async def create(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch and return the provider's id.
-
-        Raises:
-            FatalModelError: The provider refuses the batch, or is unreachable.
-        """
+        """Create a batch and return the provider's id."""
         attempts = 0
 
         async def create_once() -> str:
@@ -350,33 +320,18 @@ class BatchCalls:
             ) from error
 
     async def find(self, name: str) -> str:
-        """Return the id of a batch whose creation was not confirmed.
-
-        Raises:
-            UnknownBatchError: The batch does not exist.
-            FatalModelError: The call failed.
-        """
+        """Return the id of an unconfirmed batch, or raise `UnknownBatchError`."""
         found = await self._try_call(lambda: self._service.find(name))
         if found is None:
             raise UnknownBatchError(name)
         return found
 
     async def check(self, batch_id: str) -> BatchStatus:
-        """Return the status of a batch.
-
-        Raises:
-            UnknownBatchError: The provider does not know the batch.
-            FatalModelError: The call failed.
-        """
+        """Return the status of a batch, or raise `UnknownBatchError`."""
         return await self._try_call(lambda: self._service.check(batch_id))
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Return the replies of a finished batch, by key.
-
-        Raises:
-            UnknownBatchError: The provider has deleted the replies.
-            FatalModelError: The call failed.
-        """
+        """Return the replies of a finished batch by key, or raise `UnknownBatchError`."""
         return await self._try_call(lambda: self._service.collect(status))
 
     async def _try_call(self, call: Callable[[], Awaitable[T]]) -> T:

@@ -32,19 +32,13 @@ if TYPE_CHECKING:
     from ragassay.models.limiter import RunLimiter
 
 BATCHES = "batches"
-"""Name of the folder for batches in a run folder."""
 
 JsonBody = dict[str, object]
 
 
 @dataclass(frozen=True)
 class ItemReply:
-    """Reply to one request of a batch.
-
-    Attributes:
-        status: HTTP status of the request.
-        body: JSON body of the response.
-    """
+    """Reply to one request of a batch, with its HTTP status and JSON body."""
 
     key: str
     status: int
@@ -72,21 +66,13 @@ class SubmittedBatch(BaseModel):
 
 
 class BatchStore:
-    """Batches of a run.
-
-    Args:
-        run: Run folder. None to store nothing on disk.
-    """
+    """Batches of a run, in its folder. Nothing is stored on disk if `run` is None."""
 
     def __init__(self, run: Path | None) -> None:
         self._folder = run / BATCHES if run else None
 
     def batches(self) -> list[SubmittedBatch]:
-        """Return all batches of the run.
-
-        Raises:
-            StorageError: A file is damaged.
-        """
+        """Return all batches of the run. Raises `StorageError` if a file is damaged."""
         if self._folder is None or not self._folder.is_dir():
             return []
         return [_read_batch(file) for file in sorted(self._folder.glob("*.json"))]
@@ -169,11 +155,7 @@ class Batches:
         return task
 
     def reserve(self, batch: SubmittedBatch) -> None:
-        """Add the estimated cost of a batch until it is collected.
-
-        Raises:
-            BudgetError: The running batches may cost more than the remaining budget.
-        """
+        """Add the maximum cost of a batch. Raises `BudgetError` if it exceeds the budget."""
         estimates = [*self._estimates.values(), batch.estimate_usd]
         known = [estimate for estimate in estimates if estimate is not None]
         self._limiter.check_estimate(sum(known) if len(known) == len(estimates) else None)

@@ -167,21 +167,24 @@ def options_of(name: str) -> tuple[str, ...]:
 
 def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[str, Any]:
     """Return the options of a call without None values and refused parameters."""
-    kept = {name: value for name, value in options.items() if value is not None}
-    if REASONING in learnt and kept.get("max_tokens"):
-        kept["max_tokens"] *= REASONING_FACTOR
-    if "response_format" in kept and "json_schema" in learnt:
-        kept["response_format"] = {"type": "json_object"}
-    if "json_object" in learnt and kept.get("response_format", {}).get("type") == "json_object":
-        del kept["response_format"]
-    if "max_tokens" in learnt and "max_tokens" in kept:
-        kept.setdefault("max_completion_tokens", kept.pop("max_tokens"))
-        kept.pop("max_tokens", None)
+    remaining = {name: value for name, value in options.items() if value is not None}
+    if REASONING in learnt and remaining.get("max_tokens"):
+        remaining["max_tokens"] *= REASONING_FACTOR
+    if "response_format" in remaining and "json_schema" in learnt:
+        remaining["response_format"] = {"type": "json_object"}
+    if (
+        "json_object" in learnt
+        and remaining.get("response_format", {}).get("type") == "json_object"
+    ):
+        del remaining["response_format"]
+    if "max_tokens" in learnt and "max_tokens" in remaining:
+        remaining.setdefault("max_completion_tokens", remaining.pop("max_tokens"))
+        remaining.pop("max_tokens", None)
     for param in REFUSABLE:
         if param.name in learnt and param.name not in ("json_schema", "json_object", "max_tokens"):
             for name in param.sent_as:
-                kept.pop(name, None)
-    return kept
+                remaining.pop(name, None)
+    return remaining
 
 
 def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:

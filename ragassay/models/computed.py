@@ -1,6 +1,6 @@
 """Cache results of the packaged models: text embeddings and text pair probabilities.
 
-Later runs over the same texts then compute nothing twice and load no model. Keys are SHA-256
+Later runs over the same texts reuse the results and load no model. Keys are SHA-256
 digests of the model digest, the library versions and the text. Texts are not stored.
 """
 
@@ -55,13 +55,7 @@ class ComputedStore:
     def fill(
         self, kind: str, digest: str, inputs: Sequence[Any], compute: Compute
     ) -> list[NDArray[np.floating]]:
-        """Return an array for each input, computing missing ones.
-
-        Args:
-            digest: Digest of the model weights.
-            inputs: JSON values such as texts or pairs of texts.
-            compute: Function that computes the arrays of some inputs.
-        """
+        """Return an array for each input, calling `compute` with the missing inputs."""
         keys = [_key(kind, digest, item) for item in inputs]
         found = {key: self._read(key) for key in keys}
         missing = {key: item for key, item in zip(keys, inputs, strict=True) if found[key] is None}
@@ -118,11 +112,7 @@ _OPEN: list[ComputedStore] = []
 def computed_in(folder: Path, most_mb: int) -> Iterator[None]:
     """Cache computed arrays in a folder, for all threads, while the context is active.
 
-    Concurrent runs may enter and exit their contexts in any order.
-
-    Args:
-        folder: Folder of a `ComputedStore`.
-        most_mb: Maximum size in MB. 0 disables the cache.
+    A maximum size of 0 disables the cache. Concurrent runs may exit their contexts in any order.
     """
     if not most_mb:
         yield

@@ -53,7 +53,7 @@ class CorrectnessModel(Protocol):
     """Probability bounds for a label to count. Without bounds, all labels count."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return support scores, shape (n_pairs,). Higher means more support, nan undecided."""
+        """Return support scores, shape (n_pairs,). Higher is better, nan is undecided."""
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
@@ -100,11 +100,7 @@ class EntailmentCorrectness:
 
 
 class HeadCorrectness:
-    """Correctness model trained by `ragassay finetune correctness --method head`.
-
-    Args:
-        model: Adapter with the labels of `CORRECTNESS`.
-    """
+    """Correctness model trained by `ragassay finetune correctness --method head`."""
 
     threshold = 0.5
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 
 N_LABELS = 3
-"""Number of labels of a verifier."""
 
 Row = Mapping[str, Sequence[int]]
 """Encoder inputs of a pair, such as `input_ids`, with one value per token."""
@@ -81,11 +80,7 @@ class CrossEncoder:
 
     @classmethod
     def load(cls, adapter: Adapter, encoder: PairEncoder) -> CrossEncoder:
-        """Load an adapter onto its base model.
-
-        Raises:
-            SettingsError: The adapter is invalid, or its weights do not match its metadata.
-        """
+        """Load an adapter onto its base model. Raises `SettingsError` if it is invalid."""
         shape = merge(adapter, encoder)
         pack(encoder.base)
         return cls(encoder, shape)
@@ -116,11 +111,7 @@ def read_as(form: Form, claim: str, passage: str) -> tuple[str, str]:
 
 
 def merge(adapter: Adapter, encoder: PairEncoder) -> Shape:
-    """Merge an adapter into its base model, load its head, and return its metadata.
-
-    Raises:
-        SettingsError: The adapter is invalid, or its weights do not match its metadata.
-    """
+    """Merge an adapter into its base model, load its head, and return its metadata."""
     shape, tensors = read_shape(adapter.folder), read_tensors(adapter.folder)
     load_head(encoder, tensors)
     parameters = dict(encoder.base.named_parameters())
@@ -152,11 +143,7 @@ def mean_where(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """Read an adapter written by `save_adapter`, as float32.
-
-    Raises:
-        SettingsError: The adapter is invalid, or its weights do not match its metadata.
-    """
+    """Read an adapter as float32. Raises `SettingsError` if it is invalid."""
     from safetensors.torch import load_file
 
     check_digest(folder / WEIGHTS, read_shape(folder).weights_sha256)
@@ -254,10 +241,8 @@ FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
 """Names of the norm after the last layer, which does not fit the states of other layers."""
 
 N_CLAIM = 120
-"""Maximum number of claim tokens."""
 
 DROPOUT = 0.1
-"""Dropout of the head's input in training."""
 
 BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
@@ -292,11 +277,7 @@ class StandardisedHead(nn.Linear):
 
 
 class CausalEncoder(PairEncoder):
-    """Pair encoder with a linear head on the mean states of the claim and of the question.
-
-    Args:
-        base: Lower layers of a transformers model, without the language model head.
-    """
+    """Encoder of lower decoder layers with a head on the mean states of claim and question."""
 
     head: StandardisedHead
 

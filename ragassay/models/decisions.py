@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
 
 N_TRIES = 2
-"""Maximum number of attempts if a call fails with a transient error."""
 
 
 async def decide(
@@ -82,8 +81,8 @@ def _question(field: str, labels: Sequence[str]) -> dict[str, Any]:
 
 def _shares(answers: Sequence[Any], field: str, labels: Sequence[str]) -> dict[str, float] | None:
     """Return the probabilities of a field, normalized over its labels, or None if unusable."""
-    answer = next((one for one in answers if getattr(one, "name", None) == field), None)
-    by_value = {str(one.value): one.probability for one in getattr(answer, "probabilities", ())}
+    answer = next((item for item in answers if getattr(item, "name", None) == field), None)
+    by_value = {str(item.value): item.probability for item in getattr(answer, "probabilities", ())}
     shares = {label: by_value.get(label, 0.0) for label in labels}
     total = math.fsum(shares.values())
     is_usable = all(math.isfinite(share) and share >= 0 for share in shares.values()) and total > 0

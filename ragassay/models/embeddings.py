@@ -21,31 +21,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from ragassay.models.layers import HubTexts
+    from ragassay.models.minilm import MiniLMTexts
 
 N_CACHED = 4096
-"""Maximum number of cached text vectors."""
 
 N_TOKENS_CACHED = 100_000
 """Maximum number of cached token vectors: about 200 abstracts, 150 MB at 384 dimensions."""
 
 N_BATCH_TOKENS = 1024
 """Maximum number of tokens in a batch. Larger batches are not faster."""
-
-
-class TextModel(Protocol):
-    """Loaded embedding model. Thread-safe. Vectors are not normalized."""
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """Return the number of tokens read from each text."""
-        ...
-
-    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return embeddings of texts with equal token counts, shape (n_texts, n_dimensions)."""
-        ...
-
-    def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the embedding of a text and those of its tokens, without special tokens."""
-        ...
 
 
 class Embedder(Rebuilt):
@@ -69,18 +54,14 @@ class Embedder(Rebuilt):
             need(*EXTRAS["hub"])
         self.name, self.form = model, form_of(model)
         self.digest = MINILM_SAFETENSORS_SHA256 if model == MINILM else self.form.digest
-        self._model: TextModel | None = None
+        self._model: MiniLMTexts | HubTexts | None = None
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._encoded: OrderedDict[str, Encoded] = OrderedDict()
         self._n_tokens = 0
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts for comparison with each other.
-
-        Returns:
-            Unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts.
-        """
+        """Return unit vectors of texts, shape (n_texts, n_dimensions). (0, 0) without texts."""
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
@@ -152,7 +133,7 @@ class Embedder(Rebuilt):
         while len(self._vectors) > N_CACHED:
             self._vectors.popitem(last=False)
 
-    def _load_model(self) -> TextModel:
+    def _load_model(self) -> MiniLMTexts | HubTexts:
         if self._model is None:
             if self.name == MINILM:
                 from ragassay.models.minilm import minilm_texts
@@ -199,7 +180,7 @@ class Embedder(Rebuilt):
         return list(cores().map(partial(_encode_text, self._load_model()), texts)) if texts else []
 
 
-def _batches(model: TextModel, texts: list[str]) -> list[list[str]]:
+def _batches(model: MiniLMTexts | HubTexts, texts: list[str]) -> list[list[str]]:
     """Return batches of texts with equal token counts, which need no padding, longest first."""
     batches: list[list[str]] = []
     last = 0
@@ -211,11 +192,11 @@ def _batches(model: TextModel, texts: list[str]) -> list[list[str]]:
     return batches
 
 
-def _vectors(model: TextModel, batch: list[str]) -> NDArray[np.float32]:
+def _vectors(model: MiniLMTexts | HubTexts, batch: list[str]) -> NDArray[np.float32]:
     return _unit(model.vectors(batch))
 
 
-def _encode_text(model: TextModel, text: str) -> Encoded:
+def _encode_text(model: MiniLMTexts | HubTexts, text: str) -> Encoded:
     vector, tokens = model.vector_and_tokens(text)
     return Encoded(_unit(vector), _unit(tokens))
 

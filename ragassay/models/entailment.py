@@ -227,9 +227,9 @@ def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
         text = label.lower()
         # "not_entailment" means neutral.
         negated = text.startswith(("not", "non"))
-        meant = [c for c, words in _WORDS.items() if any(word in text for word in words)]
-        if meant:
-            found[int(column)] = NEUTRAL if negated else meant[0]
+        columns = [c for c, words in _WORDS.items() if any(word in text for word in words)]
+        if columns:
+            found[int(column)] = NEUTRAL if negated else columns[0]
     return found
 
 
@@ -275,18 +275,19 @@ def _load_encoder(name: str, source: str, dtype: torch.dtype, n_labels: int) -> 
         raise SettingsError(f"{name} cannot be a cross-encoder; pass a text encoder or decoder")
     with loading(name):
         reads_both_ways = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
-        read = {} if reads_both_ways else _lower_layers(config, READ)
+        options = {} if reads_both_ways else _lower_layers(config, READ)
         if name == MINILM:
             base = load_minilm()
         else:
-            base = AutoModel.from_pretrained(source, dtype=dtype, **read, trust_remote_code=False)
+            base = AutoModel.from_pretrained(
+                source, dtype=dtype, **options, trust_remote_code=False
+            )
         tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     kind = BidirectionalEncoder if reads_both_ways else CausalEncoder
     return kind(base, tokenizer, name, PACKAGED.get(name, ""), n_labels)
 
 
 def _lower_layers(config: Any, share: float) -> dict[str, Any]:
-    """Return config options that load only the lower layers of a model."""
     n_layers = max(1, round(share * config.num_hidden_layers))
     kinds = getattr(config, "layer_types", None)
     return {"num_hidden_layers": n_layers} | ({"layer_types": kinds[:n_layers]} if kinds else {})

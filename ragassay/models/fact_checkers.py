@@ -30,7 +30,6 @@ from ragassay.prompts.texts import around_passage
 from ragassay.records import UnsupportedSpan
 
 HHEM_FILE = "model.safetensors"
-"""File name of HHEM's weights."""
 
 N_CACHED = 256
 """Number of pairs whose spans are cached, because they are requested right after the score."""
@@ -38,12 +37,7 @@ N_CACHED = 256
 
 @dataclass(frozen=True)
 class CheckerSource:
-    """Location of a model.
-
-    Attributes:
-        place: Hugging Face id or folder.
-        digest: SHA-256 of the weights. Empty if unknown.
-    """
+    """Hugging Face id or folder of a model, with the SHA-256 of its weights if known."""
 
     name: str
     place: str
@@ -224,8 +218,8 @@ class LettuceDetect:
             offsets = tokens.pop("offset_mapping")[0].tolist()
             parts = tokens.sequence_ids(0)
             shares = model(**tokens.to(model.device)).logits[0].softmax(-1)[:, self._form.labels[0]]
-        chosen = [n for n, part in enumerate(parts) if part == 1 and offsets[n][0] < offsets[n][1]]
-        return [float(shares[n]) for n in chosen], [tuple(offsets[n]) for n in chosen]
+        indices = [n for n, part in enumerate(parts) if part == 1 and offsets[n][0] < offsets[n][1]]
+        return [float(shares[n]) for n in indices], [tuple(offsets[n]) for n in indices]
 
 
 def _merged_spans(
@@ -264,12 +258,7 @@ def _check_reach(name: str) -> None:
 
 
 def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
-    """Return the form for a model's architecture, and whether it is an encoder-decoder.
-
-    Raises:
-        OSError: The model is unavailable.
-        SettingsError: The model has another architecture or number of classes.
-    """
+    """Return the form for a model's architecture, and whether it is an encoder-decoder."""
     config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
     form = forms.get(config.model_type)

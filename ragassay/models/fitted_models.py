@@ -63,11 +63,7 @@ class FittedThresholds(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> FittedThresholds:
-        """Read a file of thresholds.
-
-        Raises:
-            SettingsError: The file is missing or contains no thresholds.
-        """
+        """Read a file of thresholds. Raises `SettingsError` if missing or invalid."""
         try:
             return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
@@ -162,11 +158,7 @@ class PairClassifier:
 
     @classmethod
     def read(cls, path: Path, name: str = "") -> PairClassifier:
-        """Read a fitted classifier.
-
-        Raises:
-            SettingsError: The file is missing or is not a classifier.
-        """
+        """Read a fitted classifier. Raises `SettingsError` if missing or invalid."""
         try:
             return cls(PairWeights.model_validate_json(read_small(path)), name)
         except (OSError, ValueError, ValidationError) as error:
@@ -193,11 +185,7 @@ class PairClassifier:
 
 
 def new_vectorizer(least: int = 3) -> TfidfVectorizer:
-    """Return an unfitted vectorizer for sublinear TF-IDF of words and word pairs.
-
-    Args:
-        least: Minimum number of texts that contain a word.
-    """
+    """Return a sublinear TF-IDF vectorizer of words and word pairs in at least `least` texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(
@@ -235,11 +223,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Read a matcher written by `ragassay nuggets fit`. None for an empty path.
-
-    Raises:
-        SettingsError: The file is missing, is not a matcher, or was fitted with another embedder.
-    """
+    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None for no path."""
     if not path:
         return None
     try:

@@ -33,7 +33,6 @@ _RATERS = Path(str(files("ragassay.models"))) / "raters"
 SIGNALS_FILE, EXAM_FILE, PAIRS_FILE = (
     _RATERS / f"{name}.json" for name in ("signals", "exam", "pairs")
 )
-"""Files of the shipped models."""
 
 
 class FittedNumbers(Frozen):
@@ -46,11 +45,7 @@ class FittedNumbers(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read a model file.
-
-        Raises:
-            SettingsError: The file is missing or damaged.
-        """
+        """Read a model file. Raises `SettingsError` if missing or damaged."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except OSError as error:

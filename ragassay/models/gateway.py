@@ -79,10 +79,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code, including the tasks that it starts.
-
-    The calls also count in an enclosing meter, even if the code fails.
-    """
+    """Count the model calls of the enclosed code and its tasks, also for an enclosing meter."""
     meter = Meter()
     token = _METER.set(meter)
     try:
@@ -94,11 +91,7 @@ def meter_calls() -> Iterator[Meter]:
 
 
 class JudgeLM(dspy.LM):
-    """Language model used as a judge.
-
-    Raises:
-        SettingsError: No judge is configured.
-    """
+    """Language model used as a judge. Raises `SettingsError` if none is configured."""
 
     def __init__(self, settings: Settings) -> None:
         if settings.judge.model == INSTRUMENTS:
@@ -159,25 +152,25 @@ class JudgeLM(dspy.LM):
             ModelError: An error of one of its subclasses. See `ragassay.errors`.
         """
         messages = messages or [{"role": "user", "content": prompt}]
-        wanted, response = self.kwargs | kwargs | self._user_options, None
-        if wanted.get("response_format") and not is_ours(self.model):
-            wanted["response_format"] = portable_format(wanted["response_format"])
+        requested, response = self.kwargs | kwargs | self._user_options, None
+        if requested.get("response_format") and not is_ours(self.model):
+            requested["response_format"] = portable_format(requested["response_format"])
         # In batch mode, a separate first call would take as long as all the others together.
-        first = nullcontext() if self.is_batched else self._caching.first_alone(messages, wanted)
+        first = nullcontext() if self.is_batched else self._caching.first_alone(messages, requested)
         async with first, self.admit() as paid:
             if self._lacks_key:  # LiteLLM's own client would send the request without a key.
                 self.fatal = FatalModelError(f"{self.model}: {_missing_key(self.model)}")
             while response is None:
                 if self.fatal is not None:
                     raise self.fatal
-                options = apply_learnt(wanted, self._learnt)
+                options = apply_learnt(requested, self._learnt)
                 with arriving() as arrival:
                     try:
                         async with self._sending(messages, options) as (sent, note):
                             response = await self._acompletion(**sent)
                             note(response)
                     except Exception as error:  # Providers raise their own types, converted here.
-                        await self._learn_or_raise(error, wanted, options, arrival)
+                        await self._learn_or_raise(error, requested, options, arrival)
             paid.usage = read_usage(response, is_local(self.model))
             paid.usage += Usage(answered_by=(answered_by(self.model, response),))
             if self._queue:
@@ -185,7 +178,7 @@ class JudgeLM(dspy.LM):
                 paid.usage = paid.usage.model_copy(update={"cost_usd": price})
         reply = reply_of(response, self.model)
         # A single token, as in a probe, does not show whether the model reasons.
-        if reply["reasons"] and not self.reasons and wanted.get("max_tokens") != 1:
+        if reply["reasons"] and not self.reasons and requested.get("max_tokens") != 1:
             learn(self.model, self._api_base, REASONING)
         return [reply]
 
@@ -209,14 +202,18 @@ class JudgeLM(dspy.LM):
         return REASONING in self._learnt or self.kwargs.get("max_tokens") is None
 
     async def _learn_or_raise(
-        self, error: Exception, wanted: Mapping[str, Any], sent: Mapping[str, Any], arrival: Arrival
+        self,
+        error: Exception,
+        requested: Mapping[str, Any],
+        sent: Mapping[str, Any],
+        arrival: Arrival,
     ) -> None:
         """Return if the call can be repeated without a refused parameter.
 
         Otherwise pause calls to the endpoint as it requests, and raise the converted error.
         """
         self._learn_from(error, sent)
-        if self.fatal is None and apply_learnt(wanted, self._learnt) != sent:
+        if self.fatal is None and apply_learnt(requested, self._learnt) != sent:
             return
         wait_s = retry_after_s(error)
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
@@ -266,7 +263,6 @@ class JudgeLM(dspy.LM):
 
     @property
     def _queue(self) -> BatchQueue | None:
-        """Queue for batch mode. None if calls are sent directly."""
         return batch_queue(self.model, self._api_base) if self.is_batched else None
 
     @property
@@ -279,7 +275,6 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def _admit_call(self) -> AsyncIterator[Meter]:
-        """Wait for the rate limit, and yield a meter for the usage of the call."""
         limiter, paid = limiter_or(self._own_limiter), Meter()
         try:
             await limiter.admit(self._endpoint)
@@ -292,7 +287,6 @@ class JudgeLM(dspy.LM):
             await limiter.settle(paid.usage.cost_usd, paid.usage.n_tokens)
 
     def _convert_error(self, error: Exception, arrival: Arrival) -> ModelError:
-        """Convert an error from LiteLLM or the local engine to one of ragassay's types."""
         cause = error.__cause__ or error.__context__
         ours = next((e for e in (error, cause, arrival.error) if isinstance(e, ModelError)), None)
         if ours and not isinstance(ours, FatalModelError):

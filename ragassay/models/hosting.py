@@ -31,12 +31,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Embedding of a text and contextual embeddings of its tokens.
-
-    Attributes:
-        vector: Unit vector, shape (n_dimensions,).
-        tokens: Unit vectors, shape (n_tokens, n_dimensions), without special tokens.
-    """
+    """Unit vectors of a text, shape (n,), and of its non-special tokens, shape (n_tokens, n)."""
 
     vector: NDArray[np.float32]
     tokens: NDArray[np.float32]

@@ -27,11 +27,7 @@ MODULES = "modules.json"
 
 
 class HubTexts:
-    """Embedder for any model that sentence-transformers can load.
-
-    Raises:
-        SettingsError: The model is unavailable, or does not support the form's pooling.
-    """
+    """Embedder for sentence-transformers models. Raises `SettingsError` if unavailable."""
 
     def __init__(self, name: str, form: EmbedderForm) -> None:
         from sentence_transformers import SentenceTransformer
@@ -132,11 +128,7 @@ def has_modules(source: str) -> bool:
 
 
 def load_minilm() -> PreTrainedModel:
-    """Load the packaged all-MiniLM-L6-v2 in torch, in float32.
-
-    Raises:
-        SettingsError: The weights do not match their digests.
-    """
+    """Load the packaged all-MiniLM-L6-v2 in float32. Raises `SettingsError` if it is damaged."""
     from transformers import AutoModel
 
     model = AutoModel.from_config(read_config(str(minilm_folder())), dtype=torch.float32)

@@ -19,17 +19,14 @@ HEADROOM = 0.98
 """Fraction of the rate limit to use, because delayed calls would exceed the exact limit."""
 
 UNKNOWN_PRICE = "max_usd needs the price of every judge, and one is unknown; remove max_usd"
+_CONTINUE = "finished work is stored; run the same command with a higher limit to continue"
 
 
 class Limiter(Protocol):
     """Limiter of model calls. Every admitted call must be settled."""
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may start.
-
-        Raises:
-            BudgetError: The budget is spent, or the cost so far is unknown.
-        """
+        """Wait until a call may start. Raises `BudgetError` if the budget is spent or unknown."""
         ...
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
@@ -106,7 +103,7 @@ class RunLimiter:
         """Record the cost of an admitted call."""
         self._n_in_flight -= 1
         self._n_tokens += n_tokens
-        self._n_completed += cost_usd != 0.0  # failed and local calls say nothing about prices
+        self._n_completed += cost_usd != 0.0  # failed and local calls do not show prices
         self._completed_usd += cost_usd or 0.0
         self.count(cost_usd)
 
@@ -134,14 +131,7 @@ class RunLimiter:
                 return
 
     def check_estimate(self, estimate_usd: float | None) -> None:
-        """Refuse calls that may exceed the remaining budget.
-
-        Args:
-            estimate_usd: Maximum cost of the calls. None if a price is unknown.
-
-        Raises:
-            BudgetError: The budget is limited, and the estimate exceeds it or is unknown.
-        """
+        """Raise `BudgetError` if calls with this maximum cost may exceed the budget."""
         if self._max_usd is None:
             return
         if self.spent_usd is None or estimate_usd is None:
@@ -149,8 +139,7 @@ class RunLimiter:
         if self.spent_usd + estimate_usd > self._max_usd:
             raise BudgetError(
                 f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent, and the next "
-                f"question may cost {estimate_usd:.4f} USD; nothing is lost, and the same "
-                "command with a higher limit continues from here"
+                f"question may cost {estimate_usd:.4f} USD; {_CONTINUE}"
             )
 
     def _check_budget(self) -> None:
@@ -162,8 +151,7 @@ class RunLimiter:
         mean = self._completed_usd / self._n_completed if self._n_completed else 0.0
         if self.spent_usd + mean * (self._n_in_flight + 1) > self._max_usd:
             raise BudgetError(
-                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; nothing is "
-                "lost, and the same command with a higher limit continues from here"
+                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; {_CONTINUE}"
             )
 
 
@@ -182,6 +170,6 @@ def limit_calls(limiter: Limiter) -> Iterator[None]:
         _LIMITER.reset(token)
 
 
-def limiter_or(own: Limiter) -> Limiter:
+def limiter_or(default: Limiter) -> Limiter:
     """Return the limiter of the current run, or the model's own limiter outside a run."""
-    return _LIMITER.get() or own
+    return _LIMITER.get() or default

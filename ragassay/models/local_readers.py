@@ -20,10 +20,8 @@ N_TOKENS = 512
 """Maximum prompt length in tokens, as in the training of these models."""
 
 N_NEW_TOKENS = 64
-"""Maximum number of generated tokens."""
 
 N_BATCH = 16
-"""Batch size."""
 
 Prompt = tuple[str, str, str]
 """Text before the passage, the passage, and text after it."""
@@ -32,12 +30,7 @@ Prompt = tuple[str, str, str]
 class Text2Text:
     """Encoder-decoder model from transformers, loaded on first use. Thread-safe.
 
-    It runs on a GPU if there is one.
-
-    Args:
-        n_tokens: Maximum prompt length.
-        is_halved: Whether to use bfloat16 instead of float32 on a GPU, so that models with 11
-            billion parameters fit.
+    It runs in float32, or with `is_halved` in bfloat16 on a GPU, so that 11 billion parameters fit.
     """
 
     def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:
@@ -61,9 +54,6 @@ class Text2Text:
 
         The result has shape (n_prompts, n_words). Probabilities are relative to all possible
         replies, so rows may sum to less than 1.
-
-        Raises:
-            SettingsError: The model is unavailable.
         """
         import numpy as np
 
@@ -76,11 +66,7 @@ class Text2Text:
 
     @computed_by_host
     def write_replies(self, prompts: Sequence[Prompt]) -> list[str]:
-        """Return the reply to each prompt, using greedy decoding.
-
-        Raises:
-            SettingsError: The model is unavailable.
-        """
+        """Return the reply to each prompt, using greedy decoding."""
         texts: list[str] = []
         with self.model.lend() as (tokenizer, model):
             for batch in _batches(tokenizer, prompts, model.device, self._n_tokens):
@@ -100,13 +86,13 @@ def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
 def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     """Return a prompt with the passage truncated to fit. The other parts are never truncated."""
     before, passage, after = prompt
-    room = room_for(tokenizer, prompt, n_tokens)
+    n_free = room_for(tokenizer, prompt, n_tokens)
     encoding = tokenizer(
         passage, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
     )
     ends = [end for _, end in encoding.offset_mapping]
-    if len(ends) > max(room, 0):
-        passage = passage[: ends[room - 1]] if room > 0 else ""
+    if len(ends) > max(n_free, 0):
+        passage = passage[: ends[n_free - 1]] if n_free > 0 else ""
     return f"{before}{passage}{after}"
 
 
@@ -155,7 +141,6 @@ def _start_shares(
 
 
 N_ANSWER_TOKENS = 30
-"""Maximum answer length in tokens."""
 
 
 @dataclass(frozen=True)
@@ -187,11 +172,7 @@ class SpanReader:
 
     @computed_by_host
     def read(self, questions: Sequence[str], passage: str) -> list[Span]:
-        """Return the best span for each question. Long passages are truncated.
-
-        Raises:
-            SettingsError: The model is unavailable.
-        """
+        """Return the best span for each question. Long passages are truncated."""
         spans: list[Span] = []
         with self.model.lend() as (tokenizer, model):
             for start in range(0, len(questions), N_BATCH):

@@ -30,7 +30,6 @@ CONNECT_S, LOOK_S = 0.3, 1.0
 """Timeouts in seconds: to connect, and for all requests to one address."""
 
 MOST_BYTES = 4 * 2**20
-"""Maximum response size."""
 
 MOST_DETAILS = 100
 """Maximum number of Ollama models to request details for."""
@@ -146,11 +145,7 @@ def as_url(text: str, port: int = 80) -> str:
 
 
 def find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
-    """Return the model servers at the addresses, which are checked concurrently.
-
-    Args:
-        urls: Addresses as returned by `as_url`.
-    """
+    """Return the model servers at addresses from `as_url`, which are checked concurrently."""
     return asyncio.run(_find_servers(urls))
 
 
@@ -164,7 +159,6 @@ async def _find_servers(urls: Sequence[str]) -> tuple[LocalServer, ...]:
 
 
 async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
-    """Return the model server at an address, or None."""
     try:
         async with asyncio.timeout(LOOK_S):
             bodies = await asyncio.gather(*(_fetch(client, "GET", url + path) for path in PATHS))
@@ -188,15 +182,15 @@ async def _with_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
     """Add details to the models of an Ollama server. Returns them unchanged if it is slow."""
-    asked = models[:MOST_DETAILS]
+    listed = models[:MOST_DETAILS]
     try:
         async with asyncio.timeout(LOOK_S):
             bodies = await asyncio.gather(
-                *(_fetch(client, "POST", f"{url}/api/show", {"model": m.name}) for m in asked)
+                *(_fetch(client, "POST", f"{url}/api/show", {"model": m.name}) for m in listed)
             )
     except TimeoutError:
         return tuple(models)
-    detailed = map(read_ollama_details, asked, bodies)
+    detailed = map(read_ollama_details, listed, bodies)
     return (*detailed, *models[MOST_DETAILS:])
 
 

@@ -35,11 +35,7 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 class MiniLM:
     """MiniLM encoder that runs on one core in the calling thread. Thread-safe.
 
-    Args:
-        adapter: Adapter to add to the weights. None for the published model.
-
-    Raises:
-        SettingsError: The model or adapter weights do not match their digests.
+    The adapter is optional. Raises `SettingsError` if weights do not match their digests.
     """
 
     def __init__(self, adapter: Adapter | None = None) -> None:
@@ -143,11 +139,7 @@ def tokenizer(n_tokens: int) -> Tokenizer:
 
 
 def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
-    """Read the tensors of an adapter as float32.
-
-    Raises:
-        SettingsError: The weights do not match their digest.
-    """
+    """Read an adapter as float32. Raises `SettingsError` if its digest differs."""
     import numpy as np
     from safetensors.numpy import load_file
 
@@ -158,11 +150,7 @@ def adapter_tensors(adapter: Adapter) -> dict[str, NDArray[np.float32]]:
 
 @functools.cache
 def minilm_weights() -> dict[str, NDArray[np.float32]]:
-    """Read the packaged weights as float32, by their published names.
-
-    Raises:
-        SettingsError: The weights do not match their digests.
-    """
+    """Read the packaged weights as float32. Raises `SettingsError` if a digest differs."""
     import numpy as np
     from safetensors.numpy import load_file
 

@@ -56,7 +56,7 @@ _LACKED = re.compile(
 install it with: pip install cryptography"."""
 
 TIMEOUT_S = 5.0
-"""Timeout of a check in seconds. Slower models are left to the run."""
+"""Timeout of a check in seconds. Slower models are only called by the run itself."""
 
 PROBE = [{"role": "user", "content": 'Reply with JSON: {"reply": "OK"}'}]
 PROBE_FORMAT = {
@@ -115,19 +115,19 @@ def _preload_litellm() -> None:
 
 def _check(settings: Settings) -> None:
     judge = settings.judge
-    known = PROVIDERS.get(provider_of(judge.model))
-    if known is None or not known.speaks_openai or _has_key_in_code(judge.model):
+    provider = PROVIDERS.get(provider_of(judge.model))
+    if provider is None or not provider.speaks_openai or _has_key_in_code(judge.model):
         _check_by_litellm(settings)
         return
-    base = address_of(known, judge.api_base)
+    base = address_of(provider, judge.api_base)
     if not base:
         raise FatalModelError(f"{judge.model} has no endpoint; pass it with --api-base URL")
     options, own_names = base_parameters(settings)
-    wanted = options | {"response_format": PROBE_FORMAT} | own_names | {"max_tokens": 1}
+    requested = options | {"response_format": PROBE_FORMAT} | own_names | {"max_tokens": 1}
     while True:  # Each iteration leaves out one more refused parameter.
         learnt = learnt_of(judge.model, judge.api_base)
-        options = apply_learnt(wanted, [name for name in learnt if name != REASONING])
-        status, message = _answer_by_http(judge.model, base, known, options)
+        options = apply_learnt(requested, [name for name in learnt if name != REASONING])
+        status, message = _answer_by_http(judge.model, base, provider, options)
         meaning = meaning_of(status, message) if status >= 400 else None
         refused = "" if meaning else refused_parameter(status, message, options)
         if not refused or set(options_of(refused)) & set(own_names):
@@ -141,12 +141,12 @@ def _check(settings: Settings) -> None:
 
 
 def _answer_by_http(
-    model: str, base: str, known: Provider, options: Mapping[str, Any]
+    model: str, base: str, provider: Provider, options: Mapping[str, Any]
 ) -> tuple[int, str]:
     """Return the status code and error message of a check, or (0, "") without a timely reply."""
     import httpx
 
-    key = next((os.environ[name] for name in known.keys if os.environ.get(name)), "")
+    key = next((os.environ[name] for name in provider.keys if os.environ.get(name)), "")
     body = {"model": model.partition("/")[2], "messages": PROBE, **options}
     body |= body.pop("extra_body", None) or {}
     headers = {"Accept-Encoding": "identity", **body.pop("extra_headers", {})}
@@ -202,10 +202,10 @@ def _check_by_litellm(settings: Settings) -> None:
 
 
 def _require_key(model: str, api_base: str | None) -> None:
-    known = PROVIDERS.get(provider_of(model))
-    has_key = known is None or any(map(os.environ.get, known.keys)) or _has_key_in_code(model)
-    if known and not has_key and needs_key(model, api_base):
-        raise FatalModelError(f"{model}: {no_key(known.keys)}")
+    provider = PROVIDERS.get(provider_of(model))
+    has_key = provider is None or any(map(os.environ.get, provider.keys)) or _has_key_in_code(model)
+    if provider and not has_key and needs_key(model, api_base):
+        raise FatalModelError(f"{model}: {no_key(provider.keys)}")
 
 
 def _has_key_in_code(model: str) -> bool:

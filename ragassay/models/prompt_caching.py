@@ -36,7 +36,6 @@ CACHE_S = 240.0
 """Seconds after its last use for which a prefix counts as cached. Providers keep it 5 minutes."""
 
 MOST_KEPT = 10_000
-"""Maximum number of prefixes to track."""
 
 Way = Literal["marked", "automatic", "none"]
 """How a provider caches: with a marker, automatically, or not at all as far as is known."""
@@ -44,11 +43,7 @@ Way = Literal["marked", "automatic", "none"]
 
 @dataclass(frozen=True)
 class Marking:
-    """Models that require a marker.
-
-    Attributes:
-        family: Part of the model name. Empty for all models of the provider.
-    """
+    """Models that require a marker, by provider and, if not empty, part of the model name."""
 
     provider: str
     family: str
@@ -73,11 +68,7 @@ KEYED = frozenset({"openai", "mistral"})
 
 
 class SharedPrompt(str):
-    """Prompt that starts with a text shared by other calls for the same answer.
-
-    Attributes:
-        n_shared: Length of the shared text in characters.
-    """
+    """Prompt that starts with `n_shared` characters shared by other calls for the same answer."""
 
     n_shared: int
 
@@ -128,8 +119,8 @@ class PromptCaching:
     def __init__(self, settings: Settings) -> None:
         self._provider = provider_of(settings.judge.model)
         self.way = way_of(settings.judge.model, settings.judge.api_base or "")
-        least = least_cached_tokens(settings.judge.model) if self.way != "none" else 0
-        self._least_chars = least * CHARS_A_TOKEN
+        min_tokens = least_cached_tokens(settings.judge.model) if self.way != "none" else 0
+        self._least_chars = min_tokens * CHARS_A_TOKEN
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
         self._last_used: dict[str, float] = {}
 
@@ -137,10 +128,7 @@ class PromptCaching:
     async def first_alone(
         self, messages: Sequence[Mapping[str, Any]] | None, options: Mapping[str, Any]
     ) -> AsyncIterator[None]:
-        """Wait while another call writes the same prefix to the cache.
-
-        If that call fails, the next one writes it.
-        """
+        """Wait while another call writes the same prefix. If it fails, the next call writes it."""
         prefix = self._prefix(messages or (), options)
         if prefix and not self._is_cached(prefix):
             lock = self._locks.setdefault(prefix, asyncio.Lock())
@@ -226,5 +214,8 @@ def _has_cheap_reads(model: str) -> bool:
         info = litellm.get_model_info(model)
     except Exception:  # LiteLLM raises plain `Exception` for unlisted models.
         return False
-    read, sent = info.get("cache_read_input_token_cost"), info.get("input_cost_per_token")
-    return read is not None and bool(sent) and read < sent
+    read_cost, input_cost = (
+        info.get("cache_read_input_token_cost"),
+        info.get("input_cost_per_token"),
+    )
+    return read_cost is not None and bool(input_cost) and read_cost < input_cost

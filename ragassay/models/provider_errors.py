@@ -60,7 +60,7 @@ _RATE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re
 """Gemini reports an exceeded quota for rate limits, too."""
 _WAIT = re.compile(r"(?:retry|try again)\s(?:after|in)\s(\d{1,9})(?:\.\d{1,9})?\s?s", re.IGNORECASE)
 LONGEST_WAIT_S = 3600
-"""Maximum wait to accept. A longer one means that the quota is used up."""
+"""Maximum wait that a provider may request. A longer one means that the quota is used up."""
 
 
 def meaning_of(status: int, message: str) -> Meaning | None:
@@ -237,8 +237,8 @@ def is_about_the_question(error: Exception) -> bool:
     """Return whether an error concerns the prompt or the account rather than a parameter."""
     from litellm import exceptions as kinds
 
-    own = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
-    return isinstance(error, own) or meaning_of(_status_of(error), str(error)) is not None
+    prompt_errors = kinds.ContextWindowExceededError | kinds.ContentPolicyViolationError
+    return isinstance(error, prompt_errors) or meaning_of(_status_of(error), str(error)) is not None
 
 
 def _status_of(error: Exception) -> int:

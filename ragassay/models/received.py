@@ -123,11 +123,7 @@ def no_completion(start: bytes) -> str:
 
 
 def refuse_elsewhere(response: httpx.Response) -> None:
-    """Refuse a redirect to another host, scheme or port, which would receive the request.
-
-    Raises:
-        FatalModelError: The response is such a redirect.
-    """
+    """Raise `FatalModelError` for a redirect to another host, scheme or port."""
     if not response.has_redirect_location:
         return
     source = response.url
@@ -146,22 +142,22 @@ def _origin(url: httpx.URL) -> str:
 
 async def _body_of(response: httpx.Response) -> bytes:
     stream, parts, n_bytes = response.stream, list[bytes](), 0
-    most = MOST_REPLY_BYTES if response.is_success else MOST_ERROR_BYTES
+    limit = MOST_REPLY_BYTES if response.is_success else MOST_ERROR_BYTES
     try:
         unpacked = _unpack_stream(stream, response.headers.get("content-encoding", ""))
         async with aclosing(unpacked):
             async for part in unpacked:
                 parts.append(part)
                 n_bytes += len(part)
-                if n_bytes > most:
+                if n_bytes > limit:
                     break
     finally:
         await stream.aclose()  # type: ignore[union-attr]
     body = b"".join(parts)
     if not response.is_success:
-        return body[:most]
-    if n_bytes > most:
-        raise UnparsableReplyError(f"the reply is longer than {most // 2**20} MiB")
+        return body[:limit]
+    if n_bytes > limit:
+        raise UnparsableReplyError(f"the reply is longer than {limit // 2**20} MiB")
     if n_bytes > MOST_UNCHECKED_BYTES and not _is_json(body):
         raise UnparsableReplyError(no_completion(body[:N_BYTES_KEPT]))
     return body

@@ -10,58 +10,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
+from ragassay import model_names as names
 from ragassay.errors import ExtraError, InputError, SettingsError
-from ragassay.model_names import (
-    EMBEDDED_BASE,
-    MEAN_VERIFIER,
-    MINILM,
-    MINILM_VERIFIER,
-    PROVIDER,
-    SIGNALS_VERIFIER,
-    SMOLLM2_VERIFIER,
-)
-from ragassay.model_names import SMOLLM2 as SMOLLM2_BASE
-from ragassay.models import tuned
-from ragassay.models.adapters import (
-    CLOSEST,
-    CORRECTNESS,
-    SHAPE,
-    SIGNALS,
-    SMOLLM2,
-    VERDICTS,
-    WEIGHTS,
-    WHOLE,
-    Adapter,
-    adapter_of,
-    read_shape,
-)
+from ragassay.model_names import MINILM, PROVIDER
+from ragassay.models import adapters, fitted_raters, tuned, weights
+from ragassay.models.adapters import SHAPE, Adapter, adapter_of, read_shape
 from ragassay.models.availability import read_fetched
 from ragassay.models.cards import load_card
 from ragassay.models.fitted_models import CLASSIFIER, PairClassifier
-from ragassay.models.fitted_raters import (
-    EXAM_FILE,
-    PAIR_RATER,
-    PAIRS_FILE,
-    SIGNALS_FILE,
-    ExamModel,
-    FittedNumbers,
-    RelevanceModel,
-    SignalRater,
-)
-from ragassay.models.fitted_raters import EXAM_RATER as EXAM_GRADER
-from ragassay.models.weights import (
-    MINILM_PARTS,
-    SMOLLM2_GGUF_SHA256,
-    SMOLLM2_PACKAGE,
-    minilm_folder,
-    packaged_file,
-    sha256_of,
-)
 from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 SHIPPED = "shipped with ragassay"
-"""Source of models in the package."""
 
 _ROLES = {
     "judge": "rates answers by rubrics and gives a rationale",
@@ -72,7 +32,7 @@ _ROLES = {
 }
 
 
-_HEAD_ROLES = {VERDICTS: "verifier", CORRECTNESS: "correctness"}
+_HEAD_ROLES = {adapters.VERDICTS: "verifier", adapters.CORRECTNESS: "correctness"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +47,7 @@ class ModelFile:
 
     path: Path | None
     expected: str = ""
-    digest: Callable[[Path], str] = sha256_of
+    digest: Callable[[Path], str] = weights.sha256_of
 
 
 @dataclass(frozen=True)
@@ -126,7 +86,7 @@ def registered_models() -> tuple[RegisteredModel, ...]:
 
 def served_models() -> tuple[str, ...]:
     """Return LiteLLM names of the local chat models: shipped adapters, then their base."""
-    return (*(item.name for item in _adapters()), EMBEDDED_BASE)
+    return (*(item.name for item in _adapters()), names.EMBEDDED_BASE)
 
 
 def fact_checkers(cache_dir: Path) -> tuple[RegisteredModel, ...]:
@@ -181,73 +141,75 @@ def item_of(name: str, cache_dir: Path | None = None) -> RegisteredModel:
         return RegisteredModel(
             full_name, _ROLES["correctness"], source, (file,), load_card(full_name)
         )
-    names = ", ".join(item.name for item in known)
+    choices = ", ".join(item.name for item in known)
     raise InputError(
-        f"unknown model {name!r}; choose {names}, or a folder with a {tuned.NOTE} or {SHAPE} file"
+        f"unknown model {name!r}; choose {choices}, or a folder with a {tuned.NOTE} or {SHAPE} file"
     )
 
 
+def _shipped_model(name: str, role: str, *model_files: ModelFile) -> RegisteredModel:
+    return RegisteredModel(name, role, SHIPPED, model_files, load_card(name))
+
+
 def _bases() -> tuple[RegisteredModel, ...]:
-    gguf = ModelFile(_find_packaged_file(SMOLLM2_PACKAGE, ".gguf"), SMOLLM2_GGUF_SHA256)
-    parts = (ModelFile(minilm_folder() / name, digest) for name, digest in MINILM_PARTS.items())
+    package, name = weights.SMOLLM2_PACKAGE, names.EMBEDDED_BASE
+    gguf = ModelFile(_find_packaged_file(package, ".gguf"), weights.SMOLLM2_GGUF_SHA256)
+    folder = weights.minilm_folder()
+    parts = (ModelFile(folder / part, digest) for part, digest in weights.MINILM_PARTS.items())
+    role = "generates text and judges without fine-tuning; base of the adapters"
     return (
-        RegisteredModel(
-            EMBEDDED_BASE,
-            "generates text and judges without fine-tuning; base of the adapters",
-            _package(SMOLLM2_PACKAGE),
-            (gguf,),
-            load_card(EMBEDDED_BASE),
-        ),
-        RegisteredModel(
-            MINILM,
-            "measures the similarity of two texts",
-            SHIPPED,
-            tuple(parts),
-            load_card(MINILM),
-        ),
+        RegisteredModel(name, role, _package(package), (gguf,), load_card(name)),
+        _shipped_model(MINILM, "measures the similarity of two texts", *parts),
     )
 
 
 def _verifiers() -> tuple[RegisteredModel, ...]:
-    role = _ROLES["verifier"]
-    parts: dict[str, tuple[str, tuple[Adapter, ...]]] = {
-        MINILM_VERIFIER: (f"{role}, average of two adapters on {MINILM}", (WHOLE, CLOSEST)),
-        SMOLLM2_VERIFIER: (f"{role}, based on {SMOLLM2_BASE}", (SMOLLM2,)),
-        MEAN_VERIFIER: (f"{role}, average of the other two", (WHOLE, CLOSEST, SMOLLM2)),
-        SIGNALS_VERIFIER: ("compares sentences and passages for the signals", (SIGNALS,)),
-    }
+    role, minilm = _ROLES["verifier"], (adapters.WHOLE, adapters.CLOSEST)
+    signals_role = "compares sentences and passages for the signals"
+    rows: tuple[tuple[str, str, tuple[Adapter, ...]], ...] = (
+        (names.MINILM_VERIFIER, f"{role}, average of two adapters on {MINILM}", minilm),
+        (names.SMOLLM2_VERIFIER, f"{role}, based on {names.SMOLLM2}", (adapters.SMOLLM2,)),
+        (names.MEAN_VERIFIER, f"{role}, average of the other two", (*minilm, adapters.SMOLLM2)),
+        (names.SIGNALS_VERIFIER, signals_role, (adapters.SIGNALS,)),
+    )
     return tuple(
-        RegisteredModel(
-            name,
-            role,
-            SHIPPED,
-            tuple(file for adapter in adapters for file in _adapter_files(adapter)),
-            load_card(name),
+        _shipped_model(
+            name, role, *(file for adapter in members for file in _adapter_files(adapter))
         )
-        for name, (role, adapters) in parts.items()
+        for name, role, members in rows
     )
 
 
 def _list_fitted() -> tuple[RegisteredModel, ...]:
-    """Return the small fitted models that rate and rank."""
     reranker = Path(str(files("ragassay"))) / "retrievers" / "weights" / "reranker.json"
-    rows: tuple[tuple[str, str, Path, type[FittedNumbers] | None], ...] = (
+    fitted = fitted_raters
+    rows: tuple[tuple[str, str, Path, Callable[[Path], str]], ...] = (
         (
-            "ragassay/signals",
+            fitted.SIGNAL_RATER,
             "rates answers from measured signals",
-            SIGNALS_FILE,
-            SignalRater,
+            fitted.SIGNALS_FILE,
+            fitted.SignalRater.digest_in,
         ),
-        (EXAM_GRADER, "rates how well passages cover test bank items", EXAM_FILE, ExamModel),
-        (PAIR_RATER, "rates question-answer pairs by rules", PAIRS_FILE, RelevanceModel),
-        ("ragassay/reranker", "reranks search results", reranker, None),
+        (
+            fitted.EXAM_RATER,
+            "rates how well passages cover test bank items",
+            fitted.EXAM_FILE,
+            fitted.ExamModel.digest_in,
+        ),
+        (
+            fitted.PAIR_RATER,
+            "rates question-answer pairs by rules",
+            fitted.PAIRS_FILE,
+            fitted.RelevanceModel.digest_in,
+        ),
+        ("ragassay/reranker", "reranks search results", reranker, weights.sha256_of),
     )
     found: list[RegisteredModel] = []
-    for name, role, path, kind in rows:
-        digest_of = kind.digest_in if kind else sha256_of
+    for name, role, path, digest_of in rows:
         card = load_card(name)
-        file = ModelFile(path, card.digest if card else "", digest_of)
-        found.append(RegisteredModel(name, role, SHIPPED, (file,), card))
+        found.append(
+            _shipped_model(name, role, ModelFile(path, card.digest if card else "", digest_of))
+        )
     return tuple(found)
 
 
@@ -255,18 +217,18 @@ def _adapter_files(adapter: Adapter) -> tuple[ModelFile, ...]:
     digest = str(_read_note(adapter.folder / SHAPE).get("weights_sha256", ""))
     return (
         ModelFile(adapter.folder / SHAPE, digest=_json_digest),
-        ModelFile(adapter.folder / WEIGHTS, digest),
+        ModelFile(adapter.folder / adapters.WEIGHTS, digest),
     )
 
 
 def _json_digest(path: Path) -> str:
     json.loads(path.read_text(encoding="utf-8"))
-    return sha256_of(path)
+    return weights.sha256_of(path)
 
 
 def _note_digest(path: Path) -> str:
     tuned.TunedNote.model_validate_json(path.read_bytes())
-    return sha256_of(path)
+    return weights.sha256_of(path)
 
 
 def _classifier_digest(path: Path) -> str:
@@ -274,7 +236,6 @@ def _classifier_digest(path: Path) -> str:
 
 
 def _adapters() -> tuple[RegisteredModel, ...]:
-    """Return the shipped generative adapters, sorted by name."""
     root = Path(str(files("ragassay.models.adapters")))
     return tuple(
         _adapter(note.parent, f"{PROVIDER}/{note.parent.name}", SHIPPED)
@@ -311,7 +272,7 @@ def _read_note(path: Path) -> dict[str, Any]:
 
 def _find_packaged_file(package: str, suffix: str) -> Path | None:
     try:
-        return packaged_file(package, suffix)
+        return weights.packaged_file(package, suffix)
     except (ExtraError, SettingsError):
         return None
 

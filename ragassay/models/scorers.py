@@ -245,11 +245,7 @@ class AnswerEvidence:
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """Read the tensors of a checkpoint without running code from it.
-
-    Raises:
-        SettingsError: The file cannot be read, or contains other objects than tensors.
-    """
+    """Read tensors without running code. Raises `SettingsError` for any other content."""
     from pickle import UnpicklingError
 
     import torch
@@ -267,11 +263,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def weights_file(name: str) -> Path:
-    """Return the path of a weights file, downloading OWNER/REPOSITORY/FILE from Hugging Face.
-
-    Raises:
-        SettingsError: The file does not exist, or cannot be downloaded.
-    """
+    """Return a weights file, downloading OWNER/REPOSITORY/FILE, or raise `SettingsError`."""
     path = Path(name)
     if path.is_file():
         return path

@@ -28,7 +28,6 @@ _BATCH = 16
 """Batch size for texts. Larger batches are slower with long answers."""
 
 _WORD_BATCH = 256
-"""Batch size for single words."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +47,16 @@ class TokenCloud:
     is_start: NDArray[np.bool_]
     n_cut: int = 0
 
-    def select(self, where: NDArray[np.bool_]) -> TokenCloud:
+    def select(self, mask: NDArray[np.bool_]) -> TokenCloud:
         """Return the tokens selected by a mask of shape (n_tokens,)."""
-        ids = tuple(token for token, keep in zip(self.ids, where, strict=True) if keep)
+        ids = tuple(token for token, keep in zip(self.ids, mask, strict=True) if keep)
         return TokenCloud(
-            ids, self.vectors[where], self.is_word[where], self.is_start[where], self.n_cut
+            ids, self.vectors[mask], self.is_word[mask], self.is_start[mask], self.n_cut
         )
 
 
 class TokenEncoder:
-    """Encoder of texts to token embeddings. The model is loaded on first use.
-
-    Args:
-        model: `MINILM`, a Hugging Face encoder name, or a folder.
-
-    Raises:
-        ExtraError: The `hub` extra is not installed. It is required for `MINILM` too.
-    """
+    """Encoder of texts to token embeddings, loaded on first use. Needs the `hub` extra."""
 
     def __init__(self, model: str = MINILM) -> None:
         need(*EXTRAS["hub"])
@@ -73,11 +65,7 @@ class TokenEncoder:
         self._loaded: tuple[PreTrainedModel, PreTrainedTokenizerBase] | None = None
 
     def encode(self, texts: Sequence[str]) -> list[TokenCloud]:
-        """Return the token embeddings of each text. Texts without words have no tokens.
-
-        Raises:
-            SettingsError: The model is unavailable.
-        """
+        """Return the token embeddings of each text. Texts without words have no tokens."""
         return [self._cloud(text) for text in texts]
 
     def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -87,9 +75,6 @@ class TokenEncoder:
 
         Returns:
             Vectors by word, shape (n_dimensions,), not normalized.
-
-        Raises:
-            SettingsError: The model is unavailable.
         """
         import torch
 
@@ -177,15 +162,15 @@ class TokenEncoder:
             states = model(**batch).last_hidden_state[0]
         vectors = torch.nn.functional.normalize(states.float(), dim=-1).numpy()
         ids, words = batch["input_ids"][0].tolist(), batch.word_ids(0)
-        kept = np.array([word is not None for word in words], dtype=bool)
+        in_text = np.array([word is not None for word in words], dtype=bool)
         pieces = tokenizer.convert_ids_to_tokens(ids)
         return TokenCloud(
             ids=tuple(ids),
             vectors=vectors,
             is_word=np.array([_has_letter(piece) for piece in pieces], dtype=bool),
             is_start=np.array([i == 0 or words[i - 1] != w for i, w in enumerate(words)]),
-            n_cut=max(0, n_tokens - int(kept.sum())),
-        ).select(kept)
+            n_cut=max(0, n_tokens - int(in_text.sum())),
+        ).select(in_text)
 
 
 def _pad_words(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> BatchEncoding:

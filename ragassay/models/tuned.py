@@ -79,11 +79,7 @@ def base_digest(base: str) -> str:
 
 
 def adapter_folder(name: str) -> Path | None:
-    """Return the folder of a model's adapter. None if the name refers to a full model.
-
-    Args:
-        name: Model name without the provider: a shipped adapter or a folder.
-    """
+    """Return the folder of an adapter, shipped or the user's. None for a full model."""
     shipped = Path(str(files("ragassay.models.adapters"))) / name
     for folder in (shipped, Path(name)):
         if (folder / NOTE).is_file():
@@ -93,11 +89,7 @@ def adapter_folder(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=32)
 def read_note(folder: Path) -> TunedNote:
-    """Read the note of an adapter and check its weights, once per process.
-
-    Raises:
-        SettingsError: The note is invalid, or the weights are missing or differ.
-    """
+    """Read a note and check the weights once per process. Raises `SettingsError` if damaged."""
     try:
         note = TunedNote.model_validate_json(read_small(folder / NOTE))
     except ValidationError as error:
@@ -139,12 +131,7 @@ def with_base_model(settings: Settings) -> Settings:
 
 
 def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
-    """Write an adapter as float16, with its note.
-
-    Args:
-        folder: Output folder, created if missing. Existing files are overwritten.
-        note: Note of the adapter. Its digest of the weights is filled in.
-    """
+    """Write an adapter as float16, with its note and the digest of the weights."""
     import json
 
     import torch
@@ -159,8 +146,8 @@ def save_adapter(model: PeftModel, folder: Path, note: TunedNote) -> TunedNote:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
     config = model.peft_config["default"].to_dict()
     config |= {"base_model_name_or_path": HUB_NAMES.get(note.base, note.base)}
-    kept = {key: _plain(value) for key, value in sorted(config.items()) if value is not None}
-    (folder / SHAPE).write_text(json.dumps(kept | {"inference_mode": True}, indent=2) + "\n")
+    fields = {key: _plain(value) for key, value in sorted(config.items()) if value is not None}
+    (folder / SHAPE).write_text(json.dumps(fields | {"inference_mode": True}, indent=2) + "\n")
     written = note.model_copy(update={"weights_sha256": sha256_of(folder / WEIGHTS)})
     (folder / NOTE).write_text(written.model_dump_json(indent=2) + "\n", encoding="utf-8")
     read_note.cache_clear()
@@ -177,11 +164,7 @@ def _plain(value: object) -> object:
 
 @dataclass(frozen=True)
 class Merged:
-    """Base model with a merged adapter, in float32.
-
-    Attributes:
-        changed: Names of the modules changed by the adapter, such as `model.layers.0.mlp.up_proj`.
-    """
+    """Base model with a merged adapter, in float32, and the names of its `changed` modules."""
 
     name: str
     base: str
@@ -191,11 +174,7 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Merge an adapter into its base model.
-
-    Raises:
-        SettingsError: The adapter is damaged, or its base is unavailable.
-    """
+    """Merge an adapter into its base. Raises `SettingsError` if damaged or unavailable."""
     need(*EXTRAS["local"])
     import torch
     from peft import PeftModel
@@ -271,11 +250,6 @@ def write_gguf(merged: Merged, path: Path) -> None:
 
 
 def _replace_changed(source: Any, merged: Merged) -> None:
-    """Replace the changed matrices in the tensors of the packaged file.
-
-    Raises:
-        SettingsError: The file has no tensor for a changed module.
-    """
     import gguf
 
     config: Any = merged.model.config
@@ -316,11 +290,7 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
 @contextmanager
 def _new_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path, which is renamed to `target` on success.
-
-    Raises:
-        InputError: `target` already exists.
-    """
+    """Yield a temporary path and rename it to `target`, or raise `InputError` if that exists."""
     if target.exists():
         raise InputError(f"{target} already exists; choose another path or remove it")
     target.parent.mkdir(parents=True, exist_ok=True)

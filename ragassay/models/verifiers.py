@@ -16,7 +16,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ragassay.errors import SettingsError
 from ragassay.model_names import (
@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ragassay.models.cross_encoder import PairEncoder
+    from ragassay.models.cross_encoder import CrossEncoder, PairEncoder
+    from ragassay.models.minilm import MiniLMPairs
 
 
 class AdaptedVerifier:
@@ -65,18 +66,12 @@ class AdaptedVerifier:
         self.digest = adapters.adapter_digest(adapter)
         self.bounds = adapters.read_shape(adapter.folder).bounds
         self.made_of = (adapter, cache_dir)
-        self._model: PairModel | None = None
+        self._model: MiniLMPairs | CrossEncoder | None = None
         self._lock = threading.Lock()
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probability of each adapter label, shape (n_pairs, n_labels).
-
-        Verifier labels are "supports", "contradicts" and "neutral".
-
-        Raises:
-            SettingsError: The base model is not installed, or its weights differ.
-        """
+        """Return label probabilities, shape (n_pairs, n_labels), or raise `SettingsError`."""
         import numpy as np
 
         if not pairs:
@@ -91,15 +86,7 @@ class AdaptedVerifier:
         return self._model.probabilities(pairs)
 
 
-class PairModel(Protocol):
-    """Loaded base model with an adapter. Thread-safe."""
-
-    def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the label probabilities, shape (n_pairs, n_labels)."""
-        ...
-
-
-def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> PairModel:
+def _open_pairs(adapter: adapters.Adapter, cache_dir: Path) -> MiniLMPairs | CrossEncoder:
     if adapters.read_shape(adapter.folder).base_sha256 == PACKAGED[MINILM]:
         from ragassay.models.minilm import MiniLMPairs
 
@@ -241,11 +228,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open the verifier with a name, without a substitute.
-
-    Raises:
-        SettingsError: The verifier is unavailable.
-    """
+    """Open a verifier by name, or raise `SettingsError`. There is no substitute."""
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, StandIn):
         raise SettingsError(

@@ -63,11 +63,7 @@ def sha256_of(path: Path) -> str:
 
 
 def check_digest(path: Path, expected: str) -> None:
-    """Check that a file is the published one.
-
-    Raises:
-        SettingsError: The digest differs.
-    """
+    """Raise `SettingsError` if a file does not have the expected SHA-256."""
     found = sha256_of(path)
     if found != expected:
         raise SettingsError(
@@ -174,23 +170,14 @@ def best_dtype() -> torch.dtype:
 
 
 def source_of(name: str, cache_dir: Path) -> str:
-    """Return where transformers loads a model from: a packaged folder, or the name itself.
-
-    Raises:
-        SettingsError: A packaged model is not installed, or its weights differ.
-    """
+    """Return where transformers loads a model from: a packaged folder, or the name itself."""
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
     return str(minilm_folder()) if name == MINILM else name
 
 
 def check_hub(name: str) -> None:
-    """Check that a model is on this machine or on Hugging Face, without the retries of libraries.
-
-    Raises:
-        ExtraError: The `hub` extra is not installed.
-        SettingsError: The model is unavailable.
-    """
+    """Raise `SettingsError` if a model is unavailable, faster than libraries that retry."""
     need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
@@ -267,11 +254,7 @@ def loading(name: str) -> Iterator[None]:
 
 
 def read_config(name: str) -> Any:
-    """Read the transformers config of a model.
-
-    Raises:
-        OSError: The model is unavailable.
-    """
+    """Read the transformers config of a model. Raises `OSError` if it is unavailable."""
     from transformers import AutoConfig
 
     with quiet_loading():
@@ -279,16 +262,7 @@ def read_config(name: str) -> Any:
 
 
 def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
-    """Load a tokenizer and a model, on a GPU if there is one.
-
-    Args:
-        kind: Class of the model in transformers.
-        name: Hugging Face id or folder.
-        dtype: Data type. None for the default of transformers.
-
-    Raises:
-        ExtraError, SettingsError: See `loading`.
-    """
+    """Load a tokenizer and a model by its transformers class, on a GPU if there is one."""
     need(*EXTRAS["hub"])
     import transformers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, Pair
 from ragassay.models.hosting import computed_by_host
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """Causal language model from transformers, loaded on first use. Thread-safe.
-
-    It runs in bfloat16 on a GPU and in float32 on a CPU.
-    """
+    """Causal language model, loaded on first use. Thread-safe. In bfloat16 on a GPU."""
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
@@ -40,9 +37,6 @@ class CausalText:
         """Return the probability that the reply starts with each word.
 
         The result has shape (n_prompts, n_words). Rows may sum to less than 1.
-
-        Raises:
-            SettingsError: The model is unavailable.
         """
         import numpy as np
 
@@ -92,14 +86,7 @@ _COLUMN: dict[Verdict, int] = {
 }
 
 
-class Writer(Protocol):
-    """Model that replies to prompts."""
-
-    name: str
-
-    def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
-        """Return the probability that the reply starts with each word, (n_prompts, n_words)."""
-        ...
+Writer = CausalText | Text2Text
 
 
 class WrittenLabels:
@@ -141,11 +128,7 @@ class WrittenLabels:
 
 
 def open_writer(name: str, kind: WriterKind) -> Writer:
-    """Return the model with a Hugging Face name or in a folder, without loading its weights.
-
-    Raises:
-        OSError: The model is unavailable.
-    """
+    """Return a model by Hugging Face id or folder, without its weights, or raise `OSError`."""
     if getattr(read_config(name), "is_encoder_decoder", False):
         return Text2Text(name, kind.n_tokens, is_halved=True)
     return CausalText(name, kind.n_tokens)

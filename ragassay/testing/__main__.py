@@ -27,11 +27,7 @@ The line is written just before the answer is sent. Requests that are never answ
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Serve until interrupted.
-
-    Args:
-        arguments: Command line arguments. None to use `sys.argv`.
-    """
+    """Serve until interrupted. `arguments` default to `sys.argv`."""
     options = _build_parser().parse_args(arguments)
     try:
         faults = [_parse_fault(text, options.seed) for text in options.fault]

@@ -88,12 +88,7 @@ def _text(content: object) -> str:
 
 
 class BatchServer:
-    """Server of batches, with replies from a script.
-
-    Args:
-        script: Script that answers the requests.
-        plan: Behavior of the batches.
-    """
+    """Server of batches that behave as planned, with replies from a script."""
 
     def __init__(self, script: Script, plan: BatchPlan) -> None:
         self._script, self.plan = script, plan

@@ -22,10 +22,7 @@ def messages_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """Return the JSON schema of `response_format`, or None.
-
-    `{"type": "json_object"}` is treated as a schema for any object.
-    """
+    """Return the JSON schema of `response_format`, or None. "json_object" allows any object."""
     response_format = _object(body.get("response_format"))
     if response_format.get("type") == "json_object":
         return {"type": "object"}
@@ -53,10 +50,7 @@ def last_user_text(messages: Sequence[Message]) -> str:
 
 
 def request_key(body: JsonObject) -> str:
-    """Return the SHA-256 of the canonical JSON of `messages` and `response_format`.
-
-    Other parameters are excluded, so that retries and calls with other settings have equal keys.
-    """
+    """Return the SHA-256 of `messages` and `response_format`, without other parameters."""
     parts = {name: body.get(name) for name in ("messages", "response_format")}
     canonical = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
@@ -79,11 +73,7 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """Tool call used as a reply.
-
-    Attributes:
-        arguments: Arguments of the tool. A text is sent unchanged, even if it is invalid JSON.
-    """
+    """Tool call used as a reply. `arguments` are sent unchanged if they are a text."""
 
     name: str
     arguments: Mapping[str, object] | str = field(default_factory=dict)

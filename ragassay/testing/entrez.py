@@ -37,14 +37,7 @@ _REF_TYPES: dict[LinkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EntrezRequest:
-    """Received request.
-
-    Attributes:
-        service: "esearch", "efetch" or "idconv".
-        method: "GET" or "POST".
-        params: Parameters of the URL and the body.
-        path: Path with the query string.
-    """
+    """Received request: the parameters of the URL and the body, and the path with the query."""
 
     service: str
     method: str
@@ -101,11 +94,7 @@ class ScriptedEntrez:
 
     @property
     def base_url(self) -> str:
-        """`base_url` for `LivePubMed`. The ID converter is at `<base_url>/idconv/`.
-
-        Raises:
-            InputError: The server is not running.
-        """
+        """`base_url` for `LivePubMed`. Raises `InputError` if the server is not running."""
         if self._server is None:
             raise InputError("the scripted PubMed is not running; use it in a with statement")
         return f"http://{_HOST}:{self._server.server_address[1]}{_PREFIX.rstrip('/')}"
@@ -170,11 +159,9 @@ class ScriptedEntrez:
         self._server = self._thread = None
 
     def __enter__(self) -> Self:
-        """Start the server."""
         return self.start()
 
     def __exit__(self, *error: object) -> None:
-        """Stop the server."""
         self.close()
 
     def _answer(self, request: EntrezRequest) -> _EntrezAnswer | None:
@@ -185,8 +172,8 @@ class ScriptedEntrez:
             trouble = next(active, None)
             if trouble:
                 trouble.times -= 1
-        good = self._good_answer(request)
-        return _faulty_answer(good, trouble, request) if trouble else good
+        normal = self._good_answer(request)
+        return _faulty_answer(normal, trouble, request) if trouble else normal
 
     def _good_answer(self, request: EntrezRequest) -> _EntrezAnswer:
         params = request.params
@@ -243,7 +230,7 @@ class _EntrezHandler(BaseHTTPRequestHandler):
 
 
 def _faulty_answer(
-    good: _EntrezAnswer, trouble: _PlannedTrouble, request: EntrezRequest
+    normal: _EntrezAnswer, trouble: _PlannedTrouble, request: EntrezRequest
 ) -> _EntrezAnswer | None:
     wait_s = trouble.retry_after_s
     key = request.params.get("api_key", "127.0.0.1")
@@ -257,8 +244,8 @@ def _faulty_answer(
             body = {"error": "API key invalid", "api-key": key, "type": "api key"}
             return _EntrezAnswer(400, json.dumps(body).encode())
         case "cut_off":
-            return _EntrezAnswer(200, good.body, good.content_type, cut_off=True)
-        case "error_in_reply" if good.content_type == "text/xml":
+            return _EntrezAnswer(200, normal.body, normal.content_type, cut_off=True)
+        case "error_in_reply" if normal.content_type == "text/xml":
             return _xml_error("Error occurred: cannot get document summary", 200)
         case "error_in_reply":
             result = {"esearchresult": {"ERROR": "Search Backend failed: timed out"}}

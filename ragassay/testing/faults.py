@@ -118,7 +118,6 @@ class Fault:
     content: str = 'Hard to say. {"score": '
 
     def __post_init__(self) -> None:
-        """Check the kind and the ranges."""
         if self.kind not in get_args(FaultKind):
             raise InputError(
                 f"unknown fault {self.kind!r}; choose from {', '.join(get_args(FaultKind))}"
@@ -140,13 +139,7 @@ class Fault:
         return self.when is None or self.when(body)
 
     def strikes(self, key: str, n_concerned: int, attempt: int) -> bool:
-        """Return whether the fault affects a selected request.
-
-        Args:
-            key: Key of the request.
-            n_concerned: Number of selected requests so far, including this one.
-            attempt: Number of requests with this key so far, including this one.
-        """
+        """Return whether the fault affects a request. The counts include this request."""
         return (
             (self.first is None or n_concerned <= self.first)
             and (self.every is None or n_concerned % self.every == 0)
@@ -165,11 +158,7 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns faults to requests.
-
-    Args:
-        faults: Faults in order of precedence. All of them count the requests that they select.
-    """
+    """Assigns faults to requests, in order of precedence. All of them count requests."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = tuple(faults)

@@ -28,15 +28,7 @@ _SHUTDOWN_S = 0.05
 
 
 class LoopbackServer:
-    """Server of a script with a provider's API.
-
-    Args:
-        script: Script that determines the answers.
-        latency_s: Delay of each answer. Concurrent requests wait in parallel.
-        on_finished: Function called before an answer is sent, with the request, the status and
-            whether the client is still connected.
-        batches: Behavior of batches. None to serve no batch API.
-    """
+    """HTTP server with a provider's API that sends the answers of a script."""
 
     def __init__(
         self,

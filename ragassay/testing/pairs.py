@@ -61,7 +61,6 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
 
 
 def _pair_properties(schema: JsonSchema) -> JsonSchema:
-    """Return the properties of a pair, resolving a reference."""
     pair = _member(_member(_member(schema, "properties"), "pairs"), "items")
     if isinstance(reference := pair.get("$ref"), str):
         pair = _member(_member(schema, "$defs"), reference.rpartition("/")[2])
@@ -103,5 +102,5 @@ def _sentences(paper: str, most_chars: int) -> list[str]:
 def _question(sentence: str) -> str:
     words = dict.fromkeys(_WORD.findall(sentence))
     longest = sorted(words, key=len, reverse=True)[:3]
-    named = [word for word in words if word in longest]
-    return f"How do {', '.join(named)} go together?"
+    keywords = [word for word in words if word in longest]
+    return f"How do {', '.join(keywords)} go together?"

@@ -52,12 +52,7 @@ _TRIES_PER_ITEM = 50
 
 
 def build_sentence(text: str, seed: str) -> str:
-    """Build a short sentence that quotes up to eight consecutive words of a text.
-
-    Args:
-        text: Text to quote from, of which the last 2,000 characters are used.
-        seed: Seed. Equal seeds give equal sentences in all processes.
-    """
+    """Build a sentence that quotes up to eight words from a text's last 2,000 characters."""
     text = text[-_N_QUOTABLE_CHARS:]
     words = list(_WORD.finditer(text))
     if not words:
@@ -210,7 +205,7 @@ class _Filler:
 
     def _fill_integer(self, schema: JsonSchema, path: str) -> int:
         step = int(cast(int, schema.get("multipleOf", 1)))
-        low, high = _bounds(schema, whole=True)
+        low, high = _bounds(schema, is_integer=True)
         first, last = math.ceil(low / step), math.floor(high / step)
         if first > last:
             raise InputError(f"{path}: there is no integer within the bounds")
@@ -219,14 +214,14 @@ class _Filler:
     def _fill_number(self, schema: JsonSchema, path: str) -> float:
         if "multipleOf" in schema:
             return self._fill_multiple(schema, path)
-        low, high = _bounds(schema, whole=False)
+        low, high = _bounds(schema, is_integer=False)
         if low > high:
             raise InputError(f"{path}: there is no number within the bounds")
         return low + (high - low) * (1 + _draw(self.seed, path, 15)) / 16
 
     def _fill_multiple(self, schema: JsonSchema, path: str) -> float:
         step = float(cast(float, schema["multipleOf"]))
-        low, high = _bounds(schema, whole=False)
+        low, high = _bounds(schema, is_integer=False)
         multiples = (step * n for n in range(math.ceil(low / step), math.floor(high / step) + 1))
         # Validators that divide floats reject 3 * 0.1 as a multiple of 0.1.
         fitting = [value for value in multiples if (value / step).is_integer()]
@@ -244,16 +239,16 @@ class _Filler:
         return sentence if longest is None else sentence[: int(cast(int, longest))]
 
 
-def _bounds(schema: JsonSchema, *, whole: bool) -> tuple[float, float]:
+def _bounds(schema: JsonSchema, *, is_integer: bool) -> tuple[float, float]:
     """Return the bounds of a number. For whole numbers, exclusive bounds become inclusive."""
     low = cast("float | None", schema.get("minimum"))
     high = cast("float | None", schema.get("maximum"))
     if "exclusiveMinimum" in schema:
         low = cast(float, schema["exclusiveMinimum"])
-        low = math.floor(low) + 1 if whole else low
+        low = math.floor(low) + 1 if is_integer else low
     if "exclusiveMaximum" in schema:
         high = cast(float, schema["exclusiveMaximum"])
-        high = math.ceil(high) - 1 if whole else high
+        high = math.ceil(high) - 1 if is_integer else high
     if low is None:
         low = 0 if high is None or high >= 0 else high - 10
     return low, low + 10 if high is None else high

@@ -75,13 +75,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedAnswer:
-    """HTTP response.
-
-    Attributes:
-        body: JSON body.
-        headers: Additional headers.
-        cut_off: Whether to close the connection after half of the body.
-    """
+    """HTTP response. With `cut_off`, the connection closes after half of the body."""
 
     status: int
     body: bytes
@@ -128,12 +122,7 @@ class Script:
     def take(
         self, body: JsonObject, asked: JsonObject | None = None
     ) -> tuple[RecordedRequest, Fault | None]:
-        """Record a request and return its fault.
-
-        Args:
-            body: Body as it was sent.
-            asked: Request in OpenAI's chat completions format. None if `body` has this format.
-        """
+        """Record a request, which is also given in OpenAI's format, and return its fault."""
         asked = body if asked is None else asked
         key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
         n, attempt = 0, 0
@@ -231,22 +220,14 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
 
 def require_object(body: object) -> JsonObject:
-    """Return a body if it is a JSON object.
-
-    Raises:
-        InputError: The body is not an object.
-    """
+    """Return a body, or raise `InputError` if it is not a JSON object."""
     if not isinstance(body, Mapping):
         raise InputError("the body must be a JSON object")
     return cast(JsonObject, body)
 
 
 def refuse_unusable(request: JsonObject) -> JsonObject:
-    """Return a request if the scripted model supports it.
-
-    Raises:
-        InputError: The request has no messages, or requests a stream.
-    """
+    """Return a request, or raise `InputError` if it has no messages or needs streaming."""
     if not messages_of(request):
         raise InputError("'messages' must be a list of at least one message")
     if request.get("stream"):

@@ -87,7 +87,6 @@ class ScriptedModel:
             if number < 0:
                 raise InputError(f"{name}={number} must not be negative")
         self.manner = load_manner(manner)
-        """Manner of the provider."""
         self.model_name = self.manner.prefix + (model or self.manner.model)
         """Model name for LiteLLM."""
         self._script = Script(
@@ -112,11 +111,7 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """`api_base` for LiteLLM: `http://127.0.0.1:PORT/v1`, or another path of the manner.
-
-        Raises:
-            InputError: The server is not running.
-        """
+        """`api_base` for LiteLLM. Raises `InputError` if the server is not running."""
         if self._port is None:
             raise InputError("the scripted model is not running; use it in a with statement")
         return f"http://{_HOST}:{self._port}{self.manner.base}"
@@ -157,11 +152,7 @@ class ScriptedModel:
         return tuple(server.batches.values()) if server else ()
 
     def start(self) -> Self:
-        """Start the server. Has no effect if it is running.
-
-        Raises:
-            OSError: The port is in use, or the log cannot be written.
-        """
+        """Start the server, unless it is running. Raises `OSError` if the port is in use."""
         if self._thread is not None:
             return self
         started: Future[int] = Future()
@@ -186,7 +177,6 @@ class ScriptedModel:
         self._thread = self._loop = self._stop = self._port = None
 
     def __enter__(self) -> Self:
-        """Start the server."""
         return self.start()
 
     def __exit__(
@@ -195,7 +185,6 @@ class ScriptedModel:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop the server."""
         self.close()
 
     def _run(self, started: Future[int]) -> None:

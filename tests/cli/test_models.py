@@ -30,7 +30,7 @@ def test_a_card_shows_figures_intervals_limits_and_digest() -> None:
     done = RUN.invoke(app, ["models", "show", "minilm-verifier"])
     assert done.exit_code == 0
     text = " ".join(done.output.split())
-    for told in ("SciFact", "0.713", "0.632 to 0.785", "188", "Rules weigh what they say"):
+    for told in ("SciFact", "0.713", "0.632 to 0.785", "188", "Rules adjust their verdicts"):
         assert told in text
     assert "c921f3d3d7" in text and "benchmarks/verifier.py" in text
     card = json.loads(RUN.invoke(app, ["models", "show", "minilm-verifier", "--json"]).output)
@@ -78,8 +78,8 @@ def test_damage_ends_with_3_and_names_the_file(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["show", "nope"], "no model 'nope'"),
-        (["check", "nope"], "no model 'nope'"),
+        (["show", "nope"], "unknown model 'nope'"),
+        (["check", "nope"], "unknown model 'nope'"),
         (["merge", "signals"], "--hf DIR, --gguf FILE"),
         (["merge", "signals", "--hf", "out"], "because it is not an adapter"),
     ],

@@ -122,7 +122,11 @@ FAULTS: Faults = {
         "longer than 16 MiB",
     ),
     "a gzip that is none": (reply(WELL, Content_Encoding="gzip"), "unparsable", "decompress"),
-    "a packing nobody asked for": (reply(WELL, Content_Encoding="br"), "unparsable", "content encoding"),
+    "a packing nobody asked for": (
+        reply(WELL, Content_Encoding="br"),
+        "unparsable",
+        "encoding: br",
+    ),
     "2 MB that are no JSON": (reply(b"x" * 2_000_000), "unparsable", "not a chat completion: 'xxx"),
     "no choices": (reply({"id": "1"}), "unparsable", "not a chat completion"),
     "empty choices": (reply(WELL | {"choices": []}), "unparsable", "no choices"),

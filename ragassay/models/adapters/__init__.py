@@ -104,11 +104,7 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the verifier adapter with a name, or None.
-
-    Args:
-        name: Name of a shipped adapter, or `ragassay/FOLDER`.
-    """
+    """Return the adapter of a verifier, shipped or in `ragassay/FOLDER`, or None."""
     shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     is_folder = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()
@@ -116,11 +112,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the metadata of the adapter in a folder.
-
-    Raises:
-        SettingsError: The file is missing or invalid.
-    """
+    """Read the metadata of an adapter. Raises `SettingsError` if missing or invalid."""
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:

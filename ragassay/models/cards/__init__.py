@@ -22,18 +22,10 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records import ModelCard
 
 CARD = "card.yaml"
-"""File name of the card in an adapter folder."""
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load the card of a model, or return None if it has none.
-
-    Args:
-        model: Name of a shipped model, `ragassay/FOLDER`, or the name of a published fact checker.
-
-    Raises:
-        SettingsError: The card in the folder is invalid.
-    """
+    """Load a model's card. None if it has none. Raises `SettingsError` for an invalid card."""
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
     if model == MINILM:
@@ -71,7 +63,6 @@ def _add_bounds(card: ModelCard) -> ModelCard:
 
 
 def _checker_card(short: str, published: PublishedChecker) -> ModelCard:
-    """Build the card of a published fact checker."""
     kind = load_verifier_kinds().facts.checkers[published.kind]
     size = f", {published.size}" if published.size else ""
     return ModelCard(
@@ -103,8 +94,8 @@ def _read_card(path: Path, model: str) -> ModelCard:
     try:
         card = ModelCard.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except ValidationError as error:
-        where, problem = first_problem(error)
-        raise SettingsError(f"{path}: {where or 'the card'}: {problem}") from error
+        field, problem = first_problem(error)
+        raise SettingsError(f"{path}: {field or 'the card'}: {problem}") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path} is not a card: {' '.join(str(error).split())}") from error
     return card.model_copy(update={"model": model})

@@ -1,1 +1,1 @@
-"""The embedded judge: a small causal model that answers many prompts of one answer at once."""
+"""Embedded judge: a small causal model that answers batches of prompts in this process."""

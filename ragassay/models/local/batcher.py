@@ -39,11 +39,7 @@ class _Call:
 
 @dataclass
 class Load:
-    """Counters of a batcher.
-
-    Attributes:
-        n_ended: Number of calls that were answered, failed or cancelled.
-    """
+    """Counters of a batcher. `n_ended` counts answered, failed and cancelled calls."""
 
     n_submitted: int = 0
     n_ended: int = 0
@@ -66,11 +62,7 @@ def loads() -> list[Load]:
 
 
 class Batcher:
-    """Answers prompts from any thread, building the engine at the first one.
-
-    Args:
-        build: Function that loads the engine. Its errors are raised to all waiting callers.
-    """
+    """Answers prompts from any thread. `build` loads the engine when the first one arrives."""
 
     def __init__(self, build: Callable[[], Engine]) -> None:
         self.load = Load()

@@ -103,12 +103,7 @@ class Engine:
         self.prefixes: list[tuple[list[int], DynamicCache]] = []
 
     def check(self, prompt: Prompt) -> None:
-        """Refuse a prompt that cannot be answered.
-
-        Raises:
-            PromptTooLongError: The prompt and the longest reply exceed the context length.
-            RefusedError: The schema is invalid.
-        """
+        """Raise `PromptTooLongError` or `RefusedError` if a prompt cannot be answered."""
         n_tokens = self._start(prompt).n_prompt_tokens
         if n_tokens + prompt.max_tokens > self.context_length:
             raise PromptTooLongError(
@@ -224,7 +219,6 @@ class Engine:
         return self._copy_cache(cache, len(tokens), len(rows)), len(tokens)
 
     def _copy_cache(self, cache: DynamicCache | None, n_tokens: int, n_rows: int) -> DynamicCache:
-        """Return a copy of the first tokens of a cache, repeated for each row."""
         from transformers import DynamicCache
 
         copied = DynamicCache(config=self.model.config)
@@ -243,13 +237,7 @@ class Engine:
     ) -> torch.Tensor:
         """Append the most likely allowed token to each row, and the tokens that the schema forces.
 
-        Args:
-            rows: Rows of the batch.
-            logits: Logits, shape (n_rows, n_vocab), float32.
-            report: Function called with each row that ends.
-
-        Returns:
-            Scores of the same shape whose maximum is the next input token.
+        Returns scores like `logits`, shape (n_rows, n_vocab), with the next token as maximum.
         """
         logprobs = logits.masked_fill(~self._mask_next_tokens(rows), -torch.inf).log_softmax(dim=-1)
         n_top = max(row.prompt.n_top for row in rows)
@@ -317,7 +305,6 @@ class Engine:
 
 
 def _end_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> frozenset[int]:
-    """Return the end tokens of the tokenizer and of the model's generation config."""
     config: Any = model.generation_config
     eos = config.eos_token_id if config is not None else None
     ids = (tokenizer.eos_token_id, *(eos if isinstance(eos, list) else [eos]))

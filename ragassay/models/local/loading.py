@@ -52,11 +52,7 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 def load_base(
     name: str, cache_dir: Path, dtype: str = "auto"
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load a base model and its tokenizer once, shared by all adapters and threads.
-
-    Raises:
-        SettingsError: The model is unavailable, or its architecture is not supported.
-    """
+    """Load a base model and its tokenizer once for all adapters, or raise `SettingsError`."""
     with _LOADING:
         return _loaded_base(name, cache_dir, dtype)
 
@@ -72,10 +68,10 @@ def _loaded_base(
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = source_of(name, cache_dir)
-    chosen = best_dtype() if dtype == "auto" else getattr(torch, dtype)
+    torch_dtype = best_dtype() if dtype == "auto" else getattr(torch, dtype)
     with loading(name):
         model = AutoModelForCausalLM.from_pretrained(
-            source, dtype=chosen, trust_remote_code=False
+            source, dtype=torch_dtype, trust_remote_code=False
         ).eval()
         tokenizer = AutoTokenizer.from_pretrained(
             _tokenizer_source(model, source), trust_remote_code=False

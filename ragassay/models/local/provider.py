@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
-    """Register the `ragassay` provider with LiteLLM, once per process.
-
-    Raises:
-        ExtraError: The `local` extra is not installed.
-    """
+    """Register `ragassay` with LiteLLM once. Raises `ExtraError` without the `local` extra."""
     need(*EXTRAS["local"])
     import litellm
 
@@ -104,49 +100,38 @@ def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
 
 
 def _response(model: str, reply: GeneratedReply) -> ModelResponse:
-    from litellm.types.utils import (
-        ChatCompletionTokenLogprob,
-        ChoiceLogprobs,
-        Choices,
-        Message,
-        ModelResponse,
-        PromptTokensDetailsWrapper,
-        TopLogprob,
-        Usage,
-    )
+    from litellm.types.utils import ModelResponse
 
     content = [
-        ChatCompletionTokenLogprob(
-            token=token.text,
-            logprob=token.logprob,
-            bytes=None,
-            top_logprobs=[
-                TopLogprob(token=text, logprob=logprob, bytes=None) for text, logprob in token.top
+        {
+            "token": token.text,
+            "logprob": token.logprob,
+            "bytes": None,
+            "top_logprobs": [
+                {"token": text, "logprob": logprob, "bytes": None} for text, logprob in token.top
             ],
-        )
+        }
         for token in reply.tokens
     ]
-    n_written = len(reply.tokens)
+    n_prompt, n_written = reply.n_prompt_tokens, len(reply.tokens)
+    n_cached = n_prompt - min(n_prompt, reply.n_computed_tokens)
+    choice = {
+        "index": 0,
+        "finish_reason": "length" if reply.is_cut else "stop",
+        "message": {"role": "assistant", "content": reply.text},
+        "logprobs": {"content": content},
+    }
+    usage = {
+        "prompt_tokens": n_prompt,
+        "completion_tokens": n_written,
+        "total_tokens": n_prompt + n_written,
+        "prompt_tokens_details": {"cached_tokens": n_cached},
+    }
     return ModelResponse(
         id=f"local-{uuid.uuid4().hex}",
         created=int(time.time()),
         model=model,
         object="chat.completion",
-        choices=[
-            Choices(
-                index=0,
-                finish_reason="length" if reply.is_cut else "stop",
-                message=Message(role="assistant", content=reply.text),
-                logprobs=ChoiceLogprobs(content=content),
-            )
-        ],
-        usage=Usage(
-            prompt_tokens=reply.n_prompt_tokens,
-            completion_tokens=n_written,
-            total_tokens=reply.n_prompt_tokens + n_written,
-            prompt_tokens_details=PromptTokensDetailsWrapper(
-                cached_tokens=reply.n_prompt_tokens
-                - min(reply.n_prompt_tokens, reply.n_computed_tokens)
-            ),
-        ),
+        choices=[choice],
+        usage=usage,
     )

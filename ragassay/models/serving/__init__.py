@@ -1,1 +1,1 @@
-"""Serving models to other processes and machines, over OpenAI's protocol."""
+"""Model server with OpenAI's API, for other processes and machines."""

@@ -161,11 +161,7 @@ class ChatServer:
         return Starlette(routes=routes, exception_handlers=handlers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a chat request.
-
-        Raises:
-            Refusal: The request is rejected before a model is called.
-        """
+        """Answer a chat request, or raise `Refusal`."""
         request = Request(scope, receive)
         self._check_key(request)
         if self._n_in_flight >= self._n_most:
@@ -233,7 +229,6 @@ class ChatServer:
                 _LOG.error("%s: a request failed with status %s", model, status)
 
     async def _response(self, model: str, parameters: dict[str, Any]) -> Response:
-        """Return a model's response, or an error response."""
         streams = bool(parameters.pop("stream", False))
         stream_options = parameters.pop("stream_options", None) or {}
         has_usage = bool(stream_options.get("include_usage"))
@@ -275,7 +270,6 @@ class ChatServer:
     async def _events(
         self, model: str, chunks: AsyncIterator[Any], has_usage: bool
     ) -> AsyncIterator[str]:
-        """Yield a hosted model's reply as it arrives."""
         try:
             with errors_as_refusals():
                 async for chunk in chunks:

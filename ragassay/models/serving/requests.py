@@ -16,14 +16,14 @@ from starlette.responses import JSONResponse
 from ragassay.errors import ModelError, PromptTooLongError, RefusedError, SettingsError
 
 N_BYTES_MOST = 4 * 2**20
-"""Largest request: a million tokens fit."""
 """Maximum request size, enough for a million tokens."""
+
 READ_S = 60
-"""Longest wait for the whole of a request: it holds a place meanwhile."""
 """Maximum time to receive a request, which occupies a slot meanwhile."""
+
 MOST = {"n": 128, "top_logprobs": 20}
-"""OpenAI's own bounds. A hosted model's replies are paid and held, each of them."""
 """OpenAI's limits. Every reply of a hosted model costs money and memory."""
+
 RETRY_AFTER_S = "5"
 
 CLIENT_LEFT = 499
@@ -36,7 +36,7 @@ OPTIONS = frozenset(CompletionCreateParamsBase.__annotations__) | {"stream"}
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """An error reply to a request."""
+    """Error response to a request."""
 
     status: int
     message: str
@@ -61,11 +61,7 @@ class Refusal(Exception):
 
 
 async def read_request(request: Request) -> dict[str, Any]:
-    """Read the body of a request, a JSON object with OpenAI's parameters.
-
-    Raises:
-        Refusal: The body is too large, too slow or invalid, or the client disconnected.
-    """
+    """Read a JSON object with OpenAI's parameters. Raises `Refusal` if it is invalid."""
     body = await _body(request)
     try:
         parameters = json.loads(body, parse_constant=_refuse_constant)

@@ -105,11 +105,7 @@ def make_server_key() -> str:
 
 
 def check_server_key(key: str) -> None:
-    """Check the strength of the key in the settings.
-
-    Raises:
-        SettingsError: The key is guessable, or cannot be sent in a header.
-    """
+    """Raise `SettingsError` if a key is guessable or cannot be sent in a header."""
     problem = _weakness(key)
     if problem:
         raise SettingsError(f"setting 'server_key': {problem}; {_KEY_HELP}")
@@ -151,11 +147,7 @@ def _app(endpoints: Mapping[str, str | None], key: str, settings: Settings) -> A
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket. Port 0 selects a free port.
-
-    Raises:
-        SettingsError: The port is in use, or the host is not an address of this machine.
-    """
+    """Return a listening socket. Raises `SettingsError` if the address is unavailable."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=1024)
@@ -169,14 +161,7 @@ def bound(host: str, port: int) -> socket.socket:
 def run_app(
     app: Any, listener: socket.socket, grace_s: float, on_ready: Callable[[], None]
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish open requests.
-
-    Args:
-        app: ASGI application.
-        listener: Socket from `bound`.
-        grace_s: Time for open requests at shutdown, in seconds.
-        on_ready: Function called when requests are accepted.
-    """
+    """Serve until SIGTERM or SIGINT, then finish open requests for up to `grace_s` seconds."""
     server = server_of(app, grace_s, on_ready)
     with _ended_by_signals():
         server.run(sockets=[listener])

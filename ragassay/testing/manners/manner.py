@@ -25,27 +25,14 @@ from ragassay.testing.manners.protocols import PROTOCOLS, ProtocolName, gemini_l
 _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
 
-class _Missing:
-    """Marker for an item to leave out."""
-
-
-_MISSING = _Missing()
+_MISSING = object()
+"""Value of an object to leave out."""
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
-    """Return a template with its placeholders filled.
-
-    Raises:
-        KeyError: A placeholder has no value.
-    """
-    if isinstance(template, str):
-        return _fill_text(template, values)
-    if isinstance(template, Mapping):
-        filled = _fill_object(cast(Mapping[str, object], template), values)
-        return None if filled is _MISSING else filled
-    if isinstance(template, Sequence):
-        return _fill_list(cast(Sequence[object], template), values)
-    return template
+    """Return a template with its placeholders filled. Raises `KeyError` if a value is missing."""
+    filled = _fill(template, values)
+    return None if filled is _MISSING else filled
 
 
 def mentions(template: object, name: str) -> bool:
@@ -59,21 +46,26 @@ def mentions(template: object, name: str) -> bool:
     )
 
 
+def _fill(template: object, values: Mapping[str, object]) -> Any:
+    if isinstance(template, str):
+        return _fill_text(template, values)
+    if isinstance(template, Mapping):
+        return _fill_object(cast(Mapping[str, object], template), values)
+    if isinstance(template, Sequence):
+        return _fill_list(cast(Sequence[object], template), values)
+    return template
+
+
 def _fill_text(text: str, values: Mapping[str, object]) -> object:
     match = _PLACEHOLDER.fullmatch(text)
     if name := match and (match[1] or match[2]):
         return values[name]
-    return _PLACEHOLDER.sub(lambda part: _fill_part(part, values), text)
+    return _PLACEHOLDER.sub(
+        lambda part: str(values[part[1] or part[2]]) if part[1] or part[2] else "$", text
+    )
 
 
-def _fill_part(match: re.Match[str], values: Mapping[str, object]) -> str:
-    name = match[1] or match[2]
-    return str(values[name]) if name else "$"
-
-
-def _fill_object(
-    template: Mapping[str, object], values: Mapping[str, object]
-) -> dict[str, object] | _Missing:
+def _fill_object(template: Mapping[str, object], values: Mapping[str, object]) -> object:
     filled: dict[str, object] = {}
     for key, inner in template.items():
         value = fill(inner, values)
@@ -90,12 +82,8 @@ def _fill_list(template: Sequence[object], values: Mapping[str, object]) -> list
     for item in template:
         if isinstance(item, str) and item.startswith("$*"):
             filled.extend(cast(Sequence[object], values[item[2:]]))
-        elif isinstance(item, Mapping):
-            value = _fill_object(cast(Mapping[str, object], item), values)
-            if value is not _MISSING:
-                filled.append(value)
-        else:
-            filled.append(fill(item, values))
+        elif (value := _fill(item, values)) is not _MISSING:
+            filled.append(value)
     return filled
 
 
@@ -129,13 +117,7 @@ class _Data(BaseModel):
 
 
 class ErrorAnswer(_Data):
-    """Error response of a provider.
-
-    Attributes:
-        body: Template of the body.
-        headers: Templates of headers.
-        source: Source of the message, if not in the manner's `sources`.
-    """
+    """Error response of a provider, with templates of the body and the headers."""
 
     status: int
     body: Any
@@ -190,12 +172,7 @@ class Manner(_Data):
         return mentions(self.reply, "refusal")
 
     def read_request(self, body: JsonObject, model: str | None = None) -> JsonObject:
-        """Convert a request to OpenAI's chat completions format.
-
-        Args:
-            body: Body as it was sent.
-            model: Model name, if it is part of the path.
-        """
+        """Convert a request, whose path may contain the model name, to OpenAI's format."""
         request = dict(PROTOCOLS[self.protocol].read(body))
         if model is not None:
             request.setdefault("model", model)
@@ -206,11 +183,7 @@ class Manner(_Data):
         return next((name for name in refused if self._has(asked, name)), None)
 
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
-        """Return the error for a refused parameter.
-
-        Raises:
-            InputError: The provider does not refuse this parameter.
-        """
+        """Return the error for a refused parameter. Raises `InputError` if there is none."""
         answer = self.refuses.get(parameter) or self.refuses.get("*")
         if answer is None:
             raise InputError(
@@ -225,11 +198,7 @@ class Manner(_Data):
         return _fill_answer(answer, values)
 
     def error(self, kind: str, asked: JsonObject, retry_after_s: float) -> ErrorAnswer:
-        """Return the error for a kind of fault.
-
-        Raises:
-            KeyError: The provider has no such error.
-        """
+        """Return the error for a kind of fault. Raises `KeyError` if there is none."""
         values = {
             "asked": asked.get("model", self.model),
             "retry_after_s": f"{retry_after_s:g}",
@@ -316,11 +285,7 @@ class ModelTurn:
 
 @lru_cache
 def load_manner(name: str) -> Manner:
-    """Load a manner by name.
-
-    Raises:
-        InputError: The name is unknown.
-    """
+    """Load a manner by name. Raises `InputError` if it is unknown."""
     if name not in MANNER_NAMES:
         raise InputError(f"unknown manner {name!r}; choose from {', '.join(MANNER_NAMES)}")
     text = files("ragassay.testing.manners").joinpath(f"{name}.yaml").read_text(encoding="utf-8")

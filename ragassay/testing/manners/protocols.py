@@ -213,7 +213,6 @@ def _json_schema(schema: object) -> JsonObject | None:
 
 
 def _arguments(call: ToolCall) -> object:
-    """Return the arguments of a tool call as an object."""
     if not isinstance(call.arguments, str):
         return dict(call.arguments)
     try:
