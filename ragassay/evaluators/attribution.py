@@ -17,13 +17,7 @@ from ragassay.metrics.papers.citations import (
     Support,
     alce_scores,
 )
-from ragassay.records import (
-    AnswerSentence,
-    AttributionVerdict,
-    CitationVerdict,
-    Score,
-    VerdictBase,
-)
+from ragassay.records import AnswerSentence, AttributionVerdict, CitationVerdict, Score, VerdictBase
 
 
 @dataclass(frozen=True)
@@ -161,9 +155,7 @@ def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[s
 
 
 def _citing(
-    sentence: AnswerSentence,
-    citations: Sequence[CitationVerdict],
-    known: Mapping[str, Support],
+    sentence: AnswerSentence, citations: Sequence[CitationVerdict], known: Mapping[str, Support]
 ) -> CitingSentence:
     alone = _alone(sentence, citations)
     names = list(alone)

@@ -9,15 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ragassay.errors import FatalModelError
-from ragassay.records import (
-    Case,
-    EvidenceSide,
-    EvidenceSpan,
-    Reading,
-    Record,
-    Signals,
-    VerdictBase,
-)
+from ragassay.records import Case, EvidenceSide, EvidenceSpan, Reading, Record, Signals, VerdictBase
 
 
 class VerdictKey(NamedTuple):

@@ -119,9 +119,7 @@ def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[Verdict
     outcome["evidence"] = claim.passage
     if claim.side:
         where: dict[str, Any] = {"side": claim.side, "rank": claim.rank}
-        verdicts.append(
-            EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome),
-        )
+        verdicts.append(EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome))
     for marker in claim.markers:
         usage = booked.unpaid if verdicts else booked
         verdicts.append(

@@ -137,7 +137,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             )
         if labels and (len(set(labels)) < 2 or not set(good) <= set(labels)):
             raise SettingsError(
-                f"evaluator {name}: pass at least two distinct labels, and `good` as a subset of them"
+                f"evaluator {name}: pass at least two distinct labels, and `good` as some of them"
             )
         if scale[0] >= scale[1]:
             raise SettingsError(f"evaluator {name}: scale must be (lowest, highest), not {scale}")

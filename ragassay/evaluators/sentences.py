@@ -86,11 +86,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         return [label]
 
     def make_unscored(
-        self,
-        item: AnswerSentence,
-        open_case: OpenCase,
-        run: Run,
-        failure: Failure,
+        self, item: AnswerSentence, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[SentenceLabel]:
         """Return an unscored label."""
         return [SentenceLabel(sentence=item.index, failure=failure)]

@@ -12,14 +12,7 @@ from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.local_readers import Prompt, SpanReader, Text2Text
 from ragassay.models.weights import folder_digest, loading
 from ragassay.prompts.texts import grader_prompts_sha256, item_prompt, relevance_prompt
-from ragassay.records import (
-    DirectGrader,
-    ExamGrade,
-    ExamGrader,
-    ExamItem,
-    Failure,
-    RelevanceGrade,
-)
+from ragassay.records import DirectGrader, ExamGrade, ExamGrader, ExamItem, Failure, RelevanceGrade
 from ragassay.text.answer_match import is_known_answer, is_unanswered
 
 RATINGS = ("0", "1", "2", "3", "4", "5")

@@ -75,7 +75,7 @@ _ADDRESS = re.compile(
     rf"(?:https?://|(?<![\w@/.-])(?:www\.|{_HOSTS}/))(?:[^\s<>()\[\]{{}}\"\u201c\u201d\u3010\u3011{DELIMITERS}]|\([^\s()]{{0,200}}\)){{1,2000}}"
 )
 _PMID = re.compile(
-    r"(?<![\w\[])(?:see\s)?(?:PubMed\s?)?PMIDs?(?:\sID)?\s?[:#]?\s?(?P<content>\d{1,9}(?:(?:,\s?|\sand\s|,\sand\s)(?:PMID:?\s?)?\d{4,9}){0,20})(?![\w.]\d)",
+    r"(?<![\w\[])(?:see\s)?(?:PubMed\s?)?PMIDs?(?:\sID)?\s?[:#]?\s?(?P<content>\d{1,9}(?:(?:,\s?|\sand\s|,\sand\s)(?:PMID:?\s?)?\d{4,9}){0,20})(?![\w.]\d)"
 )
 _DOI = re.compile(
     r"(?<![\w/.])(?:doi[:\s]{1,3}|see\s)(?P<content>10\.\d{4,9}/[^\s,;()\[\]]{1,200})",

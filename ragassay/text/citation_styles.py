@@ -119,11 +119,7 @@ NO_AUTHORS = frozenset(
 ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     # kind, pattern with the target in the group "value", example
     ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
-    (
-        "address",
-        r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?",
-        "https://example.org/a",
-    ),
+    ("address", r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?", "https://example.org/a"),
     ("doi", r"(?:doi[:\s]{0,3})?(?P<value>10\.\d{4,9}/[^\s,;]{1,200})", "doi:10.1000/abc"),
     ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),
     ("number", r"(?P<value>\d{1,3})\u2020[^\u3010\u3011\[\]]{0,200}", "1\u2020L3-L5"),

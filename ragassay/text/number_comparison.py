@@ -162,10 +162,7 @@ def _has_companion(
 
 
 def _has_same_neighbour(
-    index: int,
-    n: int,
-    known: Sequence[Sequence[NumberMention]],
-    stated: Sequence[NumberMention],
+    index: int, n: int, known: Sequence[Sequence[NumberMention]], stated: Sequence[NumberMention]
 ) -> bool:
     """Return whether the two numbers have the same number next to them: "19% with 2 mg"."""
     mine = [

@@ -64,10 +64,7 @@ RULES: tuple[tuple[str, str], ...] = (
     ("paper", r"\b(?:supplementary|supporting) (?:materials?|information|data|figures?|tables?)\b"),
     ("paper", r"\bthe (?:provided|given|supplied) (?:context|information|source|data)\b"),
     ("paper", r"\bthe (?:context|information|source|data) (?:provided|given|supplied|above)\b"),
-    (
-        "authors",
-        r"\bthe (?:authors?|researchers?|investigators?|experimenters?|team)\b(?! of )",
-    ),
+    ("authors", r"\bthe (?:authors?|researchers?|investigators?|experimenters?|team)\b(?! of )"),
     ("authors", r"\btheir (?:own )?(?:experiments?|study|paper|article|findings)\b"),
     ("figure", rf"(?-i:\b{_NUMBERED}[ \u00a0]\(?(?:S?\d+\w?|[A-H]|[IVX]+)\b(?!\s?%| of [A-Z]))"),
     (
@@ -196,8 +193,7 @@ _SECOND_CLAUSE = re.compile(
 )
 _OPENS_ASKING = re.compile(rf"^(?:\W*+\w++\s++){{0,3}}?(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
 _TO_READER = re.compile(
-    r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
-    re.IGNORECASE,
+    r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b", re.IGNORECASE
 )
 _NO_KEY = frozenset({"yes", "no", "true", "false", "both", "neither", "none"})
 _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")

@@ -10,12 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from ragassay.text.blocks import Block
-from ragassay.text.citation_marks import (
-    Mark,
-    find_marks,
-    joined_ranges,
-    removable_spans,
-)
+from ragassay.text.citation_marks import Mark, find_marks, joined_ranges, removable_spans
 from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, Target, read_targets
 from ragassay.text.markup import DELIMITERS, SUP, PlainText, Span, plain_text, readable
