@@ -121,7 +121,6 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
 
 
 def _passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]:
-    """Return the compared passage of each document cited by a sentence."""
     passages: dict[str, Cited] = {}
     for one in open_case.cited:
         if one.sentence == sentence.index:

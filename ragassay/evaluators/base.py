@@ -59,12 +59,9 @@ class Run:
     Build it with `build_run`.
 
     Attributes:
-        rubrics: Rubrics of the run by name.
         registered: All known evaluators in dependency order.
         judge: Model that answers questions and rates rubrics.
         models: Models that measure and compare without the judge.
-        retrieval: Search for literature.
-        agents: Agents that phrase the questions.
         compiled: Prompts compiled with `ragassay optimize`, which replace the shipped ones.
         second: Run of the second judge of a cascade, if any.
         store: Finished verdicts and calls in progress.
@@ -172,12 +169,12 @@ class Run:
     @property
     def n_slots(self) -> int:
         """Maximum number of concurrent model calls."""
-        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
-        return sum(own) + (self.second.n_slots if self.second else 0)
+        slots = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
+        return sum(slots) + (self.second.n_slots if self.second else 0)
 
     @property
     def computes_signals(self) -> bool:
-        """Whether signals of an answer are computed before its rubrics are rated."""
+        """Return whether signals of an answer are computed before its rubrics are rated."""
         return self.models.signal_extractor is not None and self.settings.computes_signals
 
     @property
@@ -236,8 +233,8 @@ class Run:
     def own_digests(self) -> dict[str, str]:
         """Digests of custom evaluators and rubrics by name."""
         shipped = load_rubrics(self.settings.evaluation.rubric_set)
-        own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
-        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
+        custom = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
+        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in custom.items()}
         return {one.name: one.digest for one in self.registered if one.digest} | rubrics
 
     @property
@@ -363,18 +360,13 @@ class Evaluator(ABC, Generic[S]):
 
     @property
     def asks_panel(self) -> bool:
-        """Whether every panel member is asked, not only the first one."""
+        """Return whether every panel member is asked, not only the first one."""
         return False
 
     def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
-        """Return the questions of a second round, after each panel member answered.
+        """Return the subjects of a second round by member name, or {} if it is not needed.
 
-        Args:
-            item: Subject of the first round.
-            verdicts: Verdict of each member.
-
-        Returns:
-            New subjects by member name; empty if no second round is needed.
+        `verdicts` contains one verdict per panel member.
         """
         return {}
 
@@ -443,8 +435,8 @@ class BatchEvaluator(Evaluator[Batch[T]]):
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return one task per call."""
-        asked = self.known_items(open_case, run)
-        return [Task(self.name, key, open_case.id) for key, one in asked.items() if one.is_sent]
+        items = self.known_items(open_case, run)
+        return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the number of batches that are sent; an instrument needs no calls."""
@@ -458,17 +450,11 @@ class BatchEvaluator(Evaluator[Batch[T]]):
 
 
 def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:
-    """Split items into batches of up to n, each item under its own key, in order.
-
-    Args:
-        things: Items with distinct keys.
-        n: Maximum number of items per batch; 0 for no limit.
-        key: Function that returns the key of an item.
-    """
-    found: dict[str, Batch[T]] = {}
+    """Split items into batches of up to `n` (0 for no limit), each item under its own key."""
+    result: dict[str, Batch[T]] = {}
     size = n or len(things) or 1
     for start in range(0, len(things), size):
         batch = tuple(things[start : start + size])
-        found[key(batch[0])] = Batch(batch, is_sent=True)
-        found |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
-    return found
+        result[key(batch[0])] = Batch(batch, is_sent=True)
+        result |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
+    return result

@@ -60,13 +60,7 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
 def evaluation_of(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
-    """Build the evaluation of an answer.
-
-    Args:
-        outcome: Final verdicts on the answer.
-        searches: Searches for evidence.
-        warnings: Warnings about cited articles.
-    """
+    """Build the evaluation of an answer; `warnings` are about its cited articles."""
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
@@ -212,7 +206,6 @@ def _escalation_remarks(outcome: Outcome) -> list[Finding]:
 
 
 def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
-    """Report problems of the evidence searches."""
     findings: list[Finding] = []
     if any(search.end == "nowhere_to_search" for search in searches):
         message = "There was no search for evidence: there is neither a corpus nor a source."

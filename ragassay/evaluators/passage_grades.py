@@ -52,13 +52,13 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
         """Return the items for each grading method, or nothing for an empty answer."""
         items = open_case.case.exam if open_case.case.sentences else ()
-        found: dict[str, Batch[Graded]] = {}
+        by_key: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
                 same_kind: list[Graded] = [(grader, item) for item in items if item.kind == kind]
-                found |= batches(same_kind, run.grading.n_items_of(grader), _key)
+                by_key |= batches(same_kind, run.grading.n_items_of(grader), _key)
         return {
-            key: found[key]
+            key: by_key[key]
             for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
         }
 

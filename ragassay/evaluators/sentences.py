@@ -256,10 +256,9 @@ def _correctness(
 
 
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
-    """Derive correctness from the evidence verdicts.
+    """Derive correctness from the evidence: a sentence is correct if a passage supports it.
 
-    A sentence is correct if a passage supports it. Otherwise it is unscored if a verdict is
-    missing, and the failure reported first is one that is not just undecided.
+    Otherwise it is unscored if a verdict is missing. Undecided verdicts are reported last.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():

@@ -24,12 +24,12 @@ from ragassay.text.quantities import numbers_of
 
 FOREIGN = 4.0
 """Logit from which a sentence is considered to be from another text. It detected 619 of 655
-inserted sentences and no other of 4,494 sentences (`python -m training.unneeded`: YESciEval's
-answers to 68 questions not used for fitting, half of them used to choose the bounds)."""
+inserted sentences, with no false positive among 4,494 others (`python -m training.unneeded`:
+YESciEval's answers to 68 questions not used for fitting, half of them used to choose bounds)."""
 
 REPEATED = 0.98
-"""Cosine from which a sentence repeats an earlier one. It detected 65 of 133 repeated sentences and
-no other of 410 sentences of complete answers (same command)."""
+"""Cosine from which a sentence repeats an earlier one. It detected 65 of 133 repeated sentences,
+with no false positive among 410 others of complete answers (same command)."""
 
 UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labeled")
 
@@ -69,11 +69,7 @@ class SignalLabeller:
 
 
 class HeadLabeller:
-    """Labels a sentence using only its text and question, like BioACE's classifiers (table 2).
-
-    Args:
-        model: Adapter made by `ragassay finetune completeness --method head`.
-    """
+    """Labels a sentence using only its text and question, like BioACE's classifiers (table 2)."""
 
     def __init__(self, model: AdaptedVerifier) -> None:
         self._model, self.name = model, model.name
@@ -93,11 +89,7 @@ class HeadLabeller:
 
 
 def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
-    """Return the labeler for a setting.
-
-    Args:
-        name: `ragassay/FOLDER` of the adapter.
-        cache_dir: Directory for converted weights.
+    """Return the labeler for a setting (`ragassay/FOLDER`); converts its weights into `cache_dir`.
 
     Raises:
         SettingsError: The folder contains no head for sentence labels.

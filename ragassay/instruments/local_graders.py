@@ -80,11 +80,15 @@ class Text2TextGrader(ExamInstrument):
         around = (item_prompt(item, grader) for item in items)
         prompts = [(before, passage, after) for before, after in around]
         failures = [self._unreadable(prompt) for prompt in prompts]
-        asked = [prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure]
+        readable = [
+            prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure
+        ]
         if grader == "rating":
-            replies = (_on_scale(shares.tolist()) for shares in self.model.shares(asked, RATINGS))
+            replies = (
+                _on_scale(shares.tolist()) for shares in self.model.shares(readable, RATINGS)
+            )
         else:
-            replies = iter(self.model.write_replies(asked))
+            replies = iter(self.model.write_replies(readable))
         grades: list[ExamGrade] = []
         for item, failure in zip(items, failures, strict=True):
             fields: Any = {"failure": failure} if failure else next(replies)

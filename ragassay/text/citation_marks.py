@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -19,7 +19,6 @@ from ragassay.text.citation_styles import (
     is_no_author,
     join_identifiers,
     read_targets,
-    with_address,
     without_locators,
 )
 from ragassay.text.markup import (
@@ -176,7 +175,8 @@ def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         content = match["content"].strip("[]()^ " + SUP + SUP_END)
         targets = read_targets(content, is_square=True, names=names)
         if targets:
-            yield _mark(match, with_address(targets, address) if len(targets) == 1 else targets)
+            is_single = len(targets) == 1
+            yield _mark(match, [replace(targets[0], address=address)] if is_single else targets)
         elif _LINK_WORDS.fullmatch(content) or content.startswith(("http", "www.")):
             yield _mark(match, [address_target(address)])
         else:
@@ -200,16 +200,14 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
         yield _mark(match, targets)
     for match in _LATEX.finditer(plain.text):
-        keys = (key.strip() for key in match["keys"].split(","))
-        yield _mark(match, [_key_target(key) for key in keys if key])
-
-
-def _key_target(key: str) -> Target:
-    return Target("number" if re.fullmatch("[0-9]{1,4}", key) else "name", key, key)
+        keys = filter(None, (key.strip() for key in match["keys"].split(",")))
+        yield _mark(
+            match,
+            [Target("number" if re.fullmatch("[0-9]{1,4}", k) else "name", k, k) for k in keys],
+        )
 
 
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield lists of numbers, PMIDs and DOIs in square brackets or parentheses."""
     for match, items in find_number_lists(plain.text):
         is_round = match[2] is not None and all(item.isdigit() for item in items)
         if is_round and len(items) == 1 and (_is_enumerated(match) or _is_count(match)):

@@ -142,8 +142,11 @@ def _other_value(
     for n, other in enumerate(stated):
         if id(other) in taken or not _is_comparable(one, other) or _is_rest(one, other):
             continue
-        if one.partner and not _same_range(known[index + one.partner], stated, n + other.partner):
-            continue
+        if one.partner:
+            # Ranges without a common end are more likely to measure different things.
+            end = stated[n + other.partner]
+            if not any(known_end is end for known_end in known[index + one.partner]):
+                continue
         score = _likeness(one, other, _has_companion(index, other, known))
         score += BESIDE * bool(score and _has_same_neighbour(index, n, known, stated))
         if score and (best is None or score > best[0]):
@@ -172,16 +175,6 @@ def _has_same_neighbour(
     ]
     theirs = (*stated[max(0, n - 1) : n], *stated[n + 1 : n + 2])
     return any(one is other for one in mine for other in theirs)
-
-
-def _same_range(
-    ends: Sequence[NumberMention], stated: Sequence[NumberMention], partner: int
-) -> bool:
-    """Return whether the ranges of the claim and the text have their other end in common.
-
-    Ranges without a common end are more likely to measure different things.
-    """
-    return any(end is stated[partner] for end in ends)
 
 
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
@@ -263,7 +256,6 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
 
 
 def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether the words next to two numbers refer to the same thing."""
     mine, theirs = set(one.head), set(other.head)
     shared = (mine & theirs) - _ARMS
     closest = {word for word in one.head[:2] if word not in GENERIC}

@@ -276,7 +276,6 @@ def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
 
 
 def _is_ratio(sentence: str) -> bool:
-    """Return whether the last words before a number refer to a ratio."""
     nearby = sentence[-NEAR * 2 :]
     ratios = list(_RATIO.finditer(nearby))
     return bool(ratios) and not re.search(r"[.;%]\s", nearby[ratios[-1].end() :])
@@ -284,12 +283,8 @@ def _is_ratio(sentence: str) -> bool:
 
 def _is_year(one: Quantity, before: str, after: str) -> bool:
     is_year = one.value.denominator == 1 and 1900 <= one.value <= 2100 and one.end - one.start == 4
-    return is_year and bool(_YEAR_BEFORE.search(before)) and not _is_counted(after)
-
-
-def _is_counted(after: str) -> bool:
-    noun = noun_of(after)
-    return bool(noun) and noun[-1] in PEOPLE
+    is_counted = bool(PEOPLE & set(noun_of(after)[-1:]))
+    return is_year and bool(_YEAR_BEFORE.search(before)) and not is_counted
 
 
 def bound_of(one: Quantity, before: str, after: str) -> Bound:

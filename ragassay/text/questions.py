@@ -184,6 +184,15 @@ _PRESUMED = re.compile(
     r"|it is (?:clear|true) that|everyone knows|surely|no doubt)\b",
     re.IGNORECASE,
 )
+_LEADING = (
+    (
+        _TAG,
+        'the tag "{}" expects one answer',
+        "ask without the tag: a question that may be answered either way",
+    ),
+    (_NEGATED_OPENING, 'the opening "{}" expects one answer', "ask it without the negation"),
+    (_PRESUMED, '"{}" takes the answer for granted', "leave it out"),
+)
 _QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\([^()]*\)")
 _SECOND_CLAUSE = re.compile(
     rf"\b(?:and|as well as)\s++(?:then|also|in turn)?,?+\s*+{_ASKING}\b"
@@ -226,16 +235,9 @@ def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
 
 
 def _leading(text: str) -> Flaw | None:
-    tag, opening = _TAG.search(text), _NEGATED_OPENING.search(text)
-    presumed = _PRESUMED.search(text)
-    if tag:
-        mend = "ask without the tag: a question that may be answered either way"
-        return Flaw("leading", f'the tag "{tag[0].strip(" ,;")}" expects one answer', mend)
-    if opening:
-        mend = "ask it without the negation"
-        return Flaw("leading", f'the opening "{opening[0]}" expects one answer', mend)
-    if presumed:
-        return Flaw("leading", f'"{presumed[0]}" takes the answer for granted', "leave it out")
+    for pattern, why, mend in _LEADING:
+        if match := pattern.search(text):
+            return Flaw("leading", why.format(match[0].strip(" ,;")), mend)
     return None
 
 

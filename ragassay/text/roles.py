@@ -190,7 +190,6 @@ def _stems_after(words: Sequence[str], index: int, end: int) -> Stems:
 
 
 def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
-    """Return the two things of "A and B" or "A than B"."""
     joints = [n for n, word in enumerate(words) if word in _JOINTS or word in ("than", "to")]
     if not joints:
         return frozenset(), frozenset()
@@ -232,17 +231,7 @@ _VAGUE = frozenset(
 """Words after "than" that do not refer to a second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
-_OVER = (
-    "superior",
-    "prefer",
-    "advantage",
-    "favo",
-    "chose",
-    "choose",
-    "benefit",
-    "recommend",
-    "improv",
-)
+_OVER = tuple("superior prefer advantage favo chose choose benefit recommend improv".split())
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
 _ACTIONS = (
     "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
@@ -272,12 +261,13 @@ Kind = Literal["compared", "chosen", "changed"]
 class ComparedPair:
     """Two things that a sentence compares.
 
-    kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
-    first: Stems of the words in the sentence that are not in `second`.
-    second: Stems of the words after the comparing word.
-    shown: The words of the second thing as written.
-    size: 1 if the sentence says "higher", -1 for "lower", 0 if unknown.
-    benefit: 1 if the sentence says "better", -1 for "worse", 0 if unknown.
+    Attributes:
+        kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
+        first: Stems of the words in the sentence that are not in `second`.
+        second: Stems of the words after the comparing word.
+        shown: The words of the second thing as written.
+        size: 1 if the sentence says "higher", -1 for "lower", 0 if unknown.
+        benefit: 1 if the sentence says "better", -1 for "worse", 0 if unknown.
     """
 
     kind: Kind
@@ -336,7 +326,8 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
         distinct = own - others or own
         if distinct and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
-            yield ComparedPair(kind, others - own, distinct, shown, _size(words), _benefit(words))
+            size = _product(words, _UP, _DOWN)
+            yield ComparedPair(kind, others - own, distinct, shown, size, _benefit(words))
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
@@ -370,10 +361,6 @@ def _is_change(before: Sequence[str]) -> bool:
 
 def _is_number(word: str) -> bool:
     return word[0].isdigit() or word in ("half", "twice", "one", "two", "three")
-
-
-def _size(words: Sequence[str]) -> int:
-    return _product(words, _UP, _DOWN)
 
 
 def _benefit(words: Sequence[str]) -> int:
