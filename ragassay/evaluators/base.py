@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -324,7 +324,7 @@ class Evaluator(ABC, Generic[S]):
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return the subjects of the questions by item, as far as they are known."""
+        """Return the subjects of all questions known so far, by item."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return `items`, computed once for each state of a case."""
@@ -351,7 +351,7 @@ class Evaluator(ABC, Generic[S]):
         return [self.record(failure=failure, **where)]
 
     def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return what a verdict depends on besides the case, the item and the judge."""
+        """Return further inputs of a verdict besides the case, the item and the judge."""
         return ()
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
@@ -433,6 +433,30 @@ class Batch(Generic[T]):
 class BatchEvaluator(Evaluator[Batch[T]]):
     """An evaluator that asks about several items in a call."""
 
+    @abstractmethod
+    def fields_of(self, thing: T) -> dict[str, Any]:
+        """Return the fields that identify the verdict on an item."""
+
+    def key_of(self, thing: T) -> str:
+        """Return the key of an item."""
+        return self.record(**self.fields_of(thing)).item
+
+    def batches(self, things: Sequence[T], n: int) -> dict[str, Batch[T]]:
+        """Split items into batches of up to `n` (0 for no limit), each item under its own key."""
+        result: dict[str, Batch[T]] = {}
+        size = n or len(things) or 1
+        for start in range(0, len(things), size):
+            first, *rest = batch = tuple(things[start : start + size])
+            result[self.key_of(first)] = Batch(batch, is_sent=True)
+            result |= {self.key_of(thing): Batch((thing,), is_sent=False) for thing in rest}
+        return result
+
+    def make_unscored(
+        self, item: Batch[T], open_case: OpenCase, run: Run, failure: Failure
+    ) -> Sequence[VerdictBase]:
+        """Return an unscored verdict for each item of the batch."""
+        return [self.record(failure=failure, **self.fields_of(thing)) for thing in item.things]
+
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return one task per call."""
         items = self.known_items(open_case, run)
@@ -447,14 +471,3 @@ class BatchEvaluator(Evaluator[Batch[T]]):
     def alone(self, item: Batch[T]) -> Batch[T]:
         """Return a batch of the first item, because a second judge gets one item at a time."""
         return replace(item, things=item.things[:1])
-
-
-def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:
-    """Split items into batches of up to `n` (0 for no limit), each item under its own key."""
-    result: dict[str, Batch[T]] = {}
-    size = n or len(things) or 1
-    for start in range(0, len(things), size):
-        batch = tuple(things[start : start + size])
-        result[key(batch[0])] = Batch(batch, is_sent=True)
-        result |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
-    return result

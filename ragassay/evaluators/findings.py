@@ -144,7 +144,7 @@ MOST_POSITION_DIGITS = 5
 
 @dataclass(frozen=True)
 class Weight:
-    """How much a contradiction counts.
+    """Weight of a contradiction.
 
     Attributes:
         level: Level of the finding in the report.

@@ -99,7 +99,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
             returns a label, a number on the scale, or an `Assessment`.
         name: Unique name; scores are called NAME.score and NAME.LABEL.
-        of: What to evaluate: the answer, each sentence, or each citation of a document.
+        of: Unit to evaluate: the answer, each sentence, or each citation of a document.
         labels: Allowed labels; empty for numbers.
         good: Labels that count towards NAME.score; the first label by default.
         scale: Lowest and highest allowed number.

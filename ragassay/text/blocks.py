@@ -77,7 +77,7 @@ def read_blocks(text: str) -> list[Block]:
         >>> [(block.kind, text[block.start : block.end]) for block in read_blocks(text)]
         [('heading', 'Effects'), ('item', 'It fell.'), ('item', 'It rose.')]
     """
-    text = text.replace("\x00", "\ufffd")  # as the parser does
+    text = text.replace("\x00", "\ufffd")  # like the parser
     lines = _line_spans(text)
     first_tag = _BLOCK_TAG.match(text.lstrip())
     if first_tag and not first_tag["end"]:

@@ -95,7 +95,7 @@ _AFTER_NUMBER = re.compile(
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
-"""What follows a statistic: a unit or a counted noun."""
+"""Text after a statistic: a unit or a counted noun."""
 _SCALE_BEFORE = re.compile(
     r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
     re.IGNORECASE,
@@ -134,8 +134,8 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        style: What else the mark may be: a number in parentheses ("round"), an exponent
-            ("raised"), or something else ("unsure"). Empty if it can only be a mark.
+        style: Other possible meaning of the mark: a number in parentheses ("round"), an exponent
+            ("raised"), or anything else ("unsure"). Empty if it can only be a citation.
     """
 
     start: int
@@ -401,7 +401,7 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Mask the matches of a pattern, which sees each run of masks as a single one."""
+    """Mask the matches of a pattern, treating each run of masks as a single character."""
     runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
     short, offsets, position = [], [], 0
     for start, end in runs:

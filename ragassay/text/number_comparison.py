@@ -133,7 +133,7 @@ def _other_value(
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> NumberMention | None:
-    """Return the number that the text gives instead of a number of the claim, or None in doubt."""
+    """Return the number that the text states instead of a claimed number, or None if in doubt."""
     one = claimed[index]
     if one.in_interval or one.kind in _NEVER_OTHER:
         return None
@@ -157,7 +157,7 @@ def _other_value(
 def _has_companion(
     index: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
 ) -> bool:
-    """Return whether the sentence of the text's number states another number of the claim."""
+    """Return whether the sentence of the text's number also states another claimed number."""
     return any(
         n != index and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
@@ -167,7 +167,7 @@ def _has_companion(
 def _has_same_neighbour(
     index: int, n: int, known: Sequence[Sequence[NumberMention]], stated: Sequence[NumberMention]
 ) -> bool:
-    """Return whether the two numbers have the same number next to them: "19% with 2 mg"."""
+    """Return whether the two numbers have a common neighboring number: "19% with 2 mg"."""
     mine = [
         end
         for fitting in (*known[max(0, index - 1) : index], *known[index + 1 : index + 2])

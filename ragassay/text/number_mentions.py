@@ -217,7 +217,7 @@ def _per_year(one: NumberMention) -> NumberMention:
 
 
 def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | None = None) -> bool:
-    """Return whether an amount agrees with a claimed number at its precision."""
+    """Return whether an amount agrees with a claimed number within its precision."""
     mine, off = claimed.amount, abs(claimed.amount - amount)
     if off == 0 or (off <= claimed.step and off <= ROUNDING * amount):
         return True

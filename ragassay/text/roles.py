@@ -121,8 +121,8 @@ def stem_of_side(word: str) -> str:
 
 
 N_BESIDE_NUMBER, N_BETWEEN, N_AROUND = 7, 12, 20
-"""Number of words next to a number that identify what it measures, maximum number of words between
-two numbers of a pair, and number of words around them that are searched in a passage."""
+"""Number of words that describe an adjacent number, maximum number of words between two numbers of a
+pair, and number of words around both that are searched in a passage."""
 
 _JOINTS = frozenset("and or versus vs whereas while but compared with ,".split())
 
@@ -172,7 +172,7 @@ def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
 def _things(
     words: Sequence[str], left: int, right: int, joint: int
 ) -> Iterator[tuple[Stems, Stems]]:
-    """Yield the candidate things of two numbers: after them, before them, or "respectively"."""
+    """Yield pairs of things that two numbers may describe, named after or before the numbers."""
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
         yield _split_things(words[right + 1 : end])
@@ -205,7 +205,7 @@ def _stems_of_name(words: Sequence[str]) -> Stems:
 
 
 def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
-    """Return whether numbers and things have the same order, or None if one is missing."""
+    """Return whether a sentence orders numbers and things alike, or None if one is missing."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
@@ -331,7 +331,7 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
-    """Yield the index at which the second thing of each comparison starts, with its kind."""
+    """Yield where the second thing of each comparison starts, and the kind of comparison."""
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         if (word == "than" and before == "rather") or (word == "of" and before == "instead"):

@@ -66,7 +66,7 @@ def _acceptance(
     """
     numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
     is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
-    lettered = {t.text for m in marks for t in _lettered(m) if resolver.points_to_source(t)}
+    lettered = {t.text for m in marks for t in _letter_targets(m) if resolver.points_to_source(t)}
     counts = Counter(text[0] for text in lettered)
     letters = {letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS}
 
@@ -76,12 +76,12 @@ def _acceptance(
         if mark.style in ("raised", "unsure"):
             follows_stop = mark.style == "raised" and CLOSED.search(part.plain.text[: mark.start])
             return all(map(resolver.points_to_source, mark.targets)) or bool(follows_stop)
-        return all(target.text[0] in letters for target in _lettered(mark))
+        return all(target.text[0] in letters for target in _letter_targets(mark))
 
     return accept
 
 
-def _lettered(mark: Mark) -> list[Target]:
+def _letter_targets(mark: Mark) -> list[Target]:
     return [target for target in mark.targets if not target.is_sure and target.kind == "number"]
 
 

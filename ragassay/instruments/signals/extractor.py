@@ -42,7 +42,7 @@ COVERED = 0.6
 MOST_GAPS = 3
 
 MOST_MISSING = 5.0
-"""Maximum counted number of missing numbers or names per sentence."""
+"""Upper limit of the missing numbers or names per sentence."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """Add what each sentence states beyond all sources, and beyond its closest passage."""
+    """Count the numbers, names and words missing from all sources and the closest passage."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -237,7 +237,7 @@ REDUNDANT = 0.6
 """Cosine of two sentences of an answer above which they count as redundant."""
 
 LEAST_CONNECTIVES = 0.1
-"""Offset before the logarithm, so that removing the last connectives has the largest effect."""
+"""Offset added before the logarithm; removing the last connectives has the largest effect."""
 
 N_DIGITS = 6
 """Number of decimals of a signal."""

@@ -98,6 +98,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the number of the worst sentence; the last one if equal, as faults are often added."""
+    """Return the worst sentence, or the last of equals, because faults are often appended."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))
