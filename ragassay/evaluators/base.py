@@ -343,12 +343,12 @@ class Evaluator(ABC, Generic[S]):
     def make_unscored(
         self, item: S, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return the verdicts for a question without an answer.
+        """Return the verdicts for a question without an answer."""
+        return [self.record(failure=failure, **self.verdict_fields(item))]
 
-        By default this is one verdict with the `item_fields` of the subject.
-        """
-        where: dict[str, Any] = {name: getattr(item, name) for name in self.record.item_fields}
-        return [self.record(failure=failure, **where)]
+    def verdict_fields(self, item: S) -> dict[str, Any]:
+        """Return the fields that identify the verdict on a subject."""
+        return {name: getattr(item, name) for name in self.record.item_fields}
 
     def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
         """Return further inputs of a verdict besides the case, the item and the judge."""

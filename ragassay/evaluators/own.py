@@ -22,7 +22,6 @@ from ragassay.records import (
     Case,
     Citation,
     Evaluation,
-    Failure,
     OwnVerdict,
     Score,
     Usage,
@@ -174,7 +173,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             items = [OwnItem(sentence) for sentence in sentences]
         else:
             items = [OwnItem(s, c) for s in sentences for c in s.citations if c.document]
-        return {self._verdict(one).item: one for one in items}
+        return {OwnVerdict(**self.verdict_fields(one)).item: one for one in items}
 
     @property
     def asks_panel(self) -> bool:
@@ -218,8 +217,8 @@ class OwnEvaluator(Evaluator[OwnItem]):
         self._check(assessment.value)
         is_label = isinstance(assessment.value, str)
         return [
-            self._verdict(
-                item,
+            OwnVerdict(
+                **self.verdict_fields(item),
                 label=assessment.value if is_label else None,
                 score=None if is_label else float(assessment.value),
                 reason=assessment.reason,
@@ -253,21 +252,15 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 f"{high:g}"
             )
 
-    def _verdict(self, item: OwnItem, **fields: Any) -> OwnVerdict:
-        return OwnVerdict(
-            evaluator=self.name,
-            sentence=item.sentence.index if item.sentence else None,
-            marker=item.citation.marker if item.citation else "",
-            criterion=item.criterion,
-            scale=self.scale,
-            **fields,
-        )
-
-    def make_unscored(
-        self, item: OwnItem, open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[OwnVerdict]:
-        """Return an unscored verdict."""
-        return [self._verdict(item, failure=failure)]
+    def verdict_fields(self, item: OwnItem) -> dict[str, Any]:
+        """Return the evaluator's name and scale, the sentence, the marker and the criterion."""
+        return {
+            "evaluator": self.name,
+            "scale": self.scale,
+            "sentence": item.sentence.index if item.sentence else None,
+            "marker": item.citation.marker if item.citation else "",
+            "criterion": item.criterion,
+        }
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the hashes of the function's source and of the case, which it may read."""

@@ -16,7 +16,6 @@ from ragassay.records import (
     ExamGrade,
     ExamGrader,
     ExamItem,
-    Failure,
     RelevanceGrade,
     Score,
 )
@@ -162,11 +161,9 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         grade: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=item)
         return [grade]
 
-    def make_unscored(
-        self, item: DirectGrader, open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[RelevanceGrade]:
-        """Return an unscored grade."""
-        return [RelevanceGrade(grader=item, failure=failure)]
+    def verdict_fields(self, item: DirectGrader) -> dict[str, Any]:
+        """Return the grader."""
+        return {"grader": item}
 
     def depends_on(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the query, the passage and the grader."""

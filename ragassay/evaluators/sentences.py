@@ -22,7 +22,6 @@ from ragassay.records import (
     AnswerSentence,
     EvidenceSpan,
     EvidenceVerdict,
-    Failure,
     Finding,
     Score,
     SentenceCorrectness,
@@ -85,11 +84,9 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         label: Any = await run.judge.ask(run.agents.labeller, case=open_case.case, sentence=item)
         return [label]
 
-    def make_unscored(
-        self, item: AnswerSentence, open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[SentenceLabel]:
-        """Return an unscored label."""
-        return [SentenceLabel(sentence=item.index, failure=failure)]
+    def verdict_fields(self, item: AnswerSentence) -> dict[str, Any]:
+        """Return the index of the sentence."""
+        return {"sentence": item.index}
 
     def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the labeler, or the signals if they decide."""

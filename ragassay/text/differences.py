@@ -188,12 +188,9 @@ def _direction(claim: str, near: str) -> Difference | None:
             if any(word.startswith(side) for word in theirs):
                 continue
             n = N_AROUND_COMPARED if pair is _SIDES[0] else N_AROUND
-            for index, against in enumerate(theirs):
-                if not against.startswith(other):
-                    continue
-                ours_instead = _find_opposite(ours, side, _around(theirs, index, n), n)
-                if ours_instead:
-                    return Difference("direction", f'"{ours_instead}" here, "{against}" there')
+            for against in (i for i, word in enumerate(theirs) if word.startswith(other)):
+                if word := _find_opposite(ours, side, _around(theirs, against, n), n):
+                    return Difference("direction", f'"{word}" here, "{theirs[against]}" there')
     return None
 
 

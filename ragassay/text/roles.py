@@ -121,8 +121,8 @@ def stem_of_side(word: str) -> str:
 
 
 N_BESIDE_NUMBER, N_BETWEEN, N_AROUND = 7, 12, 20
-"""Number of words that describe an adjacent number, maximum number of words between two numbers of a
-pair, and number of words around both that are searched in a passage."""
+"""Number of words that describe an adjacent number, maximum number of words between the numbers of
+a pair, and number of words around both that are searched in a passage."""
 
 _JOINTS = frozenset("and or versus vs whereas while but compared with ,".split())
 
