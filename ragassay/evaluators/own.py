@@ -214,13 +214,13 @@ class OwnEvaluator(Evaluator[OwnItem]):
         judge = Judge(open_case.case, run.judge, run.agents.asker)
         value = await self.says_of(item, judge)
         assessment = value if isinstance(value, Assessment) else Assessment(value=value)
-        self._check(assessment.value)
-        is_label = isinstance(assessment.value, str)
+        rated = assessment.value
+        self._check(rated)
         return [
             OwnVerdict(
                 **self.verdict_fields(item),
-                label=assessment.value if is_label else None,
-                score=None if is_label else float(assessment.value),
+                label=rated if isinstance(rated, str) else None,
+                score=None if isinstance(rated, str) else float(rated),
                 reason=assessment.reason,
                 confidence=assessment.confidence,
                 entropy_bits=assessment.entropy_bits,

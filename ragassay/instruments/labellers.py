@@ -17,7 +17,6 @@ from ragassay.records import (
     Failure,
     RelevanceLabel,
     SentenceLabel,
-    SentenceSignals,
     Signals,
 )
 from ragassay.text.quantities import numbers_of
@@ -41,31 +40,25 @@ class SignalLabeller:
         self, sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals | None
     ) -> SentenceLabel:
         """Label one sentence, given all sentences and the signals of the answer, if computed."""
-        measured = signals.sentences[sentence.index - 1] if signals else None
-        if (
-            signals
-            and measured
-            and measured.values
-            and self._is_unneeded(sentence, sentences, signals, measured)
-        ):
+        if signals and _is_unneeded(sentence, sentences, signals):
             return SentenceLabel(sentence=sentence.index, label="unnecessary")
         return SentenceLabel(sentence=sentence.index, failure=UNDECIDED)
 
-    def _is_unneeded(
-        self,
-        sentence: AnswerSentence,
-        sentences: Sequence[AnswerSentence],
-        signals: Signals,
-        measured: SentenceSignals,
-    ) -> bool:
-        # Without sources, "foreign" only depends on the question, which was not evaluated.
-        if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
-            return True
-        twin = measured.twin or sentence.index
-        if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
-            return False
-        # The same words with other numbers, such as two doses, are different facts.
-        return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
+
+def _is_unneeded(
+    sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals
+) -> bool:
+    measured = signals.sentences[sentence.index - 1]
+    if not measured.values:
+        return False
+    # Without sources, "foreign" only depends on the question, which was not evaluated.
+    if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
+        return True
+    twin = measured.twin or sentence.index
+    if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
+        return False
+    # The same words with other numbers, such as two doses, are different facts.
+    return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
 
 
 class HeadLabeller:
