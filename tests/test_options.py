@@ -523,5 +523,7 @@ def test_parts_and_an_evaluator_of_ones_own_are_named_together():
     tools = build_run(load_settings(only="citations,brevity"), evaluators=[brevity])
     assert {"citation", "brevity"} <= {one.name for one in tools.evaluators}
     assert {one.part for one in tools.evaluators} == {"citations", "brevity"}
-    with pytest.raises(SettingsError, match=r"no part 'brevty'; there are nuggets.*, brevity"):
+    with pytest.raises(
+        SettingsError, match=r"unknown part 'brevty'; choose from nuggets.*, brevity"
+    ):
         build_run(load_settings(only="citations,brevty"), evaluators=[brevity])

@@ -17,13 +17,7 @@ from ragassay.metrics.papers.citations import (
     Support,
     alce_scores,
 )
-from ragassay.records import (
-    AnswerSentence,
-    AttributionVerdict,
-    CitationVerdict,
-    Score,
-    VerdictBase,
-)
+from ragassay.records import AnswerSentence, AttributionVerdict, CitationVerdict, Score, VerdictBase
 
 
 @dataclass(frozen=True)
@@ -127,7 +121,6 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
 
 
 def _passages(sentence: AnswerSentence, open_case: OpenCase) -> dict[str, Cited]:
-    """Return the compared passage of each document cited by a sentence."""
     passages: dict[str, Cited] = {}
     for one in open_case.cited:
         if one.sentence == sentence.index:
@@ -161,9 +154,7 @@ def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[s
 
 
 def _citing(
-    sentence: AnswerSentence,
-    citations: Sequence[CitationVerdict],
-    known: Mapping[str, Support],
+    sentence: AnswerSentence, citations: Sequence[CitationVerdict], known: Mapping[str, Support]
 ) -> CitingSentence:
     alone = _alone(sentence, citations)
     names = list(alone)

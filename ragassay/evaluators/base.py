@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -59,12 +59,9 @@ class Run:
     Build it with `build_run`.
 
     Attributes:
-        rubrics: Rubrics of the run by name.
         registered: All known evaluators in dependency order.
         judge: Model that answers questions and rates rubrics.
         models: Models that measure and compare without the judge.
-        retrieval: Search for literature.
-        agents: Agents that phrase the questions.
         compiled: Prompts compiled with `ragassay optimize`, which replace the shipped ones.
         second: Run of the second judge of a cascade, if any.
         store: Finished verdicts and calls in progress.
@@ -172,12 +169,12 @@ class Run:
     @property
     def n_slots(self) -> int:
         """Maximum number of concurrent model calls."""
-        own = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
-        return sum(own) + (self.second.n_slots if self.second else 0)
+        slots = (self.settings.of_judge(n).n_slots for n in range(len(self.settings.judge.judges)))
+        return sum(slots) + (self.second.n_slots if self.second else 0)
 
     @property
     def computes_signals(self) -> bool:
-        """Whether signals of an answer are computed before its rubrics are rated."""
+        """Return whether signals of an answer are computed before its rubrics are rated."""
         return self.models.signal_extractor is not None and self.settings.computes_signals
 
     @property
@@ -236,8 +233,8 @@ class Run:
     def own_digests(self) -> dict[str, str]:
         """Digests of custom evaluators and rubrics by name."""
         shipped = load_rubrics(self.settings.evaluation.rubric_set)
-        own = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
-        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in own.items()}
+        custom = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
+        rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in custom.items()}
         return {one.name: one.digest for one in self.registered if one.digest} | rubrics
 
     @property
@@ -327,7 +324,7 @@ class Evaluator(ABC, Generic[S]):
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return the subjects of the questions by item, as far as they are known."""
+        """Return the subjects of all questions known so far, by item."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return `items`, computed once for each state of a case."""
@@ -346,15 +343,15 @@ class Evaluator(ABC, Generic[S]):
     def make_unscored(
         self, item: S, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return the verdicts for a question without an answer.
+        """Return the verdicts for a question without an answer."""
+        return [self.record(failure=failure, **self.verdict_fields(item))]
 
-        By default this is one verdict with the `item_fields` of the subject.
-        """
-        where: dict[str, Any] = {name: getattr(item, name) for name in self.record.item_fields}
-        return [self.record(failure=failure, **where)]
+    def verdict_fields(self, item: S) -> dict[str, Any]:
+        """Return the fields that identify the verdict on a subject."""
+        return {name: getattr(item, name) for name in self.record.item_fields}
 
     def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return what a verdict depends on besides the case, the item and the judge."""
+        """Return further inputs of a verdict besides the case, the item and the judge."""
         return ()
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
@@ -363,18 +360,13 @@ class Evaluator(ABC, Generic[S]):
 
     @property
     def asks_panel(self) -> bool:
-        """Whether every panel member is asked, not only the first one."""
+        """Return whether every panel member is asked, not only the first one."""
         return False
 
     def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
-        """Return the questions of a second round, after each panel member answered.
+        """Return the subjects of a second round by member name, or {} if it is not needed.
 
-        Args:
-            item: Subject of the first round.
-            verdicts: Verdict of each member.
-
-        Returns:
-            New subjects by member name; empty if no second round is needed.
+        `verdicts` contains one verdict per panel member.
         """
         return {}
 
@@ -441,10 +433,34 @@ class Batch(Generic[T]):
 class BatchEvaluator(Evaluator[Batch[T]]):
     """An evaluator that asks about several items in a call."""
 
+    @abstractmethod
+    def fields_of(self, thing: T) -> dict[str, Any]:
+        """Return the fields that identify the verdict on an item."""
+
+    def key_of(self, thing: T) -> str:
+        """Return the key of an item."""
+        return self.record(**self.fields_of(thing)).item
+
+    def batches(self, things: Sequence[T], n: int) -> dict[str, Batch[T]]:
+        """Split items into batches of up to `n` (0 for no limit), each item under its own key."""
+        result: dict[str, Batch[T]] = {}
+        size = n or len(things) or 1
+        for start in range(0, len(things), size):
+            first, *rest = batch = tuple(things[start : start + size])
+            result[self.key_of(first)] = Batch(batch, is_sent=True)
+            result |= {self.key_of(thing): Batch((thing,), is_sent=False) for thing in rest}
+        return result
+
+    def make_unscored(
+        self, item: Batch[T], open_case: OpenCase, run: Run, failure: Failure
+    ) -> Sequence[VerdictBase]:
+        """Return an unscored verdict for each item of the batch."""
+        return [self.record(failure=failure, **self.fields_of(thing)) for thing in item.things]
+
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
         """Return one task per call."""
-        asked = self.known_items(open_case, run)
-        return [Task(self.name, key, open_case.id) for key, one in asked.items() if one.is_sent]
+        items = self.known_items(open_case, run)
+        return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Return the number of batches that are sent; an instrument needs no calls."""
@@ -455,20 +471,3 @@ class BatchEvaluator(Evaluator[Batch[T]]):
     def alone(self, item: Batch[T]) -> Batch[T]:
         """Return a batch of the first item, because a second judge gets one item at a time."""
         return replace(item, things=item.things[:1])
-
-
-def batches(things: Sequence[T], n: int, key: Callable[[T], str]) -> dict[str, Batch[T]]:
-    """Split items into batches of up to n, each item under its own key, in order.
-
-    Args:
-        things: Items with distinct keys.
-        n: Maximum number of items per batch; 0 for no limit.
-        key: Function that returns the key of an item.
-    """
-    found: dict[str, Batch[T]] = {}
-    size = n or len(things) or 1
-    for start in range(0, len(things), size):
-        batch = tuple(things[start : start + size])
-        found[key(batch[0])] = Batch(batch, is_sent=True)
-        found |= {key(thing): Batch((thing,), is_sent=False) for thing in batch[1:]}
-    return found

@@ -45,10 +45,8 @@ def build_run(
 ) -> Run:
     """Build a run from its settings without loading any model.
 
-    Args:
-        corpus: Literature to search for evidence and cited articles.
-        evaluators: Custom evaluators in addition to those in the settings.
-        rubrics: Custom rubrics in addition to those in the settings.
+    Evidence and cited articles are looked up in `corpus`. Custom evaluators and rubrics are added
+    to those in the settings.
 
     Raises:
         SettingsError: A rubric is unknown, a judge without tool calls is to search as an agent, or
@@ -58,21 +56,23 @@ def build_run(
     own_rubrics = (*read_rubrics(files), *rubrics)
     rated = [rubric for rubric in own_rubrics if isinstance(rubric, Rubric)]
     criteria = [CriteriaEvaluator(one) for one in own_rubrics if isinstance(one, Criteria)]
-    known = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
+    available = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
-    asked = with_own(own)
-    parts = dict.fromkeys((*PARTS, *(one.part for one in asked)))
+    registered = with_own(own)
+    parts = dict.fromkeys((*PARTS, *(one.part for one in registered)))
     unknown = [part for part in settings.evaluation.only if part not in parts]
     if unknown:
         raise SettingsError(f"only: unknown part {unknown[0]!r}; choose from {', '.join(parts)}")
     chosen = chosen_rubrics(
-        settings.evaluation.rubrics, settings.evaluation.rubric_set, known, rated
+        settings.evaluation.rubrics, settings.evaluation.rubric_set, available, rated
     )
-    rated_rubrics = {name: known[name] for name in chosen if settings.evaluation.wants("rubrics")}
+    rated_rubrics = {
+        name: available[name] for name in chosen if settings.evaluation.wants("rubrics")
+    }
     judge, models = build_judge(settings, rated_rubrics), Models.of(settings)
     Grading.of(settings, judge, models.grader)  # raises an error for unsupported methods
     if not settings.judge.has_judge:
-        _require_judge(settings, asked, _why_none_answers(settings))
+        _require_judge(settings, registered, _why_none_answers(settings))
     if settings.retrieval.evidence == "agent" and not (judge.lm and judge.lm.calls_tools):
         raise SettingsError(
             f"{settings.judge.model} cannot call tools, which --evidence agent requires; choose "
@@ -93,27 +93,26 @@ def build_run(
         ),
         compiled=read_all_compiled(settings.prompting.prompts),
         second=second,
-        registered=asked,
+        registered=registered,
         arguments=RunArguments(settings, tuple(evaluators), tuple(rubrics)),
         limiter=RunLimiter.of(settings),
     )
 
 
 def _why_none_answers(settings: Settings) -> str:
-    """Return why no judge can answer all questions."""
     form = settings.judge.form
     if form is None:
         return NEEDS_JUDGE
     return f"{settings.judge.model} is {form.title}, which rates rubrics only; choose another judge"
 
 
-def _require_judge(settings: Settings, asked: Sequence[Evaluator[Any]], why: str) -> None:
+def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why: str) -> None:
     """Raise an error if anything in the settings needs a judge."""
     if settings.chosen_verifier == "judge":
         raise SettingsError(f"verifier judge: {why}")
     if settings.chosen_grader == "judge":
         raise SettingsError(f"grader judge: {why}")
-    for one in asked:
+    for one in registered:
         is_wanted = not settings.evaluation.only or one.part in settings.evaluation.only
         if isinstance(one, OwnEvaluator) and one.is_weighed and is_wanted:
             raise SettingsError(f"evaluator {one.name}: {why}")

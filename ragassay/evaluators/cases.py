@@ -9,15 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ragassay.errors import FatalModelError
-from ragassay.records import (
-    Case,
-    EvidenceSide,
-    EvidenceSpan,
-    Reading,
-    Record,
-    Signals,
-    VerdictBase,
-)
+from ragassay.records import Case, EvidenceSide, EvidenceSpan, Reading, Record, Signals, VerdictBase
 
 
 class VerdictKey(NamedTuple):
@@ -29,12 +21,7 @@ class VerdictKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """One question, given only by ids; the payload of a `Send`.
-
-    Attributes:
-        item: Subject of the question, as in its verdict.
-        case: Id of the case.
-    """
+    """One question, given by the ids of its evaluator, item and case; the payload of a `Send`."""
 
     evaluator: str
     item: str
@@ -68,7 +55,6 @@ class Cited:
 
     Attributes:
         sentence: Index of the sentence, from 1.
-        marker: Marker of the citation.
     """
 
     sentence: int
@@ -85,10 +71,8 @@ class OpenCase:
         record: Original record of the answer.
         case: Record split into sentences and sources.
         found: Passages retrieved for the sentences.
-        cited: Passages of cited documents.
         signals: Signals of the answer, or None if they were not computed.
         readings: Readings of the answer by the name of the fine-tuned judge.
-        verdicts: Verdicts so far by evaluator and item.
     """
 
     id: str

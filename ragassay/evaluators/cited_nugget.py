@@ -19,7 +19,6 @@ from ragassay.records import (
     DocumentFacts,
     Evaluation,
     EvidenceSpan,
-    Failure,
     NuggetVerdict,
     SentenceNuggets,
     VerdictBase,
@@ -51,26 +50,18 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
         """List the facts of a passage; without a judge these are its sentences."""
-        where = {"document": item.document, "start": item.start}
+        fields = self.verdict_fields(item)
         if run.judge.lm is None:
-            return [DocumentFacts(facts=tuple(sentences_of(item.text)), **where)]
+            return [DocumentFacts(**fields)]
         listed: Any = await run.judge.ask(
             run.agents.fact_lister, case=open_case.case, passage=item.text
         )
-        return [DocumentFacts(facts=listed.facts, usage=listed.usage, **where)]
+        return [DocumentFacts(**fields | {"facts": listed.facts, "usage": listed.usage})]
 
-    def make_unscored(
-        self, item: EvidenceSpan, open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[DocumentFacts]:
-        """Use the sentences of the passage as its facts."""
-        return [
-            DocumentFacts(
-                document=item.document,
-                start=item.start,
-                facts=tuple(sentences_of(item.text)),
-                failure=failure,
-            )
-        ]
+    def verdict_fields(self, item: EvidenceSpan) -> dict[str, Any]:
+        """Return the position of the passage, with its sentences as its facts."""
+        facts = tuple(sentences_of(item.text))
+        return {"document": item.document, "start": item.start, "facts": facts}
 
     def depends_on(self, item: EvidenceSpan, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the text of the passage."""

@@ -119,9 +119,7 @@ def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[Verdict
     outcome["evidence"] = claim.passage
     if claim.side:
         where: dict[str, Any] = {"side": claim.side, "rank": claim.rank}
-        verdicts.append(
-            EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome),
-        )
+        verdicts.append(EvidenceVerdict(sentence=claim.sentence, **where, usage=booked, **outcome))
     for marker in claim.markers:
         usage = booked.unpaid if verdicts else booked
         verdicts.append(
@@ -250,12 +248,8 @@ class CitationEvaluator(_ClaimEvaluator):
         ]
 
     def _list_verdicts(self, open_case: OpenCase, run: Run) -> Iterable[CitationVerdict]:
-        if run.settings.cites_by_nuggets:
-            return self._merge_nugget_verdicts(open_case, run)
-        return [one for one in open_case.verdicts.values() if isinstance(one, CitationVerdict)]
-
-    def _merge_nugget_verdicts(self, open_case: OpenCase, run: Run) -> list[CitationVerdict]:
-        """Merge the verdicts on nuggets into one verdict per citation."""
+        if not run.settings.cites_by_nuggets:
+            return [one for one in open_case.verdicts.values() if isinstance(one, CitationVerdict)]
         citations = {(s.index, c.marker): c for s in open_case.case.sentences for c in s.citations}
         verdicts = CITED_NUGGET.final_verdicts(open_case, run)
         return merged_citations(

@@ -51,18 +51,19 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
     position, such as [2], is checked against that passage only. An unresolved citation has no
     sources.
     """
-    own = next((one for one in sources if one.id == citation.document), None)
-    if own is None:
+    cited = next((one for one in sources if one.id == citation.document), None)
+    if cited is None:
         return ()
-    if not own.part_of or own.id != own.part_of or _is_position(citation.marker, own, sources):
-        return (own,)
-    return tuple(one for one in sources if one.part_of == own.part_of)
+    is_document = bool(cited.part_of) and cited.id == cited.part_of
+    if is_document and not _is_position(citation.marker, cited, sources):
+        return tuple(one for one in sources if one.part_of == cited.part_of)
+    return (cited,)
 
 
-def _is_position(marker: str, own: Document, sources: Sequence[Document]) -> bool:
+def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> bool:
     """Return whether a marker gives a source's position instead of its id."""
-    position = str(sources.index(own) + 1)
-    is_named = own.part_of.lower() in marker.lower()
+    position = str(sources.index(cited) + 1)
+    is_named = cited.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)
 
 
@@ -72,12 +73,9 @@ def joined_text(documents: Sequence[Document]) -> str:
 
 
 def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
-    """Return the sources that the citations of a sentence are checked against, without repeats.
+    """Return the sources that a sentence's citations are checked against, without repeats.
 
-    Args:
-        sentence: Index of the sentence, from 1.
-        case: Case with the sentence and its sources.
-        marker: Marker of the only citation to check; None for all citations.
+    `sentence` is an index from 1. With `marker`, only this citation counts.
     """
     citations = case.sentences[sentence - 1].citations
     chosen = (c for c in citations if marker is None or c.marker == marker)
@@ -110,11 +108,11 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Ru
         return Read(passage.text)
     cited = [cited_sources(citation, case.sources) for citation in sentence.citations]
     with_passage = [documents for documents in cited if document[0] in documents]
-    read = max(with_passage, key=len, default=tuple(document))
+    whole = max(with_passage, key=len, default=tuple(document))
     others = {source.id for documents in cited for source in documents}
-    others -= {source.id for source in read}
+    others -= {source.id for source in whole}
     beside = (f"{s.title}\n{s.text}" for s in case.sources if s.id in others)
-    return Read(joined_text(read), tuple(beside))
+    return Read(joined_text(whole), tuple(beside))
 
 
 async def compare(
@@ -128,11 +126,8 @@ async def compare(
     """Compare a claim with a text, using an encoder, a fine-tuned verifier or the judge.
 
     Args:
-        run: Run with the verifier.
         case: Case of the claim, which the judge sees.
         claim: A sentence, or a fact in it.
-        text: Text to compare the claim with.
-        title: Title of the passage's document.
         beside: See `EncoderVerifier.compare`.
 
     Raises:
@@ -150,9 +145,9 @@ async def compare(
     if load_verifier_kinds().facts.is_chat(run.settings.chosen_verifier):
         with dspy.context(lm=run.models.verifier_lm):
             return await check_by_chat(claim, passage_of(claim, text, title, ALL_WORDS))
-    read = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
+    passage = await in_thread(passage_for, claim, title, sentences_of(text), run.models.embedder)
     with dspy.context(lm=run.models.verifier_lm):
-        reply: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=read)
+        reply: Any = await run.agents.tuned_verifier.acall(claim=claim, sentences=passage)
     n_labels = run.settings.verification.verdict_labels
     return replace(reply, verdict=_map_verdict(reply.verdict, n_labels))
 

@@ -144,7 +144,7 @@ MOST_POSITION_DIGITS = 5
 
 @dataclass(frozen=True)
 class Weight:
-    """How much a contradiction counts.
+    """Weight of a contradiction.
 
     Attributes:
         level: Level of the finding in the report.
@@ -220,9 +220,7 @@ def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
 
 
 def _weigh(
-    verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict,
-    run: Run,
-    label: str = CONTRADICTS,
+    verdict: EvidenceVerdict | CitationVerdict | NuggetVerdict, run: Run, label: str = CONTRADICTS
 ) -> Weight:
     encoder, second = run.models.encoder, verdict.escalation
     if encoder is None or not encoder.bounds or (second and second.failure is None):

@@ -127,9 +127,6 @@ class Models:
         correctness: Decides whether sentences are correct, instead of the evidence verdicts.
         matcher: Decides whether two nuggets are the same fact, instead of a threshold.
         signal_extractor: Computes the signals of an answer before its rubrics are rated.
-        grader: Grades passages by a test bank.
-        pair_rater: Rates question-answer pairs.
-        labeller: Labels sentences.
     """
 
     embedder: Embedder
@@ -187,7 +184,7 @@ class Retrieval:
 
     @property
     def has_corpus(self) -> bool:
-        """Whether there are documents to search."""
+        """Return whether there are documents to search."""
         return has_documents(self.corpus)
 
     @functools.cached_property
@@ -201,7 +198,6 @@ class Grading:
     """Passage grading.
 
     Attributes:
-        name: Name of the grader.
         instrument: Local grader, or None if the judge grades.
         ways: Grading methods of the run; empty without a grader.
         items_per_call: Number of items that a judge rates in one call.

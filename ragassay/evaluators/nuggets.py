@@ -41,7 +41,6 @@ class OriginText:
     """A sentence of the answer or the reference, or all of its sentences.
 
     Attributes:
-        origin: Whether the text is from the answer or the reference.
         sentence: Index of the first sentence, from 1.
         sentences: One sentence, or all.
     """
@@ -102,14 +101,14 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         """List the facts of one or all sentences; without a judge these are their clauses."""
         if run.judge.lm is None:
             return [_clauses(item)]
-        asked: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
+        inputs: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
         if _reads_whole(run):
             agent: Agent = run.agents.answer_nuggetizer
-            asked["sentences"] = item.sentences
+            inputs["sentences"] = item.sentences
         else:
             agent = run.agents.writer
-            asked |= {"index": item.sentence, "sentence": item.text}
-        return [await run.judge.ask(agent, **asked)]
+            inputs |= {"index": item.sentence, "sentence": item.text}
+        return [await run.judge.ask(agent, **inputs)]
 
     def depends_on(self, item: OriginText, open_case: OpenCase, run: Run) -> Sequence[str]:
         """Return the sentences, because the case's context does not include the reference."""
@@ -149,7 +148,6 @@ def _reads_whole(run: Run) -> bool:
 
 
 def _clauses(item: OriginText) -> SentenceNuggets:
-    """Return the clauses of a sentence as its nuggets."""
     where: Any = {"origin": item.origin, "sentence": item.sentence}
     nuggets = (Nugget(text=text, method="clause", **where) for text in clauses_of(item.text))
     return SentenceNuggets(nuggets=tuple(nuggets), **where)
@@ -206,8 +204,8 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
 
     def is_wanted(self, run: Run) -> bool:
         """Return whether nuggets are requested and there is a judge to assign them."""
-        known = (run.judge.lm, run.second)
-        return super().is_wanted(run) and any(one is not None for one in known)
+        judges = (run.judge.lm, run.second)
+        return super().is_wanted(run) and any(one is not None for one in judges)
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, GoldNugget]:
         """Return the gold nuggets with their positions, or nothing for an empty answer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ragassay.errors import RagassayError
 from ragassay.evaluators.base import Outcome, Run
@@ -15,7 +15,6 @@ from ragassay.records import (
     Document,
     Evaluation,
     EvidenceSearch,
-    Failure,
     Finding,
     Score,
     Usage,
@@ -60,13 +59,7 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
 def evaluation_of(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
-    """Build the evaluation of an answer.
-
-    Args:
-        outcome: Final verdicts on the answer.
-        searches: Searches for evidence.
-        warnings: Warnings about cited articles.
-    """
+    """Build the evaluation of an answer; `warnings` are about its cited articles."""
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
@@ -130,108 +123,84 @@ def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> l
     return [one for one in warnings if one.kind != "unknown_citation" or one.item not in invalid]
 
 
-def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> list[Finding]:
-    """Return the limitations of the evaluation itself."""
+def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
+    """Yield the limitations of the evaluation itself."""
     case, nuggets = outcome.open_case.case, outcome.nuggets
-    findings: list[Finding] = []
-    if case.n_source_chars_cut and (outcome.run.judge.lm or outcome.run.second):
-        message = (
-            f"{case.n_source_chars_cut} characters of the sources did not fit into the prompt."
-        )
-        findings.append(Finding(kind="sources_cut", message=message))
-    findings += _injections(case.sources)
-    n_extractive = sum(1 for n in nuggets if n.method == "extractive")
-    if n_extractive:
+    if (n := case.n_source_chars_cut) and (outcome.run.judge.lm or outcome.run.second):
+        message = f"{n} characters of the sources did not fit into the prompt."
+        yield Finding(kind="sources_cut", message=message)
+    yield from _injections(case.sources)
+    if n_extractive := sum(nugget.method == "extractive" for nugget in nuggets):
         message = (
             f"{n_extractive} of {len(nuggets)} nuggets are whole sentences, because the sentences "
             "did not support what the model wrote."
         )
-        findings.append(Finding(kind="extractive_nugget", message=message))
-    return [*findings, *_search_remarks(searches), *_unscored_remarks(outcome)]
+        yield Finding(kind="extractive_nugget", message=message)
+    yield from _search_remarks(searches)
+    yield from _unscored_remarks(outcome)
+    yield from _escalation_remarks(outcome)
 
 
-def _injections(sources: Sequence[Document]) -> list[Finding]:
+def _injections(sources: Sequence[Document]) -> Iterator[Finding]:
     """Report sentences of the sources that address the judge."""
-    return [
-        Finding(
-            kind="source_speaks_to_judge",
-            message=f"Source {source.id} addresses the judge: \u201c{line[:N_INJECTION_CHARS]}"
-            "\u201d Signals ignore this sentence, but a language model still reads it.",
-            level="secondary",
-        )
-        for source in sources
-        for line in (source.title, *sentences_of(source.text))
-        if speaks_to_judge(line)
-    ]
+    for source in sources:
+        for line in filter(speaks_to_judge, (source.title, *sentences_of(source.text))):
+            message = (
+                f"Source {source.id} addresses the judge: \u201c{line[:N_INJECTION_CHARS]}\u201d "
+                "Signals ignore this sentence, but a language model still reads it."
+            )
+            yield Finding(kind="source_speaks_to_judge", message=message, level="secondary")
 
 
-def _unscored_remarks(outcome: Outcome) -> list[Finding]:
-    """Report missing verdicts of the first or the second judge."""
-    single = [
-        one
+def _unscored_remarks(outcome: Outcome) -> Iterator[Finding]:
+    failures = [
+        (one, one.failure.reason)
         for evaluator in outcome.run.evaluators
         for verdict in outcome.verdicts.get(evaluator.name, ())
         for one in evaluator.parts_of(verdict)
-    ]
-    reasons = [one.failure.reason for one in single if one.failure]
-    findings: list[Finding] = []
-    texts = {one.index: one.text for one in outcome.open_case.case.sentences}
-    n_without = sum(
-        one.failure.reason == "no_evidence"
-        and not states_nothing(texts.get(getattr(one, "sentence", 0), "An item."))
-        for one in single
         if one.failure
-    )
-    if n_without:
+    ]
+    texts = {one.index: one.text for one in outcome.open_case.case.sentences}
+    without_passage = (one for one, reason in failures if reason == "no_evidence")
+    claims = (texts.get(getattr(one, "sentence", 0), "An item.") for one in without_passage)
+    if n_without := sum(not states_nothing(claim) for claim in claims):
         message = f"Claims without a passage to compare with: {n_without}."
-        findings.append(Finding(kind="no_evidence", message=message))
-    missing = [reason for reason in reasons if reason not in NO_FAULT]
-    if missing:
-        message = f"Unscored verdicts: {len(missing)} ({', '.join(sorted(set(missing)))})."
-        findings.append(Finding(kind="unscored", message=message))
-    return findings + _escalation_remarks(outcome)
+        yield Finding(kind="no_evidence", message=message)
+    if missing := [reason for _, reason in failures if reason not in NO_FAULT]:
+        yield Finding(kind="unscored", message=f"Unscored verdicts: {_count(missing)}.")
 
 
-def _escalation_remarks(outcome: Outcome) -> list[Finding]:
+def _escalation_remarks(outcome: Outcome) -> Iterator[Finding]:
     """Report verdicts that the second judge of a cascade failed to decide."""
     verdicts = [v for group in outcome.verdicts.values() for v in group]
     nested = [n for v in verdicts if isinstance(v, CitationVerdict) for n in v.nuggets]
-    failed: list[tuple[str, Failure]] = []
-    for verdict in (*verdicts, *nested):
-        escalation = getattr(verdict, "escalation", None)
-        if escalation is not None and escalation.failure is not None:
-            failed.append((escalation.judge, escalation.failure))
-    if not failed:
-        return []
-    reasons = ", ".join(sorted({failure.reason for _, failure in failed}))
-    message = (
-        f"Verdicts that {failed[0][0]} failed to decide: {len(failed)} ({reasons}). "
-        "The first judge's verdicts are kept."
-    )
-    return [Finding(kind="escalation_failed", message=message)]
+    escalations = (getattr(verdict, "escalation", None) for verdict in (*verdicts, *nested))
+    if failed := [one for one in escalations if one is not None and one.failure is not None]:
+        message = (
+            f"Verdicts that {failed[0].judge} failed to decide: "
+            f"{_count([one.failure.reason for one in failed])}. "
+            "The first judge's verdicts are kept."
+        )
+        yield Finding(kind="escalation_failed", message=message)
 
 
-def _search_remarks(searches: Sequence[EvidenceSearch]) -> list[Finding]:
-    """Report problems of the evidence searches."""
-    findings: list[Finding] = []
+def _search_remarks(searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
     if any(search.end == "nowhere_to_search" for search in searches):
         message = "There was no search for evidence: there is neither a corpus nor a source."
-        findings.append(Finding(kind="nowhere_to_search", message=message))
-    n_withdrawn = sum(search.n_withdrawn for search in searches)
-    if n_withdrawn:
+        yield Finding(kind="nowhere_to_search", message=message)
+    if n_withdrawn := sum(search.n_withdrawn for search in searches):
         message = f"Retracted articles excluded from the evidence: {n_withdrawn}."
-        findings.append(Finding(kind="withdrawn_evidence", message=message))
-    broken = [search.failure.reason for search in searches if search.failure]
-    if broken:
-        reasons = ", ".join(sorted(set(broken)))
-        message = f"Evidence searches without queries from the model: {len(broken)} ({reasons})."
-        findings.append(Finding(kind="search_without_queries", message=message))
-    unjudged = [s.judgment_failure.reason for s in searches if s.judgment_failure]
-    if unjudged:
-        reasons = ", ".join(sorted(set(unjudged)))
+        yield Finding(kind="withdrawn_evidence", message=message)
+    if failed := [search.failure.reason for search in searches if search.failure]:
+        message = f"Evidence searches without queries from the model: {_count(failed)}."
+        yield Finding(kind="search_without_queries", message=message)
+    if unjudged := [s.judgment_failure.reason for s in searches if s.judgment_failure]:
         message = (
             "Evidence searches for which the judge did not say whether the passages are enough: "
-            f"{len(unjudged)} ({reasons})."
+            f"{_count(unjudged)}."
         )
-        findings.append(Finding(kind="search_not_judged", message=message))
-    return findings
+        yield Finding(kind="search_not_judged", message=message)
+
+
+def _count(reasons: Sequence[str]) -> str:
+    return f"{len(reasons)} ({', '.join(sorted(set(reasons)))})"

@@ -22,11 +22,9 @@ from ragassay.records import (
     Case,
     Citation,
     Evaluation,
-    Failure,
     OwnVerdict,
     Score,
     Usage,
-    VerdictBase,
 )
 
 if TYPE_CHECKING:
@@ -41,12 +39,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """The judge of a run, as passed to a custom evaluator.
-
-    Attributes:
-        case: Case that the judge is asked about.
-        usage: Usage of all questions so far.
-    """
+    """The judge of a run, as passed to a custom evaluator, with the usage of its questions."""
 
     case: Case
     _judge: BaseJudge
@@ -83,8 +76,8 @@ class Judge:
         return await self._ask(question, range(low, high + 1), about)
 
     async def _ask(self, question: str, values: Sequence[str | int], about: str) -> Assessment:
-        asked = {"question": question, "values": tuple(values), "about": about}
-        assessment, usage = await self._judge.ask(self._asker, case=self.case, **asked)
+        inputs = {"question": question, "values": tuple(values), "about": about}
+        assessment, usage = await self._judge.ask(self._asker, case=self.case, **inputs)
         self.usage += usage
         return assessment
 
@@ -105,7 +98,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
             returns a label, a number on the scale, or an `Assessment`.
         name: Unique name; scores are called NAME.score and NAME.LABEL.
-        of: What to evaluate: the answer, each sentence, or each citation of a document.
+        of: Unit to evaluate: the answer, each sentence, or each citation of a document.
         labels: Allowed labels; empty for numbers.
         good: Labels that count towards NAME.score; the first label by default.
         scale: Lowest and highest allowed number.
@@ -137,7 +130,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             )
         if labels and (len(set(labels)) < 2 or not set(good) <= set(labels)):
             raise SettingsError(
-                f"evaluator {name}: pass at least two distinct labels, and `good` as a subset of them"
+                f"evaluator {name}: pass at least two distinct labels, and `good` as some of them"
             )
         if scale[0] >= scale[1]:
             raise SettingsError(f"evaluator {name}: scale must be (lowest, highest), not {scale}")
@@ -175,21 +168,42 @@ class OwnEvaluator(Evaluator[OwnItem]):
         """Return the answer, its sentences or its citations; nothing for an empty answer."""
         sentences = open_case.case.sentences
         if self.of == "answer":
-            found = [OwnItem()] if sentences else []
+            items = [OwnItem()] if sentences else []
         elif self.of == "sentence":
-            found = [OwnItem(sentence) for sentence in sentences]
+            items = [OwnItem(sentence) for sentence in sentences]
         else:
-            found = [OwnItem(s, c) for s in sentences for c in s.citations if c.document]
-        return {self._verdict(one).item: one for one in found}
+            items = [OwnItem(s, c) for s in sentences for c in s.citations if c.document]
+        return {OwnVerdict(**self.verdict_fields(one)).item: one for one in items}
 
     @property
     def asks_panel(self) -> bool:
-        """Whether every panel member is asked, which is the case if the judge is used."""
+        """Return whether every panel member is asked, which is the case if the judge is used."""
         return self.is_weighed
 
-    def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> OwnVerdict:
-        """Return the mean of the members' numbers, or their most frequent label."""
-        return _joint(verdicts)
+    def join_verdicts(self, verdicts: Sequence[Any]) -> OwnVerdict:
+        """Return the mean of the members' numbers, or their most frequent label.
+
+        If several labels are equally frequent, the label of the earliest judge is chosen.
+        """
+        scores = [one.score for one in verdicts if one.score is not None]
+        labels = [one.label for one in verdicts if one.label is not None]
+        label = Counter(labels).most_common(1)[0][0] if labels else None
+        known = [one for one in verdicts if one.value is not None]
+        agreed = [one for one in known if one.label == label]
+        failures = [one.failure for one in verdicts if one.failure]
+        return verdicts[0].model_copy(
+            update={
+                "judge": "",
+                "label": label,
+                "score": round(math.fsum(scores) / len(scores), 4) if scores else None,
+                "reason": agreed[0].reason if agreed else "",
+                "confidence": None,
+                "entropy_bits": None,
+                "members": tuple(verdicts),
+                "usage": sum((one.usage for one in verdicts), Usage()),
+                "failure": failures[0] if not known and failures else None,
+            }
+        )
 
     async def ask(self, item: OwnItem, open_case: OpenCase, run: Run) -> Sequence[OwnVerdict]:
         """Call the function.
@@ -200,13 +214,13 @@ class OwnEvaluator(Evaluator[OwnItem]):
         judge = Judge(open_case.case, run.judge, run.agents.asker)
         value = await self.says_of(item, judge)
         assessment = value if isinstance(value, Assessment) else Assessment(value=value)
-        self._check(assessment.value)
-        is_label = isinstance(assessment.value, str)
+        rated = assessment.value
+        self._check(rated)
         return [
-            self._verdict(
-                item,
-                label=assessment.value if is_label else None,
-                score=None if is_label else float(assessment.value),
+            OwnVerdict(
+                **self.verdict_fields(item),
+                label=rated if isinstance(rated, str) else None,
+                score=None if isinstance(rated, str) else float(rated),
                 reason=assessment.reason,
                 confidence=assessment.confidence,
                 entropy_bits=assessment.entropy_bits,
@@ -238,21 +252,15 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 f"{high:g}"
             )
 
-    def _verdict(self, item: OwnItem, **fields: Any) -> OwnVerdict:
-        return OwnVerdict(
-            evaluator=self.name,
-            sentence=item.sentence.index if item.sentence else None,
-            marker=item.citation.marker if item.citation else "",
-            criterion=item.criterion,
-            scale=self.scale,
-            **fields,
-        )
-
-    def make_unscored(
-        self, item: OwnItem, open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[OwnVerdict]:
-        """Return an unscored verdict."""
-        return [self._verdict(item, failure=failure)]
+    def verdict_fields(self, item: OwnItem) -> dict[str, Any]:
+        """Return the evaluator's name and scale, the sentence, the marker and the criterion."""
+        return {
+            "evaluator": self.name,
+            "scale": self.scale,
+            "sentence": item.sentence.index if item.sentence else None,
+            "marker": item.citation.marker if item.citation else "",
+            "criterion": item.criterion,
+        }
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the hashes of the function's source and of the case, which it may read."""
@@ -299,32 +307,6 @@ def _credit(label: str | None, wanted: Sequence[str]) -> float | None:
     return None if label is None else float(label in wanted)
 
 
-def _joint(members: Sequence[Any]) -> OwnVerdict:
-    """Return the mean of the members' numbers, or their most frequent label.
-
-    If several labels are equally frequent, the label of the earliest judge is chosen.
-    """
-    scores = [one.score for one in members if one.score is not None]
-    labels = [one.label for one in members if one.label is not None]
-    label = Counter(labels).most_common(1)[0][0] if labels else None
-    known = [one for one in members if one.value is not None]
-    agreed = [one for one in known if one.label == label]
-    failures = [one.failure for one in members if one.failure]
-    return members[0].model_copy(
-        update={
-            "judge": "",
-            "label": label,
-            "score": round(math.fsum(scores) / len(scores), 4) if scores else None,
-            "reason": agreed[0].reason if agreed else "",
-            "confidence": None,
-            "entropy_bits": None,
-            "members": tuple(members),
-            "usage": sum((one.usage for one in members), Usage()),
-            "failure": failures[0] if not known and failures else None,
-        }
-    )
-
-
 def _digest(says: Callable[..., Any], *declared: str) -> str:
     try:
         source = inspect.getsource(says)
@@ -363,7 +345,7 @@ def evaluator(says: Says | None = None, /, *, name: str = "", **declared: Any) -
     """
 
     def decorate(function: Says) -> OwnEvaluator:
-        own = name or getattr(function, "__name__", "")
-        return OwnEvaluator(function, name=own, **declared)
+        full_name = name or getattr(function, "__name__", "")
+        return OwnEvaluator(function, name=full_name, **declared)
 
     return decorate if says is None else decorate(says)

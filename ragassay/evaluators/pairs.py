@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run, batches
+from ragassay.evaluators.base import Batch, BatchEvaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.sciqag import intent_scores, racar_scores
 from ragassay.process import in_thread
 from ragassay.records import (
     RACAR,
-    Failure,
     IntentSimilarity,
     QAPair,
     RacarDimension,
@@ -50,7 +49,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
         for dimension in _dimensions(run):
             rated: list[Rated] = [(dimension, pair) for pair in open_case.case.pairs]
-            items |= batches(rated, n, _rating_key)
+            items |= self.batches(rated, n)
         return items
 
     async def ask(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Sequence[RacarRating]:
@@ -66,14 +65,9 @@ class RacarEvaluator(BatchEvaluator[Rated]):
         )
         return ratings
 
-    def make_unscored(
-        self, item: Batch[Rated], open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[RacarRating]:
-        """Return an unscored rating for each pair of the batch."""
-        return [
-            RacarRating(pair=pair.id, dimension=dimension, failure=failure)
-            for dimension, pair in item.things
-        ]
+    def fields_of(self, thing: Rated) -> dict[str, Any]:
+        """Return the pair and the dimension."""
+        return {"pair": thing[1].id, "dimension": thing[0]}
 
     def depends_on(self, item: Batch[Rated], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the pairs of the batch and the local rater."""
@@ -102,11 +96,6 @@ def _dimensions(run: Run) -> Sequence[RacarDimension]:
     return [name for name in RACAR if can_pass_on or name in instrument.dimensions]
 
 
-def _rating_key(rated: Rated) -> str:
-    dimension, pair = rated
-    return RacarRating(pair=pair.id, dimension=dimension).item
-
-
 Two = tuple[QAPair, QAPair]
 
 
@@ -133,7 +122,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
             return {}
         items: dict[str, Batch[Two]] = {}
         for _, same in groupby(combinations(open_case.case.pairs, 2), key=lambda two: two[0].id):
-            items |= batches(list(same), run.settings.grading.pairs_per_call, _intent_key)
+            items |= self.batches(list(same), run.settings.grading.pairs_per_call)
         return items
 
     async def ask(
@@ -146,14 +135,9 @@ class IntentEvaluator(BatchEvaluator[Two]):
         )
         return similarities
 
-    def make_unscored(
-        self, item: Batch[Two], open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[IntentSimilarity]:
-        """Return an unscored similarity for each pair of the batch."""
-        return [
-            IntentSimilarity(first=first.id, second=second.id, failure=failure)
-            for first, second in item.things
-        ]
+    def fields_of(self, thing: Two) -> dict[str, Any]:
+        """Return the two questions."""
+        return {"first": thing[0].id, "second": thing[1].id}
 
     def depends_on(self, item: Batch[Two], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the questions of the batch."""
@@ -163,7 +147,3 @@ class IntentEvaluator(BatchEvaluator[Two]):
     def scores(self, outcome: Outcome) -> dict[str, Score]:
         """Return the mean similarity."""
         return intent_scores(outcome.of(IntentSimilarity), self.judged_by(outcome.run))
-
-
-def _intent_key(two: Two) -> str:
-    return IntentSimilarity(first=two[0].id, second=two[1].id).item

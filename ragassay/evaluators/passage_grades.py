@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run, batches
+from ragassay.evaluators.base import Batch, BatchEvaluator, Evaluator, Outcome, Run
 from ragassay.evaluators.cases import OpenCase
 from ragassay.evaluators.display import EvaluatorDisplay, ScoreDisplay
 from ragassay.metrics.papers.retrieval import exam_scores, relevance_scores
@@ -16,7 +16,6 @@ from ragassay.records import (
     ExamGrade,
     ExamGrader,
     ExamItem,
-    Failure,
     RelevanceGrade,
     Score,
 )
@@ -52,14 +51,14 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
         """Return the items for each grading method, or nothing for an empty answer."""
         items = open_case.case.exam if open_case.case.sentences else ()
-        found: dict[str, Batch[Graded]] = {}
+        by_key: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
             for kind in dict.fromkeys(item.kind for item in items):
                 same_kind: list[Graded] = [(grader, item) for item in items if item.kind == kind]
-                found |= batches(same_kind, run.grading.n_items_of(grader), _key)
+                by_key |= self.batches(same_kind, run.grading.n_items_of(grader))
         return {
-            key: found[key]
-            for key in (_key((way, item)) for way in run.grading.item_ways for item in items)
+            key: by_key[key]
+            for key in (self.key_of((w, item)) for w in run.grading.item_ways for item in items)
         }
 
     async def ask(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Sequence[ExamGrade]:
@@ -76,14 +75,9 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
             return ratings
         return [await _grade_by_extraction(items[0], open_case.case, run)]
 
-    def make_unscored(
-        self, item: Batch[Graded], open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[ExamGrade]:
-        """Return an unscored grade for each item of the batch."""
-        return [
-            ExamGrade(exam_item=exam_item.id, grader=grader, failure=failure)
-            for grader, exam_item in item.things
-        ]
+    def fields_of(self, thing: Graded) -> dict[str, Any]:
+        """Return the item and the grader."""
+        return {"exam_item": thing[1].id, "grader": thing[0]}
 
     def depends_on(self, item: Batch[Graded], open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the items of the batch, the passage and the grader."""
@@ -105,11 +99,6 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         sent = (one.things[0] for one in self.known_items(open_case, run).values() if one.is_sent)
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)
         return n_sent + n_checked if n_sent else 0
-
-
-def _key(graded: Graded) -> str:
-    grader, exam_item = graded
-    return ExamGrade(exam_item=exam_item.id, grader=grader).item
 
 
 async def _grade_by_extraction(item: ExamItem, case: Case, run: Run) -> ExamGrade:
@@ -172,11 +161,9 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
         grade: Any = await run.judge.ask(run.agents.relevance_grader, case=case, grader=item)
         return [grade]
 
-    def make_unscored(
-        self, item: DirectGrader, open_case: OpenCase, run: Run, failure: Failure
-    ) -> Sequence[RelevanceGrade]:
-        """Return an unscored grade."""
-        return [RelevanceGrade(grader=item, failure=failure)]
+    def verdict_fields(self, item: DirectGrader) -> dict[str, Any]:
+        """Return the grader."""
+        return {"grader": item}
 
     def depends_on(self, item: DirectGrader, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the query, the passage and the grader."""

@@ -55,12 +55,12 @@ def find_evaluator(name: str) -> OwnEvaluator:
     Raises:
         SettingsError: The evaluator is not found, or the object is not an evaluator.
     """
-    found = _import_evaluator(name) if ":" in name else _entry_point(name)
-    if not isinstance(found, OwnEvaluator):
+    evaluator = _import_evaluator(name) if ":" in name else _entry_point(name)
+    if not isinstance(evaluator, OwnEvaluator):
         raise SettingsError(
             f"{name} is not an evaluator: decorate the function with @ragassay.evaluator"
         )
-    return found
+    return evaluator
 
 
 def _import_evaluator(name: str) -> object:
@@ -108,20 +108,20 @@ def questions_of(
 
     Nothing is asked about empty answers, sentences without a passage and unresolved citations.
     """
-    asked: dict[str, list[VerdictBase]] = {one.display.kind: [] for one in evaluators}
+    questions: dict[str, list[VerdictBase]] = {one.display.kind: [] for one in evaluators}
     for evaluation in evaluations:
         for evaluator in evaluators if evaluation.sentences else ():
-            asked[evaluator.display.kind] += evaluator.questions(evaluation)
-    return {kind: verdicts for kind, verdicts in asked.items() if verdicts}
+            questions[evaluator.display.kind] += evaluator.questions(evaluation)
+    return {kind: verdicts for kind, verdicts in questions.items() if verdicts}
 
 
 def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
     """Return the verdicts by evaluator, with each panel verdict split into its members."""
-    found: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
+    verdicts: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
     known = {evaluator.name: evaluator for evaluator in OURS}
     for verdict in evaluation.verdicts:
         evaluator = known.get(verdict.evaluator)
         members = getattr(verdict, "members", ())
         parts = evaluator.parts_of(verdict) if evaluator else members or (verdict,)
-        found.setdefault(verdict.evaluator, []).extend(parts)
-    return found
+        verdicts.setdefault(verdict.evaluator, []).extend(parts)
+    return verdicts

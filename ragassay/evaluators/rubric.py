@@ -31,7 +31,6 @@ class AskedRubric:
     """A rubric to rate the answer with.
 
     Attributes:
-        name: Name of the rubric.
         first: The judge's rating in the first round of a panel; None in the first round.
         others: The other members' ratings in the first round.
     """
@@ -65,7 +64,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
 
     @property
     def asks_panel(self) -> bool:
-        """Whether every panel member is asked, which is always the case."""
+        """Return whether every panel member is asked, which is always the case."""
         return True
 
     def second_round(

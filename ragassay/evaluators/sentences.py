@@ -22,7 +22,6 @@ from ragassay.records import (
     AnswerSentence,
     EvidenceSpan,
     EvidenceVerdict,
-    Failure,
     Finding,
     Score,
     SentenceCorrectness,
@@ -85,15 +84,9 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         label: Any = await run.judge.ask(run.agents.labeller, case=open_case.case, sentence=item)
         return [label]
 
-    def make_unscored(
-        self,
-        item: AnswerSentence,
-        open_case: OpenCase,
-        run: Run,
-        failure: Failure,
-    ) -> Sequence[SentenceLabel]:
-        """Return an unscored label."""
-        return [SentenceLabel(sentence=item.index, failure=failure)]
+    def verdict_fields(self, item: AnswerSentence) -> dict[str, Any]:
+        """Return the index of the sentence."""
+        return {"sentence": item.index}
 
     def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the labeler, or the signals if they decide."""
@@ -260,10 +253,9 @@ def _correctness(
 
 
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
-    """Derive correctness from the evidence verdicts.
+    """Derive correctness from the evidence: a sentence is correct if a passage supports it.
 
-    A sentence is correct if a passage supports it. Otherwise it is unscored if a verdict is
-    missing, and the failure reported first is one that is not just undecided.
+    Otherwise it is unscored if a verdict is missing. Undecided verdicts are reported last.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():

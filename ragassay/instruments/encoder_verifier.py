@@ -72,7 +72,6 @@ class EncoderVerifier:
     """Verifies a claim against a passage, for citations and evidence.
 
     Args:
-        model: Natural language inference model.
         embedder: Embedder used to detect passages about another subject.
         n_labels: Maximum number of verdict labels. A model with two labels gives two.
         by_rule: Whether rules adjust the model's verdicts. By default only for a model with bounds,
@@ -114,9 +113,6 @@ class EncoderVerifier:
         the text does not confirm.
 
         Args:
-            claim: Claim to verify.
-            text: Text of the document.
-            title: Title of the document.
             beside: Texts of the other documents cited for the claim, or None if `text` is only part
                 of its document; see `difference_of`.
         """

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragassay.errors import SettingsError
 from ragassay.metrics.stats.calibration import bound_of, explain_undecided
@@ -49,13 +48,7 @@ class ExamInstrument(ABC):
     ) -> list[ExamGrade]:
         """Grade a passage on all items of a test bank in one batch.
 
-        Args:
-            items: Questions and nuggets in any order; may be empty.
-            passage: Passage to grade.
-            grader: One of `graders`.
-
-        Returns:
-            One grade per item in order; doubtful grades are undecided.
+        The result has one grade per item, in order; doubtful grades are undecided.
 
         Raises:
             SettingsError: The model is unavailable or does not support the method.
@@ -98,46 +91,31 @@ class ItemSignals:
 def measure(
     items: Sequence[ExamItem], passage: str, embedder: TextEncoder, verifier: EntailmentModel
 ) -> list[ItemSignals]:
-    """Compute the signals of a passage for all items of a test bank.
-
-    Args:
-        items: All items of the bank, because `bank` is a mean over them.
-        passage: Passage to measure.
-        embedder: Encoder for sentences and, if supported, tokens.
-        verifier: Inference model for the log-odds.
-    """
+    """Compute the signals of a passage for the items of a test bank, which must be complete."""
     sentences = sentences_of(passage) or [passage.strip()]
     encoded = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
-    read, asked = encoded[: len(sentences)], encoded[len(sentences) :]
-    tokens = np.concatenate([one.tokens for one in read])
-    cosines = np.array([[float(a.vector @ one.vector) for one in read] for a in asked])
+    encoded_text, encoded_items = encoded[: len(sentences)], encoded[len(sentences) :]
+    tokens = np.concatenate([one.tokens for one in encoded_text])
+    cosines = np.array([[float(a.vector @ b.vector) for b in encoded_text] for a in encoded_items])
     cosines = cosines.reshape(len(items), len(sentences))
     bank = float(cosines.max(axis=1).mean()) if len(items) else 0.0
     words = set(tokenize(passage))
     pairs = [(item.text, passage_of_sentences(item.text, sentences)) for item in items]
     shares = verifier.probabilities(pairs)
     rows: list[ItemSignals] = []
-    for item, one, row, share in zip(items, asked, cosines, shares, strict=True):
-        own = tokenize(item.text)
+    for item, one, row, share in zip(items, encoded_items, cosines, shares, strict=True):
+        own_words, matches = tokenize(item.text), best_matches(one.tokens, tokens)
         signals = {
             "sentence": float(row.max()),
             "bank": bank,
-            **_token_signals(one.tokens, tokens),
-            "words": sum(word in words for word in own) / len(own) if own else 0.0,
+            "tokens": float(matches.mean()) if len(matches) else 0.0,
+            "least": float(matches.min()) if len(matches) else 0.0,
+            "words": sum(w in words for w in own_words) / len(own_words) if own_words else 0.0,
             "supports": _log_odds(float(share[SUPPORTS])),
             "settles": -_log_odds(float(share[NEUTRAL])),
         }
         rows.append(ItemSignals(signals, sentences[int(row.argmax())]))
     return rows
-
-
-def _token_signals(
-    item: NDArray[np.floating], passage: NDArray[np.floating]
-) -> Mapping[str, float]:
-    matches = best_matches(item, passage)
-    if not len(matches):
-        return {"tokens": 0.0, "least": 0.0}
-    return {"tokens": float(matches.mean()), "least": float(matches.min())}
 
 
 def _log_odds(share: float) -> float:
@@ -151,10 +129,7 @@ EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 class EmbeddedExamGrader(ExamInstrument):
     """Grades by similarity and inference; doubtful grades are undecided.
 
-    Args:
-        embedder: Encoder; the parameters were fitted for the packaged one.
-        verifier: Inference model.
-        model: Fitted parameters; the shipped ones by default.
+    The shipped parameters were fitted for the packaged embedder.
     """
 
     name = EXAM_RATER

@@ -17,19 +17,18 @@ from ragassay.records import (
     Failure,
     RelevanceLabel,
     SentenceLabel,
-    SentenceSignals,
     Signals,
 )
 from ragassay.text.quantities import numbers_of
 
 FOREIGN = 4.0
 """Logit from which a sentence is considered to be from another text. It detected 619 of 655
-inserted sentences and no other of 4,494 sentences (`python -m training.unneeded`: YESciEval's
-answers to 68 questions not used for fitting, half of them used to choose the bounds)."""
+inserted sentences, with no false positive among 4,494 others (`python -m training.unneeded`:
+YESciEval's answers to 68 questions not used for fitting, half of them used to choose bounds)."""
 
 REPEATED = 0.98
-"""Cosine from which a sentence repeats an earlier one. It detected 65 of 133 repeated sentences and
-no other of 410 sentences of complete answers (same command)."""
+"""Cosine from which a sentence repeats an earlier one. It detected 65 of 133 repeated sentences,
+with no false positive among 410 others of complete answers (same command)."""
 
 UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sentences are labeled")
 
@@ -41,39 +40,29 @@ class SignalLabeller:
         self, sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals | None
     ) -> SentenceLabel:
         """Label one sentence, given all sentences and the signals of the answer, if computed."""
-        measured = signals.sentences[sentence.index - 1] if signals else None
-        if (
-            signals
-            and measured
-            and measured.values
-            and self._is_unneeded(sentence, sentences, signals, measured)
-        ):
+        if signals and _is_unneeded(sentence, sentences, signals):
             return SentenceLabel(sentence=sentence.index, label="unnecessary")
         return SentenceLabel(sentence=sentence.index, failure=UNDECIDED)
 
-    def _is_unneeded(
-        self,
-        sentence: AnswerSentence,
-        sentences: Sequence[AnswerSentence],
-        signals: Signals,
-        measured: SentenceSignals,
-    ) -> bool:
-        # Without sources, "foreign" only depends on the question, which was not evaluated.
-        if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
-            return True
-        twin = measured.twin or sentence.index
-        if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
-            return False
-        # The same words with other numbers, such as two doses, are different facts.
-        return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
+
+def _is_unneeded(
+    sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals
+) -> bool:
+    measured = signals.sentences[sentence.index - 1]
+    if not measured.values:
+        return False
+    # Without sources, "foreign" only depends on the question, which was not evaluated.
+    if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
+        return True
+    twin = measured.twin or sentence.index
+    if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
+        return False
+    # The same words with other numbers, such as two doses, are different facts.
+    return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
 
 
 class HeadLabeller:
-    """Labels a sentence using only its text and question, like BioACE's classifiers (table 2).
-
-    Args:
-        model: Adapter made by `ragassay finetune completeness --method head`.
-    """
+    """Labels a sentence using only its text and question, like BioACE's classifiers (table 2)."""
 
     def __init__(self, model: AdaptedVerifier) -> None:
         self._model, self.name = model, model.name
@@ -93,11 +82,7 @@ class HeadLabeller:
 
 
 def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
-    """Return the labeler for a setting.
-
-    Args:
-        name: `ragassay/FOLDER` of the adapter.
-        cache_dir: Directory for converted weights.
+    """Return the labeler for a setting (`ragassay/FOLDER`); converts its weights into `cache_dir`.
 
     Raises:
         SettingsError: The folder contains no head for sentence labels.

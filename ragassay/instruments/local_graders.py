@@ -12,14 +12,7 @@ from ragassay.metrics.stats.uncertainty import rounded_bits
 from ragassay.models.local_readers import Prompt, SpanReader, Text2Text
 from ragassay.models.weights import folder_digest, loading
 from ragassay.prompts.texts import grader_prompts_sha256, item_prompt, relevance_prompt
-from ragassay.records import (
-    DirectGrader,
-    ExamGrade,
-    ExamGrader,
-    ExamItem,
-    Failure,
-    RelevanceGrade,
-)
+from ragassay.records import DirectGrader, ExamGrade, ExamGrader, ExamItem, Failure, RelevanceGrade
 from ragassay.text.answer_match import is_known_answer, is_unanswered
 
 RATINGS = ("0", "1", "2", "3", "4", "5")
@@ -87,11 +80,15 @@ class Text2TextGrader(ExamInstrument):
         around = (item_prompt(item, grader) for item in items)
         prompts = [(before, passage, after) for before, after in around]
         failures = [self._unreadable(prompt) for prompt in prompts]
-        asked = [prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure]
+        readable = [
+            prompt for prompt, failure in zip(prompts, failures, strict=True) if not failure
+        ]
         if grader == "rating":
-            replies = (_on_scale(shares.tolist()) for shares in self.model.shares(asked, RATINGS))
+            replies = (
+                _on_scale(shares.tolist()) for shares in self.model.shares(readable, RATINGS)
+            )
         else:
-            replies = iter(self.model.write_replies(asked))
+            replies = iter(self.model.write_replies(readable))
         grades: list[ExamGrade] = []
         for item, failure in zip(items, failures, strict=True):
             fields: Any = {"failure": failure} if failure else next(replies)

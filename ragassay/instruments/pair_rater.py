@@ -37,15 +37,13 @@ class PaperSignals:
         return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
-        """Compare questions with a paper.
+        """Return the closest cosine in the paper and the share of known words for each question.
 
-        Returns:
-            For each question, the cosine of the closest sentence in [-1, 1] and the share of its
-            content words that occur in the paper; 0 if there are no sentences or words.
+        Both are 0 if there are no sentences or words.
         """
         vectors, words = self._read(text)
-        asked = self._embedder.encode_many(questions)
-        cosines = (asked @ vectors.T).max(axis=1) if len(vectors) and len(asked) else None
+        queries = self._embedder.encode_many(questions)
+        cosines = (queries @ vectors.T).max(axis=1) if len(vectors) and len(queries) else None
         return [
             (float(cosines[n]) if cosines is not None else 0.0, _share(question, words))
             for n, question in enumerate(questions)
@@ -67,11 +65,8 @@ _NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
 class EmbeddedPairRater:
     """Rates pairs by rules and two similarities; doubtful ratings are undecided.
 
-    It is thread-safe and should run in a worker thread.
-
-    Args:
-        embedder: Encoder; the parameters were fitted for the packaged one.
-        model: Fitted parameters; the shipped ones by default.
+    It is thread-safe and should run in a worker thread. The shipped parameters were fitted for the
+    packaged embedder.
     """
 
     name = PAIR_RATER
@@ -108,9 +103,7 @@ class EmbeddedPairRater:
 
     def _relevance(self, pairs: Sequence[QAPair], text: str) -> list[RacarRating]:
         measured = self._signals.measure([pair.question for pair in pairs], text)
-        return [
-            self._rate_relation(pair, *both) for pair, both in zip(pairs, measured, strict=True)
-        ]
+        return [self._rate_relation(p, *both) for p, both in zip(pairs, measured, strict=True)]
 
     def _rate_relation(self, pair: QAPair, closest: float, covered: float) -> RacarRating:
         share = self._model.probability(closest, covered)

@@ -108,9 +108,9 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
         False
     """
     keys = [key for key in known if key.strip()]
-    truths = {_truth(key) for key in keys} if len(keys) == 1 else set()
-    if truths and None not in truths:
-        return _truth(_first_word(answer)) in truths
+    if len(keys) == 1 and (truth := _truth(keys[0])) is not None:
+        first_word = _WORD.search(answer)
+        return first_word is not None and _truth(first_word[0]) == truth
     if is_unanswered(answer, question) and not any(is_unanswered(key) for key in keys):
         return False
     plain = normalize_answer(answer)
@@ -122,13 +122,7 @@ def _truth(text: str) -> bool | None:
     return True if word in _TRUE else False if word in _FALSE else None
 
 
-def _first_word(text: str) -> str:
-    match = _WORD.search(text)
-    return match.group() if match else ""
-
-
 def _is_similar(ours: str, theirs: str) -> bool:
-    """Return whether two normalized texts are equal or similar enough."""
     if ours == theirs:
         return bool(ours)
     shorter, longer = sorted((len(ours), len(theirs)))

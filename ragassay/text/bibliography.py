@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ragassay.text.blocks import Block
 
@@ -116,10 +117,13 @@ def split_bibliography(
     known = [title.casefold() for title in titles if len(title) > 3]
     kinds = _mark_lines(lines, blocks, known)
     removed = {line.start for line in lines if kinds[line.start]}
-    rest = [_without_lines(block, removed) for block in blocks]
+    rest = [
+        replace(block, lines=tuple(line for line in block.lines if line[0] not in removed))
+        for block in blocks
+    ]
     return Bibliography(
         tuple(_references([line for line in lines if kinds[line.start] == "entry"])),
-        tuple(block for block in rest if block is not None),
+        tuple(block for block in rest if block.lines),
     )
 
 
@@ -159,7 +163,9 @@ def _mark_lines(
         if _DEFINITION.match(line.text):
             kinds[line.start] = "entry"
         elif _TITLE.fullmatch(line.text):
-            section = _section(lines, n, blocks)
+            section = list(
+                itertools.takewhile(lambda one: blocks[one.block].kind != "heading", lines[n:])
+            )
             is_clear = bool(_CLEAR_TITLES.fullmatch(line.text))
             if _is_list(section, titles, is_clear):
                 kinds[line.start] = "title"
@@ -175,17 +181,6 @@ def _mark_lines(
             break
         kinds[line.start] = "entry"
     return kinds
-
-
-def _section(
-    lines: Sequence[_BibliographyLine], first: int, blocks: Sequence[Block]
-) -> list[_BibliographyLine]:
-    section: list[_BibliographyLine] = []
-    for line in lines[first:]:
-        if blocks[line.block].kind == "heading":
-            break
-        section.append(line)
-    return section
 
 
 def _is_list(section: Sequence[_BibliographyLine], titles: Sequence[str], is_clear: bool) -> bool:
@@ -204,7 +199,6 @@ def _is_listed(line: _BibliographyLine) -> bool:
 
 
 def _is_entry(text: str, titles: Sequence[str]) -> bool:
-    """Return whether a line under a title identifies a document."""
     label = _LABEL.match(text)
     body = text[label.end() :] if label else text
     if label and (label["square"] or label["lens"] or label["raised"] or label["sup"]):
@@ -227,7 +221,7 @@ def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
 
 def _has_title(text: str, titles: Sequence[str]) -> bool:
     plain = re.sub(r"[*_`\"\u201c\u201d]", "", text).strip().casefold()
-    return any(plain.startswith(title) for title in titles)
+    return plain.startswith(tuple(titles))
 
 
 def _body(line: _BibliographyLine) -> str:
@@ -268,10 +262,3 @@ def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) 
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )
-
-
-def _without_lines(block: Block, removed: Collection[int]) -> Block | None:
-    lines = tuple(line for line in block.lines if line[0] not in removed)
-    if len(lines) == len(block.lines):
-        return block
-    return Block(block.kind, lines, block.cells, block.header) if lines else None

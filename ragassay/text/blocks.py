@@ -77,11 +77,10 @@ def read_blocks(text: str) -> list[Block]:
         >>> [(block.kind, text[block.start : block.end]) for block in read_blocks(text)]
         [('heading', 'Effects'), ('item', 'It fell.'), ('item', 'It rose.')]
     """
-    text = text.replace("\x00", "\ufffd")  # as the parser does
+    text = text.replace("\x00", "\ufffd")  # like the parser
     lines = _line_spans(text)
-    if re.match(r"\s*<(?!https?:)(?:!doctype|[a-z])", text, re.IGNORECASE) and _BLOCK_TAG.match(
-        text.lstrip()
-    ):
+    first_tag = _BLOCK_TAG.match(text.lstrip())
+    if first_tag and not first_tag["end"]:
         return list(_html_blocks(text, "text", [(0, len(text))]))
     blocks = [block for block in _markdown_blocks(text, lines) if block.lines]
     if all(block.kind in ("code", "heading") for block in blocks):
@@ -178,10 +177,7 @@ def _cell_spans(text: str, line: Span) -> Iterator[Span]:
     for left, right in pairwise(borders):
         cell = row[left + 1 : right]
         first = left + 1 + len(cell) - len(cell.lstrip())
-        yield (
-            start + min(first, right),
-            start + max(min(first, right), left + 1 + len(cell.rstrip())),
-        )
+        yield start + first, start + max(first, left + 1 + len(cell.rstrip()))
 
 
 def _code_blocks(
@@ -218,17 +214,11 @@ def _read_fenced(text: str, block: Block) -> list[Block]:
     ]
 
 
-def _no_blocks(
-    text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
-) -> Iterator[Block]:
-    yield from ()
-
-
 _OWNERS = {
     "inline": _inline_blocks,
     "table_open": _row_blocks,
     "fence": _code_blocks,
-    "hr": _no_blocks,
+    "hr": lambda *_: iter(()),
 }
 
 

@@ -11,7 +11,7 @@ import re
 from urllib.parse import unquote
 
 MAX_RANGE = 50
-"""Widest difference between the ends of a range; wider ranges are not lists of sources."""
+"""Largest difference between the ends of a range; wider ranges are not lists of sources."""
 
 # Digits are limited: no identifier is longer, and Python refuses to parse thousands of them.
 _NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"

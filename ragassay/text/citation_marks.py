@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -19,7 +19,6 @@ from ragassay.text.citation_styles import (
     is_no_author,
     join_identifiers,
     read_targets,
-    with_address,
     without_locators,
 )
 from ragassay.text.markup import (
@@ -75,7 +74,7 @@ _ADDRESS = re.compile(
     rf"(?:https?://|(?<![\w@/.-])(?:www\.|{_HOSTS}/))(?:[^\s<>()\[\]{{}}\"\u201c\u201d\u3010\u3011{DELIMITERS}]|\([^\s()]{{0,200}}\)){{1,2000}}"
 )
 _PMID = re.compile(
-    r"(?<![\w\[])(?:see\s)?(?:PubMed\s?)?PMIDs?(?:\sID)?\s?[:#]?\s?(?P<content>\d{1,9}(?:(?:,\s?|\sand\s|,\sand\s)(?:PMID:?\s?)?\d{4,9}){0,20})(?![\w.]\d)",
+    r"(?<![\w\[])(?:see\s)?(?:PubMed\s?)?PMIDs?(?:\sID)?\s?[:#]?\s?(?P<content>\d{1,9}(?:(?:,\s?|\sand\s|,\sand\s)(?:PMID:?\s?)?\d{4,9}){0,20})(?![\w.]\d)"
 )
 _DOI = re.compile(
     r"(?<![\w/.])(?:doi[:\s]{1,3}|see\s)(?P<content>10\.\d{4,9}/[^\s,;()\[\]]{1,200})",
@@ -96,7 +95,7 @@ _AFTER_NUMBER = re.compile(
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
-"""What follows a statistic: a unit or a counted noun."""
+"""Text after a statistic: a unit or a counted noun."""
 _SCALE_BEFORE = re.compile(
     r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
     re.IGNORECASE,
@@ -135,8 +134,8 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        style: What else the mark may be: a number in parentheses ("round"), an exponent
-            ("raised"), or something else ("unsure"). Empty if it can only be a mark.
+        style: Other possible meaning of the mark: a number in parentheses ("round"), an exponent
+            ("raised"), or anything else ("unsure"). Empty if it can only be a citation.
     """
 
     start: int
@@ -176,7 +175,8 @@ def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         content = match["content"].strip("[]()^ " + SUP + SUP_END)
         targets = read_targets(content, is_square=True, names=names)
         if targets:
-            yield _mark(match, with_address(targets, address) if len(targets) == 1 else targets)
+            is_single = len(targets) == 1
+            yield _mark(match, [replace(targets[0], address=address)] if is_single else targets)
         elif _LINK_WORDS.fullmatch(content) or content.startswith(("http", "www.")):
             yield _mark(match, [address_target(address)])
         else:
@@ -200,16 +200,14 @@ def _find_elements(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
         targets = (t for e in entries for t in read_targets(e, is_square=True, names=names))
         yield _mark(match, targets)
     for match in _LATEX.finditer(plain.text):
-        keys = (key.strip() for key in match["keys"].split(","))
-        yield _mark(match, [_key_target(key) for key in keys if key])
-
-
-def _key_target(key: str) -> Target:
-    return Target("number" if re.fullmatch("[0-9]{1,4}", key) else "name", key, key)
+        keys = filter(None, (key.strip() for key in match["keys"].split(",")))
+        yield _mark(
+            match,
+            [Target("number" if re.fullmatch("[0-9]{1,4}", k) else "name", k, k) for k in keys],
+        )
 
 
 def _find_number_lists(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield lists of numbers, PMIDs and DOIs in square brackets or parentheses."""
     for match, items in find_number_lists(plain.text):
         is_round = match[2] is not None and all(item.isdigit() for item in items)
         if is_round and len(items) == 1 and (_is_enumerated(match) or _is_count(match)):
@@ -403,7 +401,7 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Mask the matches of a pattern, which sees each run of masks as a single one."""
+    """Mask the matches of a pattern, treating each run of masks as a single character."""
     runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
     short, offsets, position = [], [], 0
     for start, end in runs:

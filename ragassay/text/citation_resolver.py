@@ -40,10 +40,7 @@ LEAST_HEAD_WORDS = 4
 class CitationResolver:
     """Turns the marks of an answer into citations and collects the documents they refer to.
 
-    Args:
-        sources: Sources of the answer.
-        lookup: Function that finds an article by PMID or DOI outside the sources, if available.
-        references: Reference list of the answer.
+    `lookup` finds articles outside the sources by PMID or DOI.
     """
 
     def __init__(
@@ -112,7 +109,7 @@ class CitationResolver:
         return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
 
     def points_to_source(self, target: Target) -> bool:
-        """Return whether a target can be resolved without a lookup of an article."""
+        """Return whether a target can be resolved; numbers are never looked up as PMIDs."""
         if target.kind in ("number", "index"):
             if target.value.casefold() in self._references or target.value in self._ids:
                 return True
@@ -125,7 +122,6 @@ class CitationResolver:
         return [target for one in citations for target in self._listed_targets(one)]
 
     def _listed_targets(self, citation: str) -> list[Target]:
-        """Return the targets of a listed citation: an id, a position, or a list of them."""
         citation_text = citation.strip()
         plain = citation_text if doi_of(citation_text) else citation_text.strip("[]()").strip()
         if plain in self._ids or not is_list(plain):
@@ -138,19 +134,18 @@ class CitationResolver:
 
     def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
         """Return the citations of a statement in order, without repeated markers or documents."""
-        found: dict[str, Citation] = {}
+        by_key: dict[str, Citation] = {}
         documents: set[str] = set()
         for one in (citation for target in targets for citation in self._resolve_all(target)):
             key = doi_of(one.marker) or one.marker
-            if key in found or one.document in documents:
+            if key in by_key or one.document in documents:
                 continue
-            found[key] = one
+            by_key[key] = one
             if one.document is not None:
                 documents.add(one.document)
-        return tuple(found.values())
+        return tuple(by_key.values())
 
     def _resolve_all(self, target: Target) -> list[Citation]:
-        """Resolve all identifiers of a target, and drop unknown ones if any is known."""
         citations = [self.resolve(one) for one in (target, *target.others)]
         return [one for one in citations if one.document is not None] or citations
 
@@ -159,20 +154,25 @@ class CitationResolver:
         known = self._find_document(target)
         if known is not None:
             return Citation(marker=target.text, document=known, other=self._other(target, known))
-        is_number = target.kind in ("number", "index")
-        is_identifier = target.kind in ("pmid", "doi", "name") and target.is_sure
-        has_references = is_number and target.value.casefold() in self._references
-        kind = _kind_of(bare(target.text))
-        is_comparable = bool(self._sources) and (not kind or kind in self._kinds)
-        is_beyond = bool(self._sources) if is_number else is_comparable or bool(self._lookup)
-        is_invalid = (is_number or is_identifier) and is_beyond
-        if target.kind == "name" and target.value.removeprefix("^").casefold() in self._references:
-            # The answer defines this label itself, perhaps as a document outside the sources.
-            is_invalid = False
-        if is_number and (self._are_ids or (has_references and any(self._matched_documents()))):
-            is_invalid = False
-        if is_number and (_YEAR.fullmatch(target.value) or self._may_be_joined(target.value)):
-            is_invalid = False
+        if target.kind in ("number", "index"):
+            is_listed = target.value.casefold() in self._references
+            is_invalid = bool(self._sources) and not (
+                self._are_ids
+                or (is_listed and any(self._matched_documents()))
+                or _YEAR.fullmatch(target.value)
+                or self._may_be_joined(target.value)
+            )
+        else:
+            # The answer may define a label itself as a document outside the sources.
+            label = target.value.removeprefix("^").casefold() if target.kind == "name" else None
+            kind = _kind_of(bare(target.text))
+            is_comparable = bool(self._sources) and (not kind or kind in self._kinds)
+            is_identifier = target.kind in ("pmid", "doi", "name") and target.is_sure
+            is_invalid = (
+                is_identifier
+                and (is_comparable or bool(self._lookup))
+                and label not in self._references
+            )
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
@@ -193,7 +193,6 @@ class CitationResolver:
         return counted if counted != known else None
 
     def _find_document(self, target: Target) -> str | None:
-        """Return the id of the document that a target refers to, or None if unknown."""
         if target.address:
             linked = self._find_document(address_target(target.address))
             if linked is not None:
@@ -247,7 +246,6 @@ class CitationResolver:
         return document.id
 
     def _find_by_label(self, label: str) -> str | None:
-        """Return the document that the reference with this label identifies."""
         name = label.casefold()
         if name not in self._references:
             return None
@@ -286,9 +284,9 @@ class CitationResolver:
         """Return the only source, or else the only reference, with these authors and year."""
         authors, _, year = value.rpartition(", ")
         openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
-        found = [name for name, head in openings.items() if _has_authors(head, authors, year)]
-        if len(found) == 1:
-            return found[0]
+        matches = [name for name, head in openings.items() if _has_authors(head, authors, year)]
+        if len(matches) == 1:
+            return matches[0]
         entries = [
             label
             for label, one in self._references.items()
@@ -307,21 +305,22 @@ def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
 
     A source that starts with two PMIDs may cite one of them, so neither is used. DOIs likewise.
     """
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for source in reversed(sources):
         head = f"{source.title}\n{source.text[:_LABEL_CHARS]}"
         kinds: dict[str, set[str]] = {}
         for pmid, address, doi in _IDENTIFIERS.findall(head):
-            known = bare(address_target(address).value if address else pmid or doi.rstrip(".)"))
-            kinds.setdefault(_kind_of(known), set()).add(known)
+            identifier = bare(
+                address_target(address).value if address else pmid or doi.rstrip(".)")
+            )
+            kinds.setdefault(_kind_of(identifier), set()).add(identifier)
         for kind in ("pmid", "doi"):
             if len(identifiers := kinds.get(kind, set())) == 1:
-                found[identifiers.pop()] = source.id
-    return found
+                ids[identifiers.pop()] = source.id
+    return ids
 
 
 def _kind_of(identifier: str) -> str:
-    """Return "pmid", "doi" or "pmc", or "" for other identifiers."""
     if re.fullmatch(r"[0-9]{5,9}", identifier):
         return "pmid"
     if doi_of(identifier):

@@ -119,11 +119,7 @@ NO_AUTHORS = frozenset(
 ENTRIES: tuple[tuple[TargetKind, str, str], ...] = (
     # kind, pattern with the target in the group "value", example
     ("pmid", r"(?:PubMed\s?(?:ID)?|PMIDs?|pmid)[\s:#=_]{0,3}(?P<value>\d{1,9})", "PMID: 123"),
-    (
-        "address",
-        r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?",
-        "https://example.org/a",
-    ),
+    ("address", r"<?(?P<value>(?:https?://|www\.)[^\s<>]{1,2000})>?", "https://example.org/a"),
     ("doi", r"(?:doi[:\s]{0,3})?(?P<value>10\.\d{4,9}/[^\s,;]{1,200})", "doi:10.1000/abc"),
     ("index", r"\d{1,4}:(?P<value>\d{1,4})\u2020[^\u3010\u3011\[\]]{0,200}", "4:0\u2020source"),
     ("number", r"(?P<value>\d{1,3})\u2020[^\u3010\u3011\[\]]{0,200}", "1\u2020L3-L5"),
@@ -185,10 +181,8 @@ def read_targets(
 
     Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe it and are not a target.
 
-    Args:
-        content: Text between the brackets.
-        is_square: Whether any number in these brackets is a citation.
-        names: Ids and titles of the sources in lower case.
+    With `is_square`, any number is a citation. `names` are the ids and titles of the sources in
+    lower case.
 
     Example:
         >>> [target.value for target in read_targets("see Source 1, p. 4", is_square=True)]
@@ -212,8 +206,8 @@ def read_targets(
             return ()
         targets += group_targets
     is_described = any(one.kind in ("pmid", "doi") for one in targets)
-    kept = [one for one in _continue_pmids(targets) if not (is_described and one.kind == "author")]
-    return join_identifiers(dict.fromkeys(kept))
+    cited = [one for one in _continue_pmids(targets) if not (is_described and one.kind == "author")]
+    return join_identifiers(dict.fromkeys(cited))
 
 
 def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
@@ -247,10 +241,10 @@ _LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
 
 def _without_prefix(text: str) -> str:
     for _ in range(3):
-        found = _PREFIX.match(text)
-        if not found:
+        match = _PREFIX.match(text)
+        if not match:
             break
-        text = text[found.end() :].lstrip()
+        text = text[match.end() :].lstrip()
     return text.strip()
 
 
@@ -306,12 +300,12 @@ def _read_entry(entry: str, is_square: bool, names: Collection[str]) -> list[Tar
             return []
         return [Target("number", str(n), str(n)) for n in range(first, last + 1)]
     for kind, pattern in _ENTRIES:
-        found = pattern.fullmatch(entry)
-        if not found:
+        match = pattern.fullmatch(entry)
+        if not match:
             continue
         if kind == "number" and not is_square and not _ROUND_WORD.fullmatch(entry):
             return []
-        return [_target(kind, found["value"], entry)]
+        return [_target(kind, match["value"], entry)]
     return []
 
 
@@ -357,14 +351,14 @@ def _authors(group: str) -> Iterator[Target]:
     titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
     if titled:
         group = f"{titled['authors']}, {titled['years']}"
-    found = re.fullmatch(rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR}))?", group)
-    if found and not is_no_author(found["authors"], bool(found["several"])):
-        for year in re.findall(_YEAR, found["years"]):
-            yield Target("author", f"{found['authors']}, {year}", f"{found['authors']}, {year}")
+    match = re.fullmatch(rf"{AUTHOR_YEAR}(?:\s?,\s?(?:{_LOCATOR}))?", group)
+    if match and not is_no_author(match["authors"], bool(match["several"])):
+        for year in re.findall(_YEAR, match["years"]):
+            yield Target("author", f"{match['authors']}, {year}", f"{match['authors']}, {year}")
         return
-    found = ORGANISATION_YEAR.fullmatch(group)
-    if found and not is_no_author(found["authors"], False):
-        text = f"{found['authors']}, {found['year']}"
+    match = ORGANISATION_YEAR.fullmatch(group)
+    if match and not is_no_author(match["authors"], False):
+        text = f"{match['authors']}, {match['year']}"
         yield Target("author", text, text, is_sure=False)
 
 
@@ -382,13 +376,8 @@ def surnames_of(authors: str) -> list[str]:
     """
     parts = re.split(r",|\band\b|&|\bund\b|\bet\b|\by\b", re.sub(_ET_AL, "", authors))
     names = [re.findall(_NAME, part) for part in parts]
-    kept = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)
-    return [name.casefold() for words in kept for name in words]
-
-
-def with_address(targets: Sequence[Target], address: str) -> tuple[Target, ...]:
-    """Attach the URL of a link to its targets."""
-    return tuple(replace(one, address=address) for one in targets)
+    surnames = (words[:1] if words[-1].upper() == words[-1] else words for words in names if words)
+    return [name.casefold() for words in surnames for name in words]
 
 
 def same_identifier(text: str) -> str:

@@ -122,7 +122,6 @@ def _words(text: str) -> list[_Word]:
 
 
 def _verb(words: Words) -> int | None:
-    """Return the index of the first finite verb, or None."""
     for index, word in enumerate(words):
         next_text = words[index + 1].text if index + 1 < len(words) else ""
         is_participle = word.text.endswith("ed") and next_text in ("by", "with")
@@ -133,7 +132,6 @@ def _verb(words: Words) -> int | None:
 
 
 def _states(words: Words) -> bool:
-    """Return whether the words contain a subject followed by a finite verb."""
     verb = _verb(words)
     if not verb or words[0].text in _PRONOUNS:
         return False
@@ -157,7 +155,6 @@ def _at_semicolons(words: Words) -> list[Words]:
 
 
 def _strip_opener(words: Words) -> Words:
-    """Remove the conjunction or adverb that opens a clause."""
     opener = _OPENERS.match(" ".join(word.text for word in words[:4]))
     return words[len(opener.group().split()) :] if opener else words
 
@@ -174,7 +171,6 @@ def _cut_concession(words: Words) -> list[Words]:
 
 
 def _cut_coordinated(parts: Sequence[Words]) -> list[Words]:
-    """Split before each coordinated clause that has its own subject."""
     clauses: list[Words] = []
     for words in parts:
         start = 0
@@ -255,10 +251,9 @@ def _is_verb(word: _Word) -> bool:
 
 def _relative(words: Words, text: str) -> list[str]:
     """Split "S, which P, Q" into "S Q" and "S P"."""
-    for index, word in enumerate(words):
-        if word.text in ("which", "who") and words[index - 1].text == "," and index > 1:
-            break
-    else:
+    pronouns = (n for n in range(2, len(words)) if words[n].text in ("which", "who"))
+    index = next((n for n in pronouns if words[n - 1].text == ","), None)
+    if index is None:
         return []
     before, rest = words[: index - 1], words[index + 1 :]
     end = next((n for n, one in enumerate(rest) if one.text == "," and not one.is_inside), None)
@@ -275,7 +270,6 @@ def _relative(words: Words, text: str) -> list[str]:
 
 
 def _sentence(clause: str) -> str:
-    """Turn a clause into a sentence with a capital letter and a final period."""
     text = _OPENERS.sub("", clause.strip(" ,;"), count=1) if _OPENERS.match(clause) else clause
     text = text.strip(" ,;")
     if _LOWER_WORD.match(text):

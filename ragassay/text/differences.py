@@ -82,8 +82,6 @@ def difference_of(
     """Return the first difference between a claim and a document, or None.
 
     Args:
-        sentences: Sentences of the document.
-        title: Title of the document.
         beside: Texts of the other documents cited for the claim. A number stated in one of them is
             not a difference. If there are any, directions and negations are ignored, because they
             may come from another document. Pass None if the sentences are only part of the
@@ -163,7 +161,6 @@ def _whole_word(word: str) -> str:
 
 
 def _join_texts(sentences: Sequence[str], title: str, beside: Sequence[str]) -> tuple[str, int]:
-    """Join a document and other documents, and return the text and the length of the first."""
     own = "\n\n".join([*filter(None, [title]), " ".join(sentences)])
     return "\n\n".join([own, *beside]), len(own)
 
@@ -171,7 +168,6 @@ def _join_texts(sentences: Sequence[str], title: str, beside: Sequence[str]) -> 
 def _other_number(
     claim: str, sentences: Sequence[str], title: str, beside: Sequence[str]
 ) -> Difference | None:
-    """Return the first number of a claim for which the document gives another value."""
     text, n_own = _join_texts(sentences, title, beside)
     for one in compare_numbers(claim, text):
         if one.stated and one.stated[0] < n_own:
@@ -192,12 +188,9 @@ def _direction(claim: str, near: str) -> Difference | None:
             if any(word.startswith(side) for word in theirs):
                 continue
             n = N_AROUND_COMPARED if pair is _SIDES[0] else N_AROUND
-            for index, against in enumerate(theirs):
-                if not against.startswith(other):
-                    continue
-                ours_instead = _find_opposite(ours, side, _around(theirs, index, n), n)
-                if ours_instead:
-                    return Difference("direction", f'"{ours_instead}" here, "{against}" there')
+            for against in (i for i, word in enumerate(theirs) if word.startswith(other)):
+                if word := _find_opposite(ours, side, _around(theirs, against, n), n):
+                    return Difference("direction", f'"{word}" here, "{theirs[against]}" there')
     return None
 
 

@@ -162,7 +162,7 @@ _ANSWERLESS = re.compile(
     r"(?:answer|provide|find|determine|have|assist|help|give|say|tell|offer|know)\b",
     re.IGNORECASE,
 )
-"""Like "I cannot" in `_NOTHING`, with a verb of answering: "I cannot recommend it" answers."""
+""""I cannot" with a verb of answering; "I cannot recommend it" is an answer."""
 _TURN = re.compile(r"[,;.]? (?:but|however|nevertheless|nonetheless|yet)\b", re.IGNORECASE)
 _NO_CLAIM = re.compile(
     rf"\b(?:please|consult|contact|see an?|speak (?:to|with)|talk to|let me know|happy to|feel free"
@@ -251,7 +251,6 @@ def refuses(sentences: Sequence[str]) -> bool:
 
 
 def _gives_none(text: str) -> bool:
-    """Return whether a text says that there is no answer, or apologizes."""
     nothing = _NOTHING.search(text)
     if nothing and nothing[0].startswith(("I ", "i ")):
         nothing = _ANSWERLESS.search(text)
@@ -259,7 +258,6 @@ def _gives_none(text: str) -> bool:
 
 
 def _claims(text: str) -> bool:
-    """Return whether a text makes any other claim than that there is no answer."""
     is_long = len(_WORD.findall(text)) >= N_CLAIM_WORDS
     return is_long and not (says_nothing(text) or _APOLOGY.search(text) or _NO_CLAIM.search(text))
 

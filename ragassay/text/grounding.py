@@ -30,22 +30,22 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
         >>> find_quote("The dose was 5 mg", "At first the dose  was 5 mg daily.")
         (10, 27)
     """
-    wanted = " ".join(quote.split()).strip("\"'\u201c\u201d \u2026.")
-    if len(wanted) < LEAST_CHARS or len(wanted) > len(text):
+    plain_quote = " ".join(quote.split()).strip("\"'\u201c\u201d \u2026.")
+    if len(plain_quote) < LEAST_CHARS or len(plain_quote) > len(text):
         return None
-    wanted, text = _lower(wanted), _lower(text)
-    if len(wanted) <= MOST_CHARS:
-        return _locate(wanted, text)
-    first, last = _locate(wanted[:MOST_CHARS], text), _locate(wanted[-MOST_CHARS:], text)
+    plain_quote, text = _lower(plain_quote), _lower(text)
+    if len(plain_quote) <= MOST_CHARS:
+        return _locate(plain_quote, text)
+    first, last = _locate(plain_quote[:MOST_CHARS], text), _locate(plain_quote[-MOST_CHARS:], text)
     if first is None or last is None:
         return None
     span = first[0], last[1]
-    least, most = len(wanted) * LEAST_ALIKE / 100, len(wanted) * 100 / LEAST_ALIKE
+    least, most = len(plain_quote) * LEAST_ALIKE / 100, len(plain_quote) * 100 / LEAST_ALIKE
     return span if least <= span[1] - span[0] <= most else None
 
 
-def _locate(wanted: str, text: str) -> tuple[int, int] | None:
-    match = fuzz.partial_ratio_alignment(wanted, text, score_cutoff=LEAST_ALIKE)
+def _locate(plain_quote: str, text: str) -> tuple[int, int] | None:
+    match = fuzz.partial_ratio_alignment(plain_quote, text, score_cutoff=LEAST_ALIKE)
     return (match.dest_start, match.dest_end) if match else None
 
 
@@ -111,8 +111,8 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
     A sentence always states itself. A nugget without content words is never stated. The `answer`
     provides the referents of pronouns in the sentence.
     """
-    words, own = _words(nugget), _words(sentence)
-    if not words or not _is_drawn(words, own, sentence, answer):
+    words, sentence_words = _words(nugget), _words(sentence)
+    if not words or not _is_drawn(words, sentence_words, sentence, answer):
         return False
     if nugget.split() == sentence.split():
         return True
@@ -134,14 +134,16 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(tokenize(text))
 
 
-def _is_drawn(words: frozenset[str], own: frozenset[str], sentence: str, answer: str) -> bool:
+def _is_drawn(
+    words: frozenset[str], sentence_words: frozenset[str], sentence: str, answer: str
+) -> bool:
     """Return whether all words occur in the sentence, except the referents of its pronouns."""
-    borrowed = words - own
+    borrowed = words - sentence_words
     if not borrowed:
         return True
     if not _ANAPHOR.search(sentence) or borrowed & _NEVER_BORROWED:
         return False
-    return borrowed <= _words(answer) and len(words & own) >= LEAST_OVERLAP * len(words)
+    return borrowed <= _words(answer) and len(words & sentence_words) >= LEAST_OVERLAP * len(words)
 
 
 def _numbers(text: str) -> set[str]:
@@ -193,7 +195,6 @@ def _keeps_sides(parts: list[str], clauses: list[str]) -> bool:
 
 
 def _next_words(clause: str) -> Iterator[str]:
-    """Yield the first word after each comparator."""
     word = ""
     for text in reversed(_COMPARATOR.split(clause)[1:]):
         word = next(iter(tokenize(text)), word)

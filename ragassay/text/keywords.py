@@ -119,6 +119,10 @@ _MOST_ROUNDS = 200
 _MOST_WORDS = 5
 _MOST_CANDIDATES = 4_000
 _BLOCK = 256
+_KIND_LETTERS = {"noun": "n", "adjective": "a", "participle": "p", "opener": "o", "other": "x"}
+_RUN = re.compile("(?<![^o])p[na]*|[na]+")
+"""Letters of a noun phrase and of words after it; a participle must follow an opener."""
+
 _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 
 
@@ -153,50 +157,23 @@ def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
     # Candidates are in text order, so this is the first candidate of each topic.
     first = np.unique(topics, return_index=True)[1]
     best = sorted(range(len(first)), key=lambda topic: (-ranks[topic], first[topic]))
-    return tuple(_form(candidates[first[topic]]) for topic in best[:n])
-
-
-def _form(candidate: Candidate) -> str:
-    return max(candidate.forms, key=lambda form: candidate.forms[form])
+    return tuple(candidates[first[topic]].forms.most_common(1)[0][0] for topic in best[:n])
 
 
 def find_candidates(text: str) -> list[Candidate]:
     """Return the longest sequences of nouns and adjectives that end in a noun."""
     words = [match.group() for match in _TOKEN.finditer(text)]
-    kinds = [kind_of_word(_lower(word)) for word in words]
+    kinds = "".join(_KIND_LETTERS[kind_of_word(_lower(word))] for word in words)
     candidates: dict[tuple[str, ...], Candidate] = {}
-    start = 0
-    while start < len(words):
-        end = start
-        while end < len(words) and _continues(kinds, start, end):
-            end += 1
-        last = end
-        while last > start and kinds[last - 1] != "noun":
-            last -= 1
-        if last > start and last - start <= _MOST_WORDS:
-            _add(candidates, words, start, last)
-        start = max(end, start + 1)
+    for run in _RUN.finditer(kinds):
+        phrase = words[run.start() :][: len(run[0].rstrip("ap"))]
+        if len(phrase) > _MOST_WORDS or sum(map(len, phrase)) < 3:
+            continue
+        stems = tuple(_stem(_lower(word)) for word in phrase)
+        candidate = candidates.setdefault(stems, Candidate(stems))
+        candidate.starts.append(run.start())
+        candidate.forms[" ".join(map(_plain, phrase))] += 1
     return list(candidates.values())[:_MOST_CANDIDATES]
-
-
-def _continues(kinds: list[str], start: int, i: int) -> bool:
-    """Return whether a word extends the sequence; a participle must be its first word."""
-    if kinds[i] in ("noun", "adjective"):
-        return True
-    opens = i == start and (i == 0 or kinds[i - 1] == "opener")
-    return kinds[i] == "participle" and opens
-
-
-def _add(
-    candidates: dict[tuple[str, ...], Candidate], words: list[str], start: int, end: int
-) -> None:
-    phrase = words[start:end]
-    if sum(map(len, phrase)) < 3:
-        return
-    stems = tuple(_stem(_lower(word)) for word in phrase)
-    candidate = candidates.setdefault(stems, Candidate(stems))
-    candidate.starts.append(start)
-    candidate.forms[" ".join(_plain(word) for word in phrase)] += 1
 
 
 def _plain(word: str) -> str:

@@ -110,8 +110,6 @@ def readable(text: str) -> str:
 
 
 class _Builder:
-    """Collects plain characters and their offsets."""
-
     def __init__(self) -> None:
         self.characters: list[str] = []
         self.starts: list[int] = []

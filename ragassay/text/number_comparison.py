@@ -133,7 +133,7 @@ def _other_value(
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> NumberMention | None:
-    """Return the number that the text gives instead of a number of the claim, or None in doubt."""
+    """Return the number that the text states instead of a claimed number, or None if in doubt."""
     one = claimed[index]
     if one.in_interval or one.kind in _NEVER_OTHER:
         return None
@@ -142,8 +142,11 @@ def _other_value(
     for n, other in enumerate(stated):
         if id(other) in taken or not _is_comparable(one, other) or _is_rest(one, other):
             continue
-        if one.partner and not _same_range(known[index + one.partner], stated, n + other.partner):
-            continue
+        if one.partner:
+            # Ranges without a common end are more likely to measure different things.
+            end = stated[n + other.partner]
+            if not any(known_end is end for known_end in known[index + one.partner]):
+                continue
         score = _likeness(one, other, _has_companion(index, other, known))
         score += BESIDE * bool(score and _has_same_neighbour(index, n, known, stated))
         if score and (best is None or score > best[0]):
@@ -154,7 +157,7 @@ def _other_value(
 def _has_companion(
     index: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
 ) -> bool:
-    """Return whether the sentence of the text's number states another number of the claim."""
+    """Return whether the sentence of the text's number also states another claimed number."""
     return any(
         n != index and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
@@ -162,12 +165,9 @@ def _has_companion(
 
 
 def _has_same_neighbour(
-    index: int,
-    n: int,
-    known: Sequence[Sequence[NumberMention]],
-    stated: Sequence[NumberMention],
+    index: int, n: int, known: Sequence[Sequence[NumberMention]], stated: Sequence[NumberMention]
 ) -> bool:
-    """Return whether the two numbers have the same number next to them: "19% with 2 mg"."""
+    """Return whether the two numbers have a common neighboring number: "19% with 2 mg"."""
     mine = [
         end
         for fitting in (*known[max(0, index - 1) : index], *known[index + 1 : index + 2])
@@ -175,16 +175,6 @@ def _has_same_neighbour(
     ]
     theirs = (*stated[max(0, n - 1) : n], *stated[n + 1 : n + 2])
     return any(one is other for one in mine for other in theirs)
-
-
-def _same_range(
-    ends: Sequence[NumberMention], stated: Sequence[NumberMention], partner: int
-) -> bool:
-    """Return whether the ranges of the claim and the text have their other end in common.
-
-    Ranges without a common end are more likely to measure different things.
-    """
-    return any(end is stated[partner] for end in ends)
 
 
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
@@ -266,7 +256,6 @@ def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> 
 
 
 def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether the words next to two numbers refer to the same thing."""
     mine, theirs = set(one.head), set(other.head)
     shared = (mine & theirs) - _ARMS
     closest = {word for word in one.head[:2] if word not in GENERIC}

@@ -58,7 +58,7 @@ GENERIC = PEOPLE | frozenset(
     "made make becom remain use usual common typic general known typical particular well "
     "enrol out-of of follow person-year patient-year participant-year woman-year women-year".split()
 )
-"""Stems that say little about what is measured."""
+"""Stems that are too generic to identify a measurement."""
 
 WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W\d_][^\W_]*)*")
 SMALL_WORDS = frozenset(
@@ -85,7 +85,7 @@ def stem_of(word: str) -> str:
 
 @lru_cache(maxsize=4_000)
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of the specific words of a text, which say what is measured."""
+    """Return the stems of a text without function words and generic words."""
     words = (word for word in WORD.findall(text) if not DULL.fullmatch(word))
     stems = map(stem_of, words)
     return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
@@ -97,13 +97,13 @@ def word_of(stem: str, text: str) -> str:
 
 
 Kind = str
-"""What a number measures: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money",
-or base units with powers, such as "g1" or "g1 m-3"."""
+"""Kind of a number: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money", or
+base units with powers, such as "g1" or "g1 m-3"."""
 
 Bound = Literal["", "about", "over", "under"]
 
 HEAD = 3
-"""Number of words on each side of a number that identify what is measured."""
+"""Number of adjacent words on each side of a number that identify the measurement."""
 BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
 """Number of characters read before a number, after it, on each side for its nearby words, and at
 the start of its sentence."""
@@ -276,7 +276,6 @@ def _kind_of_unit(powers: Sequence[tuple[str, int]]) -> Kind:
 
 
 def _is_ratio(sentence: str) -> bool:
-    """Return whether the last words before a number refer to a ratio."""
     nearby = sentence[-NEAR * 2 :]
     ratios = list(_RATIO.finditer(nearby))
     return bool(ratios) and not re.search(r"[.;%]\s", nearby[ratios[-1].end() :])
@@ -284,12 +283,8 @@ def _is_ratio(sentence: str) -> bool:
 
 def _is_year(one: Quantity, before: str, after: str) -> bool:
     is_year = one.value.denominator == 1 and 1900 <= one.value <= 2100 and one.end - one.start == 4
-    return is_year and bool(_YEAR_BEFORE.search(before)) and not _is_counted(after)
-
-
-def _is_counted(after: str) -> bool:
-    noun = noun_of(after)
-    return bool(noun) and noun[-1] in PEOPLE
+    is_counted = bool(PEOPLE & set(noun_of(after)[-1:]))
+    return is_year and bool(_YEAR_BEFORE.search(before)) and not is_counted
 
 
 def bound_of(one: Quantity, before: str, after: str) -> Bound:

@@ -46,10 +46,8 @@ class NumberMention:
 
     Attributes:
         end: Offset after the number and its unit.
-        quantity: The parsed number with its unit.
         amount: Absolute value in the base units of the kind.
         step: Largest possible rounding error: half a unit of the last digit, in base units.
-        bound: Whether the number is approximate or an upper or lower bound.
         in_interval: Whether it is a limit of a confidence interval, or a measure of spread.
         noun: Stems of the counted nouns, which follow a count or appear in a rate.
         sentence: Index of the sentence, from 0.
@@ -58,7 +56,6 @@ class NumberMention:
         head: Stems of the adjacent words, closest first.
         names: Stems of the names in its clause and in `lead`.
         lead: Stems of the words between the start of the sentence and its first number.
-        is_negated: Whether its clause contains a negation.
         change: Whether it is the size of a difference.
         period: Whether it is a time at which something was measured.
         topic: Stems of the words in the text's first sentence, or in its title.
@@ -105,54 +102,36 @@ def read_mentions(text: str) -> tuple[NumberMention, ...]:
             if quantities[index].start >= start:
                 inside.append(quantities[index])
             index += 1
-        mentions += _SentenceWords(text, (start, end), n, inside, topic).mentions()
+        if inside:
+            mentions += _sentence_mentions(text, (start, end), n, inside, topic)
     return tuple(mentions)
 
 
-@dataclass(frozen=True)
-class _SentenceWords:
-    """A sentence, its numbers, and the properties that their mentions share."""
-
-    text: str
-    span: tuple[int, int]
-    number: int
-    quantities: Sequence[Quantity]
-    topic: frozenset[str]
-
-    def mentions(self) -> list[NumberMention]:
-        if not self.quantities:
-            return []
-        first = self.quantities[0].start
-        lead = self.text[max(self.span[0], first - LEAD) : first]
-        words = stems_of(self.text[slice(*self.span)])
-        clauses = clauses_of(self.text, self.span, self.quantities)
-        partners = partners_of(self.text, self.quantities)
-        shared = stems_of(lead), names_of(lead), words
-        mentions = map(self._mention, self.quantities, clauses, partners, [shared] * len(partners))
-        return [one for one in mentions if one]
-
-    def _mention(
-        self,
-        one: Quantity,
-        clause: tuple[int, int],
-        partner: Literal[-1, 0, 1],
-        shared: tuple[frozenset[str], frozenset[str], frozenset[str]],
-    ) -> NumberMention | None:
-        """Return the mention of a number, or None for the level of a confidence interval."""
-        text, start, last = self.text, one.start, end_of(one, self.text)
-        before = text[max(self.span[0], start - BEFORE) : start]
-        after = text[last : min(self.span[1], last + AFTER)]
-        lead_text = text[max(self.span[0], start - LEAD) : start]
-        kind = kind_of(one, before, text[one.end : one.end + 24], after, lead_text)
+def _sentence_mentions(
+    text: str,
+    span: tuple[int, int],
+    number: int,
+    quantities: Sequence[Quantity],
+    topic: frozenset[str],
+) -> Iterator[NumberMention]:
+    """Yield the mentions of a sentence, except the levels of confidence intervals."""
+    lead_text = text[max(span[0], quantities[0].start - LEAD) : quantities[0].start]
+    lead, lead_names, words = stems_of(lead_text), names_of(lead_text), stems_of(text[slice(*span)])
+    clauses, partners = clauses_of(text, span, quantities), partners_of(text, quantities)
+    for one, clause, partner in zip(quantities, clauses, partners, strict=True):
+        start, last = one.start, end_of(one, text)
+        before = text[max(span[0], start - BEFORE) : start]
+        after = text[last : min(span[1], last + AFTER)]
+        sentence_start = text[max(span[0], start - LEAD) : start]
+        kind = kind_of(one, before, text[one.end : one.end + 24], after, sentence_start)
         if kind is None:
-            return None
-        lead, lead_names, words = shared
+            continue
         amount, step = _amount(one)
         near = words_near(text, start, last, clause)
         is_counted = bool(one.unit) and one.unit.numbered_from is not None and last == one.end
         noun = noun_of(after) if kind == "bare" or is_counted else ()
-        is_first = clause[0] == self.span[0]
-        return NumberMention(
+        is_first = clause[0] == span[0]
+        yield NumberMention(
             start=start,
             end=last,
             quantity=one,
@@ -162,7 +141,7 @@ class _SentenceWords:
             bound=bound_of(one, before, after),
             in_interval=is_in_interval(before, bool(partner)),
             noun=noun,
-            sentence=self.number,
+            sentence=number,
             partner=partner,
             near=stems_of(" ".join(near)),
             head=head_of(*near),
@@ -172,7 +151,7 @@ class _SentenceWords:
             is_negated=bool(_NEGATION.search(" ".join(near))),
             change=is_change(before, after),
             period=kind == "time" and is_period(before),
-            topic=self.topic,
+            topic=topic,
         )
 
 
@@ -238,7 +217,7 @@ def _per_year(one: NumberMention) -> NumberMention:
 
 
 def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | None = None) -> bool:
-    """Return whether an amount agrees with a claimed number at its precision."""
+    """Return whether an amount agrees with a claimed number within its precision."""
     mine, off = claimed.amount, abs(claimed.amount - amount)
     if off == 0 or (off <= claimed.step and off <= ROUNDING * amount):
         return True
@@ -312,7 +291,6 @@ def completes(claimed: NumberMention, stated: Sequence[NumberMention]) -> bool:
 
 
 def _neighbours(stated: Sequence[NumberMention]) -> Iterator[tuple[NumberMention, NumberMention]]:
-    """Yield pairs of numbers from the same or adjacent sentences, in both orders."""
     usable = [one for one in stated if not one.in_interval and one.kind not in ("year", "p")]
     for index, one in enumerate(usable):
         for other in usable[index + 1 : index + MOST_NUMBERS]:

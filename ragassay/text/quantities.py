@@ -192,7 +192,6 @@ def _end_with_unit(one: Quantity) -> int:
 
 
 def _read_figures(text: str) -> Iterator[Quantity]:
-    """Yield the numbers written in digits."""
     position = 0
     while match := _NUMBER.search(text, position):
         one = _power_of_ten(text, match) or _number(text, match)
@@ -280,9 +279,9 @@ def _in_context(text: str, one: Quantity) -> Quantity:
     is_glued = bool(re.match(r"[^\W\d_]", after)) and not (unit and at == one.end)
     is_compound = bool(_LOCANTS.match(after)) and not (unit or _COUNTED.match(after))
     is_version = bool(re.match(r"\.[0-9]", after) or re.search(r"[0-9]\.$", before))
+    is_small_print = one.value < 10 and not one.digits and _SMALL_PRINT.search(before)
     is_name = not suffix and (is_glued or is_compound or is_version)
-    is_name = is_name or bool(_NAMED.search(before))
-    is_name = is_name or bool(one.value < 10 and not one.digits and _SMALL_PRINT.search(before))
+    is_name = is_name or bool(_NAMED.search(before) or is_small_print)
     sign = re.search(rf"(?:^|[\s(=,;:~<>\u2248\u223c]){_DASH}$", before)
     value, also = one.value, one.also
     if sign:
@@ -300,36 +299,36 @@ def _in_context(text: str, one: Quantity) -> Quantity:
 
 def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
     """Apply the unit and power of the last number of a range or list to the earlier ones."""
-    read: list[Quantity] = []
+    result: list[Quantity] = []
     for one in reversed(quantities):
-        after = read[-1] if read else None
+        after = result[-1] if result else None
         gap = text[one.end : after.start] if after and after.start - one.end < 8 else None
         is_level = after and _LEVEL.match(text, after.end)
         if after and gap is not None and not one.unit and not is_level and _JOINED.fullmatch(gap):
             one = replace(one, unit=after.unit)
         if after and gap is not None and one.factor == 1 != after.factor:
             one = _scale_value(one, after.factor, gap)
-        read.append(one)
-    return read[::-1]
+        result.append(one)
+    return result[::-1]
 
 
 def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
     """Apply a rate to both numbers of "12 with the drug and 15 with placebo" if one has it."""
-    read = _share_with_interval(text, quantities)
+    result = _share_with_interval(text, quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         start = _end_with_unit(left)
         if not _AGAINST.fullmatch(text, start, max(start, right.start)):
             continue
         if _is_rate(right) and not left.unit:
-            read[n] = replace(left, unit=right.unit)
+            result[n] = replace(left, unit=right.unit)
         elif _is_rate(left) and not right.unit and _NOT_COUNTED.match(text, right.end):
-            read[n + 1] = replace(right, unit=left.unit)
-    return read
+            result[n + 1] = replace(right, unit=left.unit)
+    return result
 
 
 def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
     """Apply a rate to an estimate and its interval: "1.2 (95% CI 1.0 to 1.4) per 100"."""
-    read = list(quantities)
+    result = list(quantities)
     for n, (one, _, low, high) in enumerate(
         zip(quantities, quantities[1:], quantities[2:], quantities[3:], strict=False)
     ):
@@ -337,8 +336,10 @@ def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quan
             continue
         rate = next((end.unit for end in (one, high) if _is_rate(end)), None)
         for index in (n, n + 2, n + 3) if rate else ():
-            read[index] = read[index] if read[index].unit else replace(read[index], unit=rate)
-    return read
+            result[index] = (
+                result[index] if result[index].unit else replace(result[index], unit=rate)
+            )
+    return result
 
 
 def _is_rate(one: Quantity) -> bool:

@@ -64,10 +64,7 @@ RULES: tuple[tuple[str, str], ...] = (
     ("paper", r"\b(?:supplementary|supporting) (?:materials?|information|data|figures?|tables?)\b"),
     ("paper", r"\bthe (?:provided|given|supplied) (?:context|information|source|data)\b"),
     ("paper", r"\bthe (?:context|information|source|data) (?:provided|given|supplied|above)\b"),
-    (
-        "authors",
-        r"\bthe (?:authors?|researchers?|investigators?|experimenters?|team)\b(?! of )",
-    ),
+    ("authors", r"\bthe (?:authors?|researchers?|investigators?|experimenters?|team)\b(?! of )"),
     ("authors", r"\btheir (?:own )?(?:experiments?|study|paper|article|findings)\b"),
     ("figure", rf"(?-i:\b{_NUMBERED}[ \u00a0]\(?(?:S?\d+\w?|[A-H]|[IVX]+)\b(?!\s?%| of [A-Z]))"),
     (
@@ -187,6 +184,15 @@ _PRESUMED = re.compile(
     r"|it is (?:clear|true) that|everyone knows|surely|no doubt)\b",
     re.IGNORECASE,
 )
+_LEADING = (
+    (
+        _TAG,
+        'the tag "{}" expects one answer',
+        "ask without the tag: a question that may be answered either way",
+    ),
+    (_NEGATED_OPENING, 'the opening "{}" expects one answer', "ask it without the negation"),
+    (_PRESUMED, '"{}" takes the answer for granted', "leave it out"),
+)
 _QUOTED = re.compile(r"\"[^\"]*\"|\u201c[^\u201c\u201d]*\u201d|\([^()]*\)")
 _SECOND_CLAUSE = re.compile(
     rf"\b(?:and|as well as)\s++(?:then|also|in turn)?,?+\s*+{_ASKING}\b"
@@ -196,8 +202,7 @@ _SECOND_CLAUSE = re.compile(
 )
 _OPENS_ASKING = re.compile(rf"^(?:\W*+\w++\s++){{0,3}}?(?:{_ASKING}|{_AUXILIARY})\b", re.IGNORECASE)
 _TO_READER = re.compile(
-    r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b",
-    re.IGNORECASE,
+    r"^(?:have|do|did|are|were|will)\s+you\b|\byou\s+(?:want|plan|wish|intend)\b", re.IGNORECASE
 )
 _NO_KEY = frozenset({"yes", "no", "true", "false", "both", "neither", "none"})
 _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
@@ -230,16 +235,9 @@ def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
 
 
 def _leading(text: str) -> Flaw | None:
-    tag, opening = _TAG.search(text), _NEGATED_OPENING.search(text)
-    presumed = _PRESUMED.search(text)
-    if tag:
-        mend = "ask without the tag: a question that may be answered either way"
-        return Flaw("leading", f'the tag "{tag[0].strip(" ,;")}" expects one answer', mend)
-    if opening:
-        mend = "ask it without the negation"
-        return Flaw("leading", f'the opening "{opening[0]}" expects one answer', mend)
-    if presumed:
-        return Flaw("leading", f'"{presumed[0]}" takes the answer for granted', "leave it out")
+    for pattern, why, mend in _LEADING:
+        if match := pattern.search(text):
+            return Flaw("leading", why.format(match[0].strip(" ,;")), mend)
     return None
 
 

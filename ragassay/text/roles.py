@@ -121,8 +121,8 @@ def stem_of_side(word: str) -> str:
 
 
 N_BESIDE_NUMBER, N_BETWEEN, N_AROUND = 7, 12, 20
-"""Number of words next to a number that identify what it measures, maximum number of words between
-two numbers of a pair, and number of words around them that are searched in a passage."""
+"""Number of words that describe an adjacent number, maximum number of words between the numbers of
+a pair, and number of words around both that are searched in a passage."""
 
 _JOINTS = frozenset("and or versus vs whereas while but compared with ,".split())
 
@@ -172,7 +172,7 @@ def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
 def _things(
     words: Sequence[str], left: int, right: int, joint: int
 ) -> Iterator[tuple[Stems, Stems]]:
-    """Yield the candidate things of two numbers: after them, before them, or "respectively"."""
+    """Yield pairs of things that two numbers may describe, named after or before the numbers."""
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
         yield _split_things(words[right + 1 : end])
@@ -190,7 +190,6 @@ def _stems_after(words: Sequence[str], index: int, end: int) -> Stems:
 
 
 def _split_things(words: Sequence[str]) -> tuple[Stems, Stems]:
-    """Return the two things of "A and B" or "A than B"."""
     joints = [n for n, word in enumerate(words) if word in _JOINTS or word in ("than", "to")]
     if not joints:
         return frozenset(), frozenset()
@@ -206,7 +205,7 @@ def _stems_of_name(words: Sequence[str]) -> Stems:
 
 
 def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
-    """Return whether numbers and things have the same order, or None if one is missing."""
+    """Return whether a sentence orders numbers and things alike, or None if one is missing."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
@@ -232,17 +231,7 @@ _VAGUE = frozenset(
 """Words after "than" that do not refer to a second thing."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
-_OVER = (
-    "superior",
-    "prefer",
-    "advantage",
-    "favo",
-    "chose",
-    "choose",
-    "benefit",
-    "recommend",
-    "improv",
-)
+_OVER = tuple("superior prefer advantage favo chose choose benefit recommend improv".split())
 _BEATS = ("outperform", "exceed", "surpass", "outweigh")
 _ACTIONS = (
     "inhibit activat induc suppress block increas reduc decreas enhanc potentiat caus promot "
@@ -272,12 +261,13 @@ Kind = Literal["compared", "chosen", "changed"]
 class ComparedPair:
     """Two things that a sentence compares.
 
-    kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
-    first: Stems of the words in the sentence that are not in `second`.
-    second: Stems of the words after the comparing word.
-    shown: The words of the second thing as written.
-    size: 1 if the sentence says "higher", -1 for "lower", 0 if unknown.
-    benefit: 1 if the sentence says "better", -1 for "worse", 0 if unknown.
+    Attributes:
+        kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
+        first: Stems of the words in the sentence that are not in `second`.
+        second: Stems of the words after the comparing word.
+        shown: The words of the second thing as written.
+        size: 1 if the sentence says "higher", -1 for "lower", 0 if unknown.
+        benefit: 1 if the sentence says "better", -1 for "worse", 0 if unknown.
     """
 
     kind: Kind
@@ -336,11 +326,12 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
         distinct = own - others or own
         if distinct and not set(second) <= _VAGUE | DULL | PREPOSITIONS:
             shown = " ".join(word for word in second if word[0].isalnum())
-            yield ComparedPair(kind, others - own, distinct, shown, _size(words), _benefit(words))
+            size = _product(words, _UP, _DOWN)
+            yield ComparedPair(kind, others - own, distinct, shown, size, _benefit(words))
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
-    """Yield the index at which the second thing of each comparison starts, with its kind."""
+    """Yield where the second thing of each comparison starts, and the kind of comparison."""
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         if (word == "than" and before == "rather") or (word == "of" and before == "instead"):
@@ -370,10 +361,6 @@ def _is_change(before: Sequence[str]) -> bool:
 
 def _is_number(word: str) -> bool:
     return word[0].isdigit() or word in ("half", "twice", "one", "two", "three")
-
-
-def _size(words: Sequence[str]) -> int:
-    return _product(words, _UP, _DOWN)
 
 
 def _benefit(words: Sequence[str]) -> int:

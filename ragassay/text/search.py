@@ -136,13 +136,8 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
     """Shorten documents to a total length, keeping the sentences most similar to the query (BM25).
 
     Documents keep their position, id and title. Sentences stay in order, and "[...]" marks omitted
-    ones.
-
-    Args:
-        documents: Documents to shorten.
-        query: Text that sentences are ranked against. If none shares a word with it, the first
-            sentences are kept.
-        n_chars: Maximum total characters, exceeded only if too small for one "[...]" per document.
+    ones. If no sentence shares a word with the query, the first sentences are kept. The total
+    exceeds `n_chars` only if `n_chars` is too small for one "[...]" per document.
     """
     if sum(len(document.text) for document in documents) <= n_chars:
         return list(documents)
@@ -156,17 +151,15 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
         if cost <= room:
             kept.add(position)
             room -= cost
-    shown: list[Document] = []
-    first = 0
-    for document, pieces in zip(documents, split, strict=True):
-        parts = [text if first + i in kept else CUT for i, text in enumerate(pieces)]
-        shown.append(document.model_copy(update={"text": _join_sentences(parts)}))
-        first += len(pieces)
-    return shown
+    parts = (text if i in kept else CUT for i, text in enumerate(texts))
+    joined = [_join_sentences(list(itertools.islice(parts, len(pieces)))) for pieces in split]
+    return [
+        document.model_copy(update={"text": text})
+        for document, text in zip(documents, joined, strict=True)
+    ]
 
 
 def _join_sentences(parts: Sequence[str]) -> str:
-    """Join sentences, merging neighboring omission markers."""
     pairs = zip(parts, ["", *parts], strict=False)
     return " ".join(part for part, before in pairs if not part == before == CUT)
 

@@ -42,9 +42,8 @@ def segment(
     the statement around or before it. A mark at the start of a line belongs to the next statement
     on that line.
 
-    Args:
-        record: Record with the answer and its sources. Marks are resolved to the sources first.
-        lookup: Function that returns a document outside the sources by its id, or None if unknown.
+    Marks are resolved to the record's sources, then by `lookup`, which returns other documents by
+    their id.
 
     Returns:
         The unchanged answer, its statements, and its sources followed by the cited documents that
@@ -163,7 +162,6 @@ def stand_alone(statements: Sequence[Statement]) -> list[bool]:
 def _listed_statements(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[Statement], list[tuple[str, ...]]]:
-    """Return the joined text, a statement for each sentence, and its listed citations."""
     text, spans, listed = _join_sentences(listed_sentences)
     parts = [[BlockPart(plain_text(text, [_without_list_mark(text, span)]))] for span in spans]
     statements: list[Statement] = []

@@ -229,7 +229,7 @@ JOINS: tuple[BoundaryRule, ...] = (
         re.compile(r"(?<![^\W_])[*_]{1,3}[A-Z]\.$"), _LOWER, ("*H. pylori* was found.| It grew.",)
     ),
     BoundaryRule(re.compile(r"\w\.$"), re.compile(r"[,;:](?!\))"), ("No. of pts.: 20",)),
-    # No word is without a vowel.
+    # Abbreviations without a vowel.
     BoundaryRule(
         re.compile(r"(?<![^\W_])[B-DF-HJ-NP-TV-XZb-df-hj-np-tv-xz][b-df-hj-np-tv-xz]{1,4}\.$"),
         _LOWER,

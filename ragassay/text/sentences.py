@@ -157,7 +157,6 @@ def _boundaries(text: str) -> list[tuple[int, int]]:
 
 
 def _is_one(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
-    """Return whether two neighboring pieces belong to the same sentence."""
     if text.count("\n", left[1], right[0]) > 1:
         return False
     if not _has_word(text[right[0] : right[1]]):

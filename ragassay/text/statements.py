@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 from ragassay.text.blocks import Block
-from ragassay.text.citation_marks import (
-    Mark,
-    find_marks,
-    joined_ranges,
-    removable_spans,
-)
+from ragassay.text.citation_marks import Mark, find_marks, joined_ranges, removable_spans
 from ragassay.text.citation_resolver import CitationResolver
 from ragassay.text.citation_styles import AMBIGUOUS_LETTERS, Target, read_targets
 from ragassay.text.markup import DELIMITERS, SUP, PlainText, Span, plain_text, readable
@@ -40,18 +35,18 @@ def mark_parts(
 ) -> list[list[BlockPart]]:
     """Find the marks of all parts, accepting ambiguous ones depending on the whole answer."""
     names = resolver.names
-    candidates = [[find_marks(part.plain, names) for part in own] for own in parts]
-    every = [mark for own in candidates for marks in own for mark in marks]
+    candidates = [[find_marks(part.plain, names) for part in block_parts] for block_parts in parts]
+    every = [mark for block_marks in candidates for marks in block_marks for mark in marks]
     resolver.settle_numbers(
         int(t.value) for m in every for t in m.targets if t.kind == "number" and m.style != "round"
     )
-    accept = _Acceptance.of(every, resolver)
+    accept = _acceptance(every, resolver)
     return [
         [
-            _with_marks(part, [m for m in marks if accept(m, part)])
-            for part, marks in zip(own, of, strict=True)
+            _with_marks(part, [mark for mark in marks if accept(mark, part)])
+            for part, marks in zip(block_parts, block_marks, strict=True)
         ]
-        for own, of in zip(parts, candidates, strict=True)
+        for block_parts, block_marks in zip(parts, candidates, strict=True)
     ]
 
 
@@ -61,47 +56,33 @@ def _with_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
     return BlockPart(part.plain, tuple(joined), tuple(removable_spans(text, joined)))
 
 
-@dataclass(frozen=True)
-class _Acceptance:
-    """Decides whether a possible mark is a citation, based on the other marks of the answer."""
+def _acceptance(
+    marks: Sequence[Mark], resolver: CitationResolver
+) -> Callable[[Mark, BlockPart], bool]:
+    """Return a function that decides whether one of the possible marks is a citation.
 
-    resolver: CitationResolver
-    is_bracketed: bool
-    letters: frozenset[str]
+    A number in parentheses is a citation if it is the position of a source and the answer has no
+    other numbered marks: `(1, 2)`, but not `(n = 5)`, `(95)` or `(2015)`.
+    """
+    numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
+    is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
+    lettered = {t.text for m in marks for t in _letter_targets(m) if resolver.points_to_source(t)}
+    counts = Counter(text[0] for text in lettered)
+    letters = {letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS}
 
-    @classmethod
-    def of(cls, marks: Sequence[Mark], resolver: CitationResolver) -> _Acceptance:
-        numbered = [m for m in marks if any(t.kind == "number" for t in m.targets)]
-        is_bracketed = any(mark.style == "" and mark.text[0] not in "(\uff08" for mark in numbered)
-        lettered = {
-            t.text
-            for m in marks
-            for t in m.targets
-            if not t.is_sure and t.kind == "number" and resolver.points_to_source(t)
-        }
-        counts = Counter(text[0] for text in lettered)
-        letters = frozenset(
-            letter for letter, n in counts.items() if n > 1 or letter not in AMBIGUOUS_LETTERS
-        )
-        return cls(resolver, is_bracketed, letters)
-
-    def __call__(self, mark: Mark, part: BlockPart) -> bool:
-        """Return whether a possible mark is a citation.
-
-        A number in parentheses is a citation if it is the position of a source and the answer has
-        no other numbered marks: `(1, 2)`, but not `(n = 5)`, `(95)` or `(2015)`.
-        """
+    def accept(mark: Mark, part: BlockPart) -> bool:
         if mark.style == "round":
-            fits = all(map(self.resolver.is_position, mark.targets))
-            return fits and not self.is_bracketed
-        if mark.style == "raised":
-            before = part.plain.text[: mark.start]
-            resolves = all(map(self.resolver.points_to_source, mark.targets))
-            return resolves or bool(CLOSED.search(before))
-        if mark.style == "unsure":
-            return all(map(self.resolver.points_to_source, mark.targets))
-        lettered = [t for t in mark.targets if not t.is_sure and t.kind == "number"]
-        return all(target.text[0] in self.letters for target in lettered)
+            return not is_bracketed and all(map(resolver.is_position, mark.targets))
+        if mark.style in ("raised", "unsure"):
+            follows_stop = mark.style == "raised" and CLOSED.search(part.plain.text[: mark.start])
+            return all(map(resolver.points_to_source, mark.targets)) or bool(follows_stop)
+        return all(target.text[0] in letters for target in _letter_targets(mark))
+
+    return accept
+
+
+def _letter_targets(mark: Mark) -> list[Target]:
+    return [target for target in mark.targets if not target.is_sure and target.kind == "number"]
 
 
 def blank_spans(text: str, removed: Iterable[Span]) -> str:
@@ -165,7 +146,6 @@ class Statement:
 
     Attributes:
         start: Start in the answer, including its marks.
-        targets: Targets of its marks.
         marks: Spans of its marks in the answer.
     """
 
@@ -184,7 +164,8 @@ def build_statements(
     `blocks` exclude the reference list and have offsets in the original answer. The resolver
     decides which numbers are marks.
     """
-    parts = [[BlockPart(plain_text(answer, spans)) for spans in _part_spans(b)] for b in blocks]
+    spans = [[(cell,) for cell in b.cells] if b.kind == "row" else [b.lines] for b in blocks]
+    parts = [[BlockPart(plain_text(answer, part)) for part in block_spans] for block_spans in spans]
     parts = mark_parts(parts, resolver)
     statements = _statements_of(answer, blocks, parts, has_headings=True)
     # An answer in title case or of a title and marks would otherwise have no statements.
@@ -195,28 +176,25 @@ def _statements_of(
     answer: str, blocks: Sequence[Block], parts: Sequence[Sequence[BlockPart]], has_headings: bool
 ) -> list[Statement]:
     statements: list[Statement] = []
-    for number, (block, own) in enumerate(zip(blocks, parts, strict=True)):
+    for number, (block, block_parts) in enumerate(zip(blocks, parts, strict=True)):
         is_last = number + 1 == len(blocks)
         if block.kind == "row":
-            added = _row_statement(block, own)
-        elif block.kind == "code" or (has_headings and _is_heading(answer, block, own[0], is_last)):
+            added = _row_statement(block, block_parts)
+        elif block.kind == "code" or (
+            has_headings and _is_heading(answer, block, block_parts[0], is_last)
+        ):
             added = []
         else:
-            added, early = _sentences_of(own[0])
-            _give_marks(answer, statements or added, own[0], early)
+            added, early = _sentences_of(block_parts[0])
+            _give_marks(answer, statements or added, block_parts[0], early)
         statements += added
         if not added and block.kind == "row":
-            for cell in own:
+            for cell in block_parts:
                 _give_marks(answer, statements, cell, cell.marks)
     return statements
 
 
-def _part_spans(block: Block) -> list[tuple[Span, ...]]:
-    return [(cell,) for cell in block.cells] if block.kind == "row" else [block.lines]
-
-
 def _is_heading(answer: str, block: Block, part: BlockPart, is_last: bool) -> bool:
-    """Return whether a block is a heading or a label that states nothing."""
     if part.marks:
         return False
     line = answer[block.start : block.end]
@@ -245,12 +223,12 @@ def _sentences_of(part: BlockPart) -> tuple[list[Statement], list[Mark]]:
         lambda match: "x" * len(match[0]), blank_spans(text, part.removed)
     )
     spans = split_sentences(blank)
-    own: list[list[Mark]] = [[] for _ in spans]
+    marks_by_span: list[list[Mark]] = [[] for _ in spans]
     for mark in part.marks if spans else ():
-        own[_owner_of(mark, text, spans)].append(mark)
+        marks_by_span[_owner_of(mark, text, spans)].append(mark)
     statements: list[Statement] = []
     early = [] if spans else list(part.marks)
-    for span, marks in zip(spans, own, strict=True):
+    for span, marks in zip(spans, marks_by_span, strict=True):
         statement = _statement(part, span, marks)
         if not marks and _NUMBER_ALONE.fullmatch(statement.text):
             continue
@@ -298,7 +276,8 @@ def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
         add_marks(statement, cell, cell.marks)
         words = text_without(cell, 0, len(cell.plain.text))
         if WORD.search(words):
-            values.append((_plain_header(header), words))
+            plain_header = readable(plain_text(header, [(0, len(header))]).text).strip()
+            values.append((plain_header, words))
     if not values or not any(WORD.search(words) for _, words in values[-1:]):
         return []
     statement.text = _row_text(values)
@@ -315,17 +294,12 @@ def _row_text(values: Sequence[tuple[str, str]]) -> str:
 
 
 def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
-    """Return the targets of a cell without brackets in a column of sources."""
     if cell.marks or not _SOURCE_COLUMN.fullmatch(header):
         return ()
     words = readable(cell.plain.text).strip()
     if "pmid" in header.lower() and re.fullmatch(r"[\d,;\s]{1,200}", words):
         words = f"PMID {words}"
     return read_targets(words, is_square=True)
-
-
-def _plain_header(header: str) -> str:
-    return readable(plain_text(header, [(0, len(header))]).text).strip()
 
 
 def _give_marks(

@@ -82,16 +82,12 @@ _LONG = {
 }
 
 
-def _table() -> dict[str, _Meaning]:
-    table: dict[str, _Meaning] = {}
-    for prefixes, symbols in ((_PREFIXES, _PREFIXED), (_LONG_PREFIXES, _LONG)):
-        for symbol, (factor, powers) in symbols.items():
-            for prefix, exponent in prefixes.items():
-                table[prefix + symbol] = factor * Fraction(10) ** exponent, powers
-    return table | _PLAIN
-
-
-_UNITS = _table()
+_UNITS: dict[str, _Meaning] = {
+    prefix + symbol: (factor * Fraction(10) ** exponent, powers)
+    for prefixes, symbols in ((_PREFIXES, _PREFIXED), (_LONG_PREFIXES, _LONG))
+    for symbol, (factor, powers) in symbols.items()
+    for prefix, exponent in prefixes.items()
+} | _PLAIN
 SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
 """Regular expression of the unit symbols, longest first."""
 _EXPONENT = r"\^?[({]?(?P<exponent>[-\u2212\u2013]?[1-4]|[\u207b\u00b9\u00b2\u00b3]{1,2})[)}]?"

@@ -176,7 +176,7 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
 
 def test_what_was_not_tuned_to_verify_is_refused(judge: str) -> None:
     for name in (judge, "ragassay/smollm2-135m"):
-        with pytest.raises(SettingsError, match="not fine-tuned to verify"):
+        with pytest.raises(SettingsError, match="not fine-tuned for verification"):
             build_run(load_settings(model=judge, verifier=name))
 
 

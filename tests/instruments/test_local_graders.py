@@ -196,7 +196,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path):
     from transformers import BertConfig
 
     BertConfig(hidden_size=16, architectures=["BertForMaskedLM"]).save_pretrained(tmp_path)
-    with pytest.raises(SettingsError, match="BertForMaskedLM: name an encoder-decoder"):
+    with pytest.raises(SettingsError, match="BertForMaskedLM; use an encoder-decoder"):
         local_grader(str(tmp_path))
 
 

@@ -42,7 +42,7 @@ COVERED = 0.6
 MOST_GAPS = 3
 
 MOST_MISSING = 5.0
-"""Maximum counted number of missing numbers or names per sentence."""
+"""Upper limit of the missing numbers or names per sentence."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,7 @@ class AnswerMeasurements:
 
     Attributes:
         sentences: Measures of each sentence by name, without inapplicable ones.
-        answer: Measures of the whole answer by name.
         vectors: Sentence vectors with shape (n_sentences, n_dimensions).
-        openings: Features of the first words of each sentence.
-        register: Spelling features of each sentence.
         twins: Number of the most similar sentence, for each sentence.
         gaps: Relevant source sentences that the answer does not cover.
     """
@@ -77,9 +74,11 @@ def measure(case: Case, embedder: Embedder, verifier: EntailmentModel) -> Answer
     texts = [sentence.text for sentence in case.sentences]
     lines, owner = _source_lines(case.sources)
     placed = _place_sentences(case, texts, lines, owner, embedder)
-    rows: list[Row] = [{} for _ in texts]
-    for name, values in sentence_geometry(placed).items():
-        _add(rows, name, values)
+    geometry = sentence_geometry(placed).items()
+    rows: list[Row] = [
+        {name: value for name, values in geometry if (value := values[n]) is not None}
+        for n in range(len(texts))
+    ]
     _add_contrasts(rows)
     _add_form(rows, case.sentences)
     if lines:
@@ -132,12 +131,6 @@ def _place_sentences(
     )
 
 
-def _add(rows: Sequence[Row], name: str, values: Sequence[float | None]) -> None:
-    for row, value in zip(rows, values, strict=True):
-        if value is not None:
-            row[name] = value
-
-
 def _add_contrasts(rows: Sequence[Row]) -> None:
     """Add the deviation of each sentence from the median of the others and from its citations."""
     for name in ("source_support", "belonging"):
@@ -151,7 +144,6 @@ def _add_contrasts(rows: Sequence[Row]) -> None:
 
 
 def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
-    """Add length, digits, and defined or used abbreviations."""
     texts = [sentence.text for sentence in sentences]
     defined, used = definitions(texts)
     for row, text, defines, uses in zip(rows, texts, defined, used, strict=True):
@@ -161,7 +153,6 @@ def _add_form(rows: Sequence[Row], sentences: Sequence[AnswerSentence]) -> None:
 
 
 def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
-    """Return the closest source sentences of each sentence in source order."""
     chosen = [np.sort(np.argsort(-row, kind="stable")[:N_SENTENCES]) for row in placed.nearness]
     return [" ".join(lines[int(i)] for i in closest) for closest in chosen]
 
@@ -169,7 +160,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """Add what each sentence states beyond all sources, and beyond its closest passage."""
+    """Count the numbers, names and words missing from all sources and the closest passage."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -182,7 +173,6 @@ def _add_grounding(
 def _add_entailment(
     rows: Sequence[Row], texts: Sequence[str], passages: Sequence[str], verifier: EntailmentModel
 ) -> None:
-    """Add the verifier's probabilities for each sentence and its closest passage."""
     shares = verifier.probabilities(list(zip(texts, passages, strict=True)))
     for row, share in zip(rows, shares, strict=True):
         row["entailment"], row["contradiction"] = float(share[SUPPORTS]), float(share[CONTRADICTS])
@@ -247,20 +237,14 @@ REDUNDANT = 0.6
 """Cosine of two sentences of an answer above which they count as redundant."""
 
 LEAST_CONNECTIVES = 0.1
-"""Offset before the logarithm, so that removing the last connectives has the largest effect."""
+"""Offset added before the logarithm; removing the last connectives has the largest effect."""
 
 N_DIGITS = 6
 """Number of decimals of a signal."""
 
 
 class SignalExtractor:
-    """Computes the signals of a case; the models are loaded on the first call.
-
-    Args:
-        embedder: Encoder of the sentences.
-        verifier: Model that compares sentences with the sources.
-        rater: Models for sentence order, foreign sentences and register.
-    """
+    """Computes the signals of a case; the models are loaded on the first call."""
 
     def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
@@ -334,9 +318,7 @@ def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
 
     This is the mean log-likelihood of all pairs in their order, minus its highest possible value
     for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
-
-    Args:
-        place: Predicted positions, shape (n_sentences,), at least 2; later ones are higher.
+    `place` has shape (n_sentences,) with at least 2 sentences.
     """
     places = np.asarray(place, dtype=np.float64)
     return _concordance(places) - _concordance(np.sort(places))

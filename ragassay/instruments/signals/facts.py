@@ -80,7 +80,6 @@ def reason_of(signals: Signals, name: str) -> Reason:
 
 
 def _opening(sentence: str) -> str:
-    """Return the first words of a sentence in quotation marks and brackets."""
     words = sentence.split()
     more = "..." if len(words) > N_QUOTED else ""
     return f' ("{" ".join(words[:N_QUOTED])}{more}")'
@@ -88,10 +87,8 @@ def _opening(sentence: str) -> str:
 
 def measure_of(name: str) -> str:
     """Return the sentence measure that an answer signal summarizes, or the name unchanged."""
-    for start in AGGREGATES:
-        if name.startswith(start):
-            return name.removeprefix(start)
-    return name
+    start = next((one for one in AGGREGATES if name.startswith(one)), "")
+    return name.removeprefix(start)
 
 
 def number_text(value: float) -> str:
@@ -101,6 +98,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the number of the worst sentence; the last one if equal, as faults are often added."""
+    """Return the worst sentence, or the last of equals, because faults are often appended."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))
