@@ -1,4 +1,4 @@
-"""Compile tasks by the names of agents; those on rows: verifier, nugget and query writer."""
+"""Optimization tasks by agent, including verifier, nugget writer and query writer."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ _OTHER_WORDS: Mapping[str, str] = {
     "not relevant": "not_relevant",
     "not attributable": "not_attributable",
 }
-"""Labels of other collections (SciFact, HealthVer, FEVER)."""
+"""Labels of SciFact, HealthVer and FEVER, mapped to verdicts."""
 
 
 class ClaimRow(Row):
-    """A row of the data: a claim, its evidence and the label."""
+    """Input row with a claim, its evidence and its label."""
 
     claim: str = Field(min_length=1)
     evidence: str | None = Field(
@@ -69,14 +69,14 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Claims and passages."""
+    """Task on labeled claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
         super().__init__(tools, partial(Verifier, n_labels), *label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of claim, evidence (or sentences) and label, or the reviews of a run."""
+        """Read rows with claim, evidence (or sentences) and label, or a reviewed run folder."""
         return read_rows(claim_items(path), ClaimRow, self._item)
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
@@ -108,7 +108,7 @@ class ClaimTask(CompileTask):
         return label if label in self.labels else None
 
     def mark(self, item: CompileItem, found: Comparison) -> Grade:
-        """Return 1 for the right verdict, else 0."""
+        """Grade a verdict: 1 if correct, else 0."""
         return mark_label(str(item.right), str(found.verdict))
 
 
@@ -116,7 +116,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class SentenceNuggetsRow(Row):
-    """A sentence with its facts."""
+    """Input row with a sentence and its nuggets."""
 
     sentence: Text
     nuggets: Annotated[list[Text], Field(min_length=1)]
@@ -126,7 +126,7 @@ class SentenceNuggetsRow(Row):
 
 
 class NuggetTask(CompileTask):
-    """Sentences and their facts."""
+    """Task on sentences and their nuggets."""
 
     accept = 0.75
 
@@ -134,7 +134,7 @@ class NuggetTask(CompileTask):
         super().__init__(tools, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of sentence and nuggets, or the lists of a run that people found right."""
+        """Read rows with sentence and nuggets, or the approved nuggets of a reviewed run."""
         return read_rows(nugget_items(path), SentenceNuggetsRow, self._item)
 
     def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
@@ -144,23 +144,20 @@ class NuggetTask(CompileTask):
             group=row.topic or row.question or row.sentence,
             arguments=(case, "answer", 1, row.sentence),
             right=tuple(row.nuggets),
-            # An example has no more facts than a reply may have.
             reply={"facts": row.nuggets[:MOST_NUGGETS]},
         )
 
     def mark(self, item: CompileItem, found: SentenceNuggets) -> Grade:
-        """Grade by F1 with one-to-one alignment."""
+        """Grade nuggets by F1 after one-to-one alignment."""
         right = list(item.right) if isinstance(item.right, tuple) else []
-        found_texts = [nugget.text for nugget in found.nuggets]
-        vectors = self.tools.models.embedder.encode([*right, *found_texts])
+        texts = [nugget.text for nugget in found.nuggets]
+        vectors = self.tools.models.embedder.encode([*right, *texts])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
-        return mark_nuggets(
-            right, found_texts, similarity, self.tools.settings.nuggets.nugget_threshold
-        )
+        return mark_nuggets(right, texts, similarity, self.tools.settings.nuggets.nugget_threshold)
 
 
 N_HITS = 10
-"""Number of hits to look at."""
+"""Number of search results to grade."""
 
 
 def _first(value: object) -> object:
@@ -168,12 +165,12 @@ def _first(value: object) -> object:
 
 
 def _pmid(value: object) -> object:
-    """Return the end of an address: BioASQ names articles by theirs."""
+    """Return the last part of a URL, because BioASQ identifies articles by URL."""
     return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
 
 
 class QueryWriterRow(Row):
-    """A row of the data: a question, a sentence that answers it, and the relevant articles."""
+    """Input row with a question, a claim that answers it, and the relevant articles."""
 
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
     claim: Annotated[str, BeforeValidator(_first)] = Field(
@@ -185,7 +182,7 @@ class QueryWriterRow(Row):
 
 
 class QueryWriterTask(CompileTask):
-    """Questions and their articles; the tools' corpus is searched."""
+    """Task on questions and their relevant articles in a corpus."""
 
     accept = 0.5
 
@@ -193,13 +190,13 @@ class QueryWriterTask(CompileTask):
         super().__init__(tools, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
+        """Read rows with question, pmids and optionally a claim, as in BioASQ files."""
         return read_rows(iter_items(path), QueryWriterRow, self._item)
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
         if not known:
-            return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
+            return Problem("pmids", "no article is in the corpus", "article ids of the corpus")
         claim = row.claim or row.question
         return CompileItem(
             key=key_of(item),
@@ -209,7 +206,7 @@ class QueryWriterTask(CompileTask):
         )
 
     def mark(self, item: CompileItem, found: Queries) -> Grade:
-        """Grade by recall among the first hits."""
+        """Grade a query by recall of the relevant articles."""
         right = item.right if isinstance(item.right, tuple) else ()
         hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
         return mark_hits(right, [hit.document.id for hit in hits])
@@ -217,13 +214,14 @@ class QueryWriterTask(CompileTask):
 
 @dataclass(frozen=True)
 class TaskOptions:
-    """A user's options for a task.
+    """Options of a task.
 
     Attributes:
-        rubrics: The rubric judge's rubrics; empty for all.
-        n_labels: Number of the verifier's labels.
-        gold: A separate file of labels, for judge, labeller and assigner.
-        n_perturbed: Number of answers to damage as well, for the judge; the seed draws them.
+        rubrics: For the rubric judge: rubrics to optimize for; empty for all.
+        n_labels: For the verifier: number of labels.
+        gold: For judge, labeller and assigner: file of labels; None if the data contains them.
+        n_perturbed: For the rubric judge: number of answers to perturb.
+        seed: Random seed for the perturbations.
     """
 
     rubrics: tuple[str, ...] = ()
@@ -246,12 +244,12 @@ _TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
 
 
 def task_of(agent: str, tools: Run, options: TaskOptions) -> CompileTask:
-    """Return an agent's compile task.
+    """Return the optimization task of an agent.
 
     Raises:
-        InputError: It cannot be compiled, or the query writer has no corpus to search.
+        InputError: The agent cannot be optimized, or the query writer has no corpus.
     """
     check_agent(agent)
     if agent == "query_writer" and not tools.retrieval.has_corpus:
-        raise InputError("query_writer: name what its queries search, with --corpus")
+        raise InputError("query_writer requires a corpus; set --corpus")
     return _TASKS[agent](tools, options)

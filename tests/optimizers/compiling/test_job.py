@@ -148,7 +148,7 @@ def test_a_wrong_budget_or_optimizer_is_named(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         with pytest.raises(InputError, match="--budget lots"):
             run(job_in(tmp_path, budget="lots"), model, tmp_path / "work")
-        with pytest.raises(InputError, match="no optimizer 'adam'"):
+        with pytest.raises(InputError, match="unknown optimizer 'adam'"):
             run(job_in(tmp_path, "adam"), model, tmp_path / "work")
     assert (n_calls_of("light", 10), n_calls_of("77", 10)) == (60, 77)
     with pytest.raises(InputError, match="--budget 0"):
