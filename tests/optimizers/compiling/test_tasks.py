@@ -122,9 +122,7 @@ def test_labels_of_another_task_are_refused_by_name(tools, tmp_path):
     answers = jsonl(tmp_path / "a.jsonl", *ANSWERS)
     gold = jsonl(tmp_path / "g.jsonl", {"task": "accuracy", "label": "yes", "record_id": "q1"})
     for agent in ("sentence_labeller", "nugget_assigner", "rubric_judge"):
-        with pytest.raises(
-            InputError, match=r"g\.jsonl contains no .* it has labels for accuracy"
-        ):
+        with pytest.raises(InputError, match=r"g\.jsonl contains no .* it has labels for accuracy"):
             task_of(agent, tools, TaskOptions(gold=gold)).read(answers)
 
 
