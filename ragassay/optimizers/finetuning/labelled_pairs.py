@@ -1,4 +1,4 @@
-"""Read the labelled pairs that classifiers of correctness and completeness are fitted to."""
+"""Read labeled pairs for training classifiers of correctness and completeness."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ LABEL_WORDS = {
         *("not_attributable", "not attributable", "unsupported"),
     ),
 }
-"""Words of several collections, in lower case: a passage that does not support makes incorrect."""
+"""Label names of several data sets in lower case. Unsupported claims count as incorrect."""
 
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """A sentence, the text that it is read with, and a label.
+    """A sentence, a second text and a label.
 
     Attributes:
-        passage: A passage of a document; of completeness the question.
-        label: Its place among the task's labels.
-        group: The question's name; no split divides a group.
+        passage: Passage of a document, or the question for completeness.
+        label: Index of the label in the labels of the task.
+        group: Name of the question. Pairs of a group are never split.
     """
 
     sentence: str
@@ -50,7 +50,7 @@ class LabelledPair:
 
 
 class CorrectnessRow(Row):
-    """A row of the user's data: a sentence, its document or passage, and whether it is correct."""
+    """Input row with a sentence, its document or passage, and whether it is correct."""
 
     sentence: str = Field(
         min_length=1,
@@ -70,21 +70,21 @@ class CorrectnessRow(Row):
 
 
 def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejection]]:
-    """Read pairs of sentence and passage; labels are places in `CORRECTNESS`.
+    """Read pairs of sentence and passage, with labels as indices of `CORRECTNESS`.
 
-    A row whose evidence sentences are marked makes two pairs, as in BioACE (section 4.1.3): the
-    marked span is correct, and the fragment of three sentences without any of it that BM25 ranks
-    first for the question is incorrect (for the sentence, where there is no question). Any other
-    row is one pair, with its whole passage.
+    A correct row with marked evidence sentences yields two pairs, as in BioACE (section 4.1.3). The
+    marked sentences form a correct pair. The window of three unmarked sentences that BM25 ranks
+    first for the question (or the sentence, if there is no question) forms an incorrect pair. Any
+    other row yields one pair.
 
     Args:
-        path: JSON lines or an array, plain or gzip, of sentence (or claim), evidence (passage,
-            abstract, sentences), label and perhaps evidence_sentences (0-based) and question; or a
-            run folder whose verdicts people reviewed.
+        path: JSON lines or array, plain or gzip, with sentence (or claim), evidence (passage,
+            abstract, sentences), label and optionally evidence_sentences (0-based) and question; or
+            a reviewed run folder.
 
     Returns:
-        The pairs, each once, and the rows that could not be read. Rows of one question have one
-        group; without questions those that share a sentence or passage.
+        Unique pairs, and rejected rows. Pairs are grouped by question, or if there is none, by
+        shared sentences or passages.
 
     Raises:
         InputError: The file cannot be opened.
@@ -97,15 +97,15 @@ def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
     sentences = row.sentences or sentences_of(row.text)
     text = row.text or " ".join(sentences)
     if not text.strip():
-        return Problem("evidence", "no text to compare the sentence with", "evidence, or sentences")
+        return Problem("evidence", "there is no evidence text", "evidence, or sentences")
     word = str(row.label).strip().lower()
     label = next((i for i, name in enumerate(CORRECTNESS) if word in LABEL_WORDS[name]), None)
     if label is None:
         problem = f"found the text {found_text(str(row.label))}"
         return Problem("label", problem, "correct or incorrect")
     if any(not 0 <= place < len(sentences) for place in row.marked):
-        wanted = f"numbers from 0 to {len(sentences) - 1}"
-        return Problem("evidence_sentences", f"found {row.marked}", wanted)
+        expected = f"numbers from 0 to {len(sentences) - 1}"
+        return Problem("evidence_sentences", f"found {row.marked}", expected)
     if not row.marked:
         return [LabelledPair(row.sentence, text, label, row.question)]
     span = " ".join(sentences[place] for place in sorted(set(row.marked)))
@@ -118,25 +118,28 @@ def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
 
 
 def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -> str:
-    """Return the fragment of three sentences that BM25 ranks first among those not marked.
+    """Return the window of three unmarked sentences that BM25 ranks first.
 
     Args:
-        sentences: Those of a document.
-        marked: Places of sentences, from 0, that the fragment must not have.
+        sentences: Sentences of a document.
+        marked: Indices of sentences to exclude.
 
     Returns:
-        Empty where each fragment has a marked sentence, or none shares a word with the query.
+        The text; empty if every window contains a marked sentence, or none matches the query.
     """
-    last = max(1, len(sentences) - WINDOW + 1)
-    runs = [range(start, min(start + WINDOW, len(sentences))) for start in range(last)]
-    free = [run for run in runs if not set(run) & set(marked)]
-    texts = [" ".join(sentences[run.start : run.stop]) for run in free]
+    n_windows = max(1, len(sentences) - WINDOW + 1)
+    windows = [range(start, min(start + WINDOW, len(sentences))) for start in range(n_windows)]
+    texts = [
+        " ".join(sentences[window.start : window.stop])
+        for window in windows
+        if not set(window) & set(marked)
+    ]
     hits = Bm25Index(texts).search(query, 1)
     return texts[hits[0][0]] if hits else ""
 
 
 def group_pairs(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
-    """Give the pairs without a question that share a sentence or passage the same group."""
+    """Assign the same group to pairs without a question that share a sentence or passage."""
     pairs = list(pairs)
     unnamed = [(f"s {p.sentence}", f"p {p.passage}") for p in pairs if not p.group]
     groups = link_names(unnamed)
@@ -146,14 +149,14 @@ def group_pairs(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
 def read_completeness_pairs(
     path: Path, labels: Path | None
 ) -> tuple[list[LabelledPair], list[Rejection]]:
-    """Read answer sentences with their questions; labels are places in `RELEVANCE_LABELS`.
+    """Read answer sentences and their questions, with labels as indices of `RELEVANCE_LABELS`.
 
     Args:
-        path: Answers in any known format, such as MedAESQA's.
-        labels: The file of the sentences' labels, where the answers have none.
+        path: Answers in any supported format, such as MedAESQA.
+        labels: File of sentence labels; None if the answers contain them.
 
     Raises:
-        InputError: A file cannot be read, or no label is about a sentence of an answer.
+        InputError: A file cannot be read, or no label refers to an answer sentence.
     """
     settings = load_settings(evidence_rounds=0, only=("sentences",))
     found = SentenceLabelTask(build_run(settings), labels).read(path)
@@ -169,6 +172,6 @@ def read_completeness_pairs(
 
 
 def pairs_sha256(pairs: Sequence[LabelledPair]) -> str:
-    """Return the hash of pairs, in their order."""
+    """Return the SHA-256 of pairs in their order."""
     rows = [(pair.sentence, pair.passage, pair.label) for pair in pairs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

@@ -59,7 +59,7 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     more = ("--targets", "replies", "--source-chars", 400)
     done = run("judge", "--data", answers, "--out", out, *small, *more)
     assert done.exit_code == 0, done.output
-    assert "are judges' own replies" in done.output
+    assert "use replies of judges" in done.output
     note = metadata_of(f"ragassay/{out}")
     assert note is not None and (note.targets, note.source_chars) == ("replies", 400)
     shown = CliRunner().invoke(app, ["models", "show", str(out)])
@@ -69,7 +69,7 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     assert wide.exit_code == 1 and "raise --row-tokens" in wide.output
     long = ("--source-chars", 9000, "--row-tokens", 10**6)
     beyond = run("judge", "--data", answers, "--out", tmp_path / "b", "--base", base, *long)
-    assert beyond.exit_code == 1 and "the base reads" in beyond.output
+    assert beyond.exit_code == 1 and "context length of the base model" in beyond.output
     other = run(
         "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
     )
