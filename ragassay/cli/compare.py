@@ -78,11 +78,11 @@ def compare(
     Options:
         runs: Run folders written by `ragassay evaluate`, or files of answers with human labels.
         score: Score (nuggets.recall) or group of scores (rubric) to compare, or all. By default
-            the main scores of the runs. Can be repeated.
+            the main scores of the runs.
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
             folder.
         html: Write an HTML page of all changes by score and answer, worst first.
-        system: System to compare; the first is the baseline. Can be repeated.
+        system: System to compare; the first is the baseline.
         baseline: Baseline run or system for --html and --fail-if; the first by default.
         fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
             significantly worse than the baseline (paired permutation test over questions, with
@@ -191,8 +191,6 @@ def meta_evaluate(
       ragassay evaluate answers.jsonl --out runs/first
       ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
       ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some label could not be read or has no verdict.
 
     Options:
         human: File of human labels, or a reviewed run folder.

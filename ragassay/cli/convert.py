@@ -52,9 +52,6 @@ def convert(
       ragassay convert answers.jsonl cases.csv --to deepeval
       ragassay convert answers.parquet answers.jsonl --map question=query,answer=output
 
-    Exit codes: 0 success; 1 error, nothing written; 2 usage error; 3 some input was rejected, the
-    rest was written.
-
     Options:
         answers: File of answers to convert.
         out: Output file, compressed if it ends in .gz. For ragas and DeepEval, .csv writes a table.

@@ -52,7 +52,7 @@ def evaluate(
     whether it is below.
 
     Options:
-        fail_under: Exit with 4 if the mean is lower, or 5 if unclear. Can be repeated.
+        fail_under: Exit with 4 if the mean is lower, or 5 if unclear.
         audit: Also perturb N answers and measure which scores drop.
         repeat: Judge each answer N times and count the verdicts that change.
     """

@@ -87,7 +87,7 @@ def finetune(
 
     Options:
         task: What the model is trained for.
-        data: Training file or reviewed run folder. Can be repeated.
+        data: Training file or reviewed run folder.
         out: Folder of the trained model.
         method: head trains a classification head (verifier, correctness, completeness). svm and
             logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning

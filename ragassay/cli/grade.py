@@ -225,8 +225,6 @@ def grade(
       ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 something could not be read, or a grade failed.
-
     Options:
         responses: Graded files of the Rubric workbench, trec_eval rankings (with --corpus), or
             files of answers.

@@ -58,8 +58,8 @@ def find_judges(
       ragassay models find --port 8001
 
     Options:
-        port: Local port to check instead of the default ports. Can be repeated.
-        url: URL to check instead of the defaults. Can be repeated.
+        port: Local port to check instead of the default ports.
+        url: URL to check instead of the defaults.
     """
     from ragassay.cli.local_servers import find, print_as_json, print_servers
 

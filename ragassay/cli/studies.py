@@ -75,8 +75,6 @@ def strategies(
       ragassay strategies topical_chat.json --limit 60
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some rating failed.
-
     Options:
         human: File of human ratings. By default the ratings in ANSWERS are used.
         inversion: How to invert the human rating to mislead the judge: to the opposite end of the
@@ -171,8 +169,6 @@ def rationales(
       ragassay rationales runs/first --labels runs/first/rationales/sheet.csv
       ragassay rationales bioasq-train-answers.jsonl.gz --limit 30 --out rationales
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some reason failed.
-
     Options:
         reasons: Run folder of a judge, or file of answers whose ratings include reasons, e.g. a
             YESciEval file.
@@ -250,18 +246,16 @@ def similarity(
       ragassay similarity answers.jsonl --metric wmd --wmd-vectors allenai/scibert_scivocab_uncased
           --wmd-vectors allenai/specter2_base --wmd-words alone
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, the rest was compared.
-
     Options:
         answers: File with answers of several systems.
         metric: Measure to compute: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or
-            moverscore. By default all. Can be repeated.
+            moverscore. By default all.
         limit: Compare only the first N questions.
         embedder: Encoder for BERTScore, WMD and MoverScore: a Hugging Face name or a folder. By
             default the installed all-MiniLM-L6-v2.
         wmd_vectors: Encoder for word mover's distance, instead of --embedder:
             allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Each encoder gets
-            a separate table. Can be repeated.
+            a separate table.
         wmd_words: Word vectors for word mover's distance: those of tokens in context, or of each
             word alone, as in YESciEval's code.
         lower_case: Convert all texts to lower case, as YESciEval's code does.

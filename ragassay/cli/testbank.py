@@ -199,7 +199,7 @@ def edit(
         why: Reason for the change.
         item: Id of the item to change, or the start of its id.
         text: New text of the item.
-        answer: New known answer, replacing all previous ones. Can be repeated.
+        answer: New known answer, replacing all previous ones.
         secret: Whether to hide the item from systems.
         remove: Remove the item.
         add: Add an item to a query; can be combined with --kind, --facet and --answer.
@@ -236,14 +236,12 @@ def split(
 
       ragassay testbank split bank.jsonl.gz --out public.jsonl.gz --secret-out secret.jsonl.gz
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, or a query is in one part only.
-
     Options:
         target: Output file for the public part.
         hidden: Output file for the secret part.
         share: Share of items to make secret.
         seed: Random seed for choosing secret items.
-        secret: Item to make secret, instead of a random share. Can be repeated.
+        secret: Item to make secret, instead of a random share.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import item_of
@@ -263,8 +261,7 @@ def split(
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks, combining known answers and histories of equal items.
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, or test banks contradict each other,
-    in which case the first one is used.
+    If test banks contradict each other, the first one is used and the exit code is 3.
 
     Options:
         banks: Test banks to merge.

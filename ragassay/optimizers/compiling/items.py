@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, validate
+from ragassay.formats.rows import Row
 from ragassay.records import Rejection
 
 
@@ -49,6 +52,36 @@ class ItemResult:
 
     items: tuple[CompileItem, ...]
     rejections: tuple[Rejection, ...] = ()
+
+
+RowT = TypeVar("RowT", bound=Row)
+T = TypeVar("T")
+
+
+def read_rows(
+    items: Iterable[Item | Rejection],
+    row_type: type[RowT],
+    convert: Callable[[RowT, Item], T | Problem],
+) -> tuple[tuple[T, ...], tuple[Rejection, ...]]:
+    """Validate rows and convert them, and return the results and the rejected rows.
+
+    Args:
+        row_type: Model of a row.
+        convert: Function that converts a row, or returns the problem with it.
+    """
+    converted: list[T] = []
+    rejections: list[Rejection] = []
+    for item in items:
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        row = validate(row_type, item.fields)
+        result = row if isinstance(row, Problem) else convert(row, item)
+        if isinstance(result, Problem):
+            rejections.append(item.place.reject(result))
+        else:
+            converted.append(result)
+    return tuple(converted), tuple(rejections)
 
 
 class Grouped(Protocol):

@@ -40,48 +40,31 @@ _MEASURED = "there is no training data format for it; use `ragassay meta-evaluat
 _UNLABELLED = "there is no data format with expected replies"
 _TUNED = "a fine-tuned model depends on its training prompt"
 
-UNCOMPILED: Mapping[str, str] = {
-    "answer_checker": _MEASURED,
-    "answer_extractor": _MEASURED,
-    "answer_nuggetizer": _WRITES,
-    "answer_reader": _TUNED,
-    "asker": "its prompt is provided by the user",
-    "evidence_searcher": "it calls tools, and there is no data format with expected searches",
-    "exam_writer": _WRITES,
-    "fact_lister": _WRITES,
-    "importance_scorer": _UNLABELLED,
-    "intent_comparer": _UNLABELLED,
-    "nugget_creator": _WRITES,
-    "nugget_extractor": _MEASURED,
-    "nugget_rater": _MEASURED,
-    "paraphraser": _WRITES,
-    "qa_mender": _WRITES,
-    "qa_writer": _WRITES,
-    "question_rater": _MEASURED,
-    "racar_accuracy": _MEASURED,
-    "racar_agnosticism": _MEASURED,
-    "racar_completeness": _MEASURED,
-    "racar_reasonableness": _MEASURED,
-    "racar_relevance": _MEASURED,
-    "rationale_auditor": _UNLABELLED,
-    "relevance_grader": _MEASURED,
-    "self_questioner": _WRITES,
-    "sufficiency_judge": _UNLABELLED,
-    "synthesizer": _WRITES,
-    "tuned_judge": _TUNED,
-    "tuned_verifier": _TUNED,
-    "verifier_binary": "use verifier with --labels 2",
-    "verifier_ternary": "use verifier with --labels 3",
+_AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
+    _WRITES: (
+        *("answer_nuggetizer", "exam_writer", "fact_lister", "nugget_creator", "paraphraser"),
+        *("qa_mender", "qa_writer", "self_questioner", "synthesizer"),
+    ),
+    _MEASURED: (
+        *("answer_checker", "answer_extractor", "nugget_extractor", "nugget_rater"),
+        *("question_rater", "racar_accuracy", "racar_agnosticism", "racar_completeness"),
+        *("racar_reasonableness", "racar_relevance", "relevance_grader"),
+    ),
+    _UNLABELLED: (
+        *("importance_scorer", "intent_comparer", "rationale_auditor", "sufficiency_judge"),
+    ),
+    _TUNED: ("answer_reader", "tuned_judge", "tuned_verifier"),
+    "its prompt is provided by the user": ("asker",),
+    "it calls tools, and there is no data format with expected searches": ("evidence_searcher",),
+    "use verifier with --labels 2": ("verifier_binary",),
+    "use verifier with --labels 3": ("verifier_ternary",),
 }
+UNCOMPILED = {name: reason for reason, names in _AGENTS_BY_REASON.items() for name in names}
 """Reasons why agents cannot be optimized, by prompt key."""
 
 
 def check_agent(name: str) -> None:
-    """Check that an agent can be optimized.
-
-    Raises:
-        InputError: The agent is unknown or cannot be optimized.
-    """
+    """Raise `InputError` if an agent is unknown or cannot be optimized."""
     if name in AGENTS:
         return
     known = f"choose from {', '.join(AGENTS)}"
@@ -109,11 +92,7 @@ FEWEST_ROUNDS = 2
 
 
 def check_optimizer(name: str) -> None:
-    """Check the name of an optimizer.
-
-    Raises:
-        InputError: The optimizer is unknown.
-    """
+    """Raise `InputError` if an optimizer is unknown."""
     if name not in OPTIMIZERS:
         raise InputError(f"unknown optimizer {name!r}; choose from {', '.join(OPTIMIZERS)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,8 +13,6 @@ from ragassay.agents.context import build_context, fence_mark
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, validate
-from ragassay.formats.rows import Row
 from ragassay.optimizers.compiling.items import CompileItem, ItemResult, draw_items, split_by_group
 from ragassay.optimizers.compiling.metrics import FigureOf, Grade, macro_f1_figure, mean_figure
 from ragassay.records import Case, Rejection
@@ -54,35 +52,6 @@ class CompileTask(ABC):
 def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
     """Return the metrics of a labeling task: macro-F1 and accuracy."""
     return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
-
-
-def read_rows(
-    items: Iterable[Item | Rejection],
-    row_type: type[Row],
-    make: Callable[[Any, Item], CompileItem | Problem],
-) -> ItemResult:
-    """Validate rows and convert them to compile items.
-
-    Args:
-        row_type: Model of a row.
-        make: Function that converts a row, or returns the problem with it.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
-    made: list[CompileItem] = []
-    rejections: list[Rejection] = []
-    for item in items:
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        row = validate(row_type, item.fields)
-        result = row if isinstance(row, Problem) else make(row, item)
-        if isinstance(result, Problem):
-            rejections.append(item.place.reject(result))
-        else:
-            made.append(result)
-    return ItemResult(tuple(made), tuple(rejections))
 
 
 def key_of(item: Item) -> str:

@@ -24,7 +24,7 @@ from ragassay.optimizers.compiling.answer_tasks import (
     RubricJudgeTask,
     SentenceLabelTask,
 )
-from ragassay.optimizers.compiling.items import CompileItem, ItemResult
+from ragassay.optimizers.compiling.items import CompileItem, ItemResult, read_rows
 from ragassay.optimizers.compiling.metrics import (
     Grade,
     mark_hits,
@@ -38,7 +38,6 @@ from ragassay.optimizers.compiling.task import (
     key_of,
     label_figures,
     plain_case,
-    read_rows,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNuggets
 
@@ -77,7 +76,7 @@ class ClaimTask(CompileTask):
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with claim, evidence (or sentences) and label, or a reviewed run folder."""
-        return read_rows(claim_items(path), ClaimRow, self._item)
+        return ItemResult(*read_rows(claim_items(path), ClaimRow, self._item))
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
         passage = row.evidence or " ".join(row.sentences)
@@ -135,7 +134,7 @@ class NuggetTask(CompileTask):
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with sentence and nuggets, or the approved nuggets of a reviewed run."""
-        return read_rows(nugget_items(path), SentenceNuggetsRow, self._item)
+        return ItemResult(*read_rows(nugget_items(path), SentenceNuggetsRow, self._item))
 
     def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
         case = plain_case(key_of(item), row.question or row.sentence, row.answer or row.sentence)
@@ -191,7 +190,7 @@ class QueryWriterTask(CompileTask):
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with question, pmids and optionally a claim, as in BioASQ files."""
-        return read_rows(iter_items(path), QueryWriterRow, self._item)
+        return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._item))
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)

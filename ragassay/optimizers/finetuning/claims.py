@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import AliasChoices, Field
 from scipy.cluster.hierarchy import DisjointSet
 
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.reviews import claim_items
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.optimizers.compiling.items import read_rows
 from ragassay.perturbations.counterfactuals import Change, turn_direction, turn_negation
 from ragassay.perturbations.numbers import change_number
 from ragassay.records import Rejection, Verdict
@@ -46,10 +47,6 @@ WORDS: dict[int, Verdict] = {
 }
 
 
-R = TypeVar("R", bound=Row)
-T = TypeVar("T")
-
-
 @dataclass(frozen=True)
 class LabelledClaim:
     """A claim, a document and the label of the pair.
@@ -69,16 +66,36 @@ class LabelledClaim:
     group: str
 
 
-class LabelledClaimRow(Row):
-    """Input row with a claim, its document and its label, as in SciFact and HealthVer."""
+NO_EVIDENCE = Problem("evidence", "there is no evidence text", "evidence, or sentences")
 
-    claim: str = Field(min_length=1)
+
+class EvidenceRow(Row):
+    """Input row with a document, and optionally the indices of its decisive sentences."""
+
     text: str = Field(default="", validation_alias=AliasChoices("evidence", "passage", "abstract"))
     sentences: list[str] = Field(default_factory=list[str])
-    title: str = ""
     marked: list[int] = Field(
         default_factory=list[int], validation_alias=AliasChoices("evidence_sentences", "rationale")
     )
+
+    @property
+    def document_sentences(self) -> tuple[str, ...]:
+        """Sentences of the document."""
+        return tuple(self.sentences or sentences_of(self.text))
+
+    def find_wrong_mark(self) -> Problem | None:
+        """Return the problem with a marked sentence that does not exist, if any."""
+        last = len(self.document_sentences) - 1
+        if all(0 <= index <= last for index in self.marked):
+            return None
+        return Problem("evidence_sentences", f"found {self.marked}", f"numbers from 0 to {last}")
+
+
+class LabelledClaimRow(EvidenceRow):
+    """Input row with a claim, its document and its label, as in SciFact and HealthVer."""
+
+    claim: str = Field(min_length=1)
+    title: str = ""
     label: str
 
 
@@ -96,44 +113,14 @@ def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
     Raises:
         InputError: The file cannot be opened.
     """
-    claims, rejections = read_labelled(path, LabelledClaimRow, _claim)
-    return group_claims(claims), rejections
+    claims, rejections = read_rows(claim_items(path), LabelledClaimRow, _claim)
+    return group_claims(claims), list(rejections)
 
 
-def read_labelled(
-    path: Path, kind: type[R], make: Callable[[R], T | Problem]
-) -> tuple[list[T], list[Rejection]]:
-    """Read and convert the rows of a claim file or reviewed run folder.
-
-    Args:
-        kind: Model of a row.
-        make: Function that converts a row, or returns the problem with it.
-
-    Returns:
-        Converted rows, and rejected rows.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
-    converted: list[T] = []
-    rejections: list[Rejection] = []
-    for item in claim_items(path):
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        row = validate(kind, item.fields)
-        result = row if isinstance(row, Problem) else make(row)
-        if isinstance(result, Problem):
-            rejections.append(item.place.reject(result))
-        else:
-            converted.append(result)
-    return converted, rejections
-
-
-def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:
-    sentences = tuple(row.sentences or sentences_of(row.text))
+def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
+    sentences = row.document_sentences
     if not sentences:
-        return Problem("evidence", "there is no evidence text", "evidence, or sentences")
+        return NO_EVIDENCE
     label = label_of(row.label)
     if label is None:
         return Problem(
@@ -141,9 +128,8 @@ def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:
             f"found the text {found_text(row.label)}",
             " or ".join(dict.fromkeys(WORDS.values())),
         )
-    if any(not 0 <= place < len(sentences) for place in row.marked):
-        expected = f"numbers from 0 to {len(sentences) - 1}"
-        return Problem("evidence_sentences", f"found {row.marked}", expected)
+    if problem := row.find_wrong_mark():
+        return problem
     return LabelledClaim(row.claim, row.title, sentences, tuple(row.marked), label, "")
 
 

@@ -138,15 +138,11 @@ def replied_examples(
     source_chars: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Return examples whose targets are the judge replies in the files.
+    """Return examples whose targets are the judge replies in YESciEval files.
 
     Args:
-        answers: YESciEval files.
-        settings: Settings for segmenting answers.
-        method: SFT uses single replies, CPO uses pairs of replies.
-        n_systems: Number of systems to sample per question.
-        source_chars: Maximum number of source characters in a rating prompt; 0 for none.
-        say: Function to call with progress messages.
+        method: SFT uses single replies, CPO uses pairs of replies. For other arguments see
+            `judge_examples`.
 
     Raises:
         InputError: A file cannot be read, or contains no ratings by judges.

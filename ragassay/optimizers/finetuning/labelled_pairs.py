@@ -12,15 +12,16 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from ragassay.evaluators.build_run import build_run
+from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
-from ragassay.formats.rows import Row
+from ragassay.formats.reviews import claim_items
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
-from ragassay.optimizers.finetuning.claims import link_names, read_labelled
+from ragassay.optimizers.compiling.items import read_rows
+from ragassay.optimizers.finetuning.claims import NO_EVIDENCE, EvidenceRow, link_names
 from ragassay.records import RELEVANCE_LABELS, Rejection
 from ragassay.settings import load_settings
 from ragassay.text.search import WINDOW, Bm25Index
-from ragassay.text.sentences import sentences_of
 
 LABEL_WORDS = {
     "correct": ("correct", "true", "yes", "1", "supports", "support", "supported", "attributable"),
@@ -49,7 +50,7 @@ class LabelledPair:
     group: str
 
 
-class CorrectnessRow(Row):
+class CorrectnessRow(EvidenceRow):
     """Input row with a sentence, its document or passage, and whether it is correct."""
 
     sentence: str = Field(
@@ -58,10 +59,6 @@ class CorrectnessRow(Row):
     )
     text: str = Field(
         default="", validation_alias=AliasChoices("evidence", "passage", "abstract", "document")
-    )
-    sentences: list[str] = Field(default_factory=list[str])
-    marked: list[int] = Field(
-        default_factory=list[int], validation_alias=AliasChoices("evidence_sentences", "rationale")
     )
     label: Annotated[
         str | bool | int, Field(validation_alias=AliasChoices("label", "correct", "verdict"))
@@ -89,26 +86,25 @@ def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejecti
     Raises:
         InputError: The file cannot be opened.
     """
-    rows, rejections = read_labelled(path, CorrectnessRow, _pairs)
-    return group_pairs(dict.fromkeys(pair for pairs in rows for pair in pairs)), rejections
+    rows, rejections = read_rows(claim_items(path), CorrectnessRow, _pairs)
+    return group_pairs(dict.fromkeys(pair for pairs in rows for pair in pairs)), list(rejections)
 
 
-def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
-    sentences = row.sentences or sentences_of(row.text)
+def _pairs(row: CorrectnessRow, item: Item) -> list[LabelledPair] | Problem:
+    sentences = row.document_sentences
     text = row.text or " ".join(sentences)
     if not text.strip():
-        return Problem("evidence", "there is no evidence text", "evidence, or sentences")
+        return NO_EVIDENCE
     word = str(row.label).strip().lower()
     label = next((i for i, name in enumerate(CORRECTNESS) if word in LABEL_WORDS[name]), None)
     if label is None:
         problem = f"found the text {found_text(str(row.label))}"
         return Problem("label", problem, "correct or incorrect")
-    if any(not 0 <= place < len(sentences) for place in row.marked):
-        expected = f"numbers from 0 to {len(sentences) - 1}"
-        return Problem("evidence_sentences", f"found {row.marked}", expected)
+    if wrong_mark := row.find_wrong_mark():
+        return wrong_mark
     if not row.marked:
         return [LabelledPair(row.sentence, text, label, row.question)]
-    span = " ".join(sentences[place] for place in sorted(set(row.marked)))
+    span = " ".join(sentences[index] for index in sorted(set(row.marked)))
     pairs = [LabelledPair(row.sentence, span, label, row.question)]
     other = best_fragment(row.question or row.sentence, sentences, row.marked) if not label else ""
     if other:

@@ -139,7 +139,7 @@ def test_data_that_leave_nothing_are_refused_by_name(tmp_path):
     path = write_claims(tmp_path / "c.jsonl", 0, 1)
     with (
         ScriptedModel(verdict_reply) as model,
-        pytest.raises(InputError, match=r"c\.jsonl: nothing"),
+        pytest.raises(InputError, match=r"c\.jsonl: there are no"),
     ):
         run(CompileJob("verifier", path), model, tmp_path / "work")
 

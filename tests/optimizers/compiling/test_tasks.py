@@ -202,5 +202,5 @@ def test_questions_with_their_articles(tmp_path):
 def test_a_query_writer_wants_a_corpus_and_an_unknown_agent_is_named(tools):
     with pytest.raises(InputError, match="--corpus"):
         task_of("query_writer", tools, TaskOptions())
-    with pytest.raises(InputError, match=r"fact_lister cannot be compiled: .* rubric_judge, veri"):
+    with pytest.raises(InputError, match=r"fact_lister cannot be optimized: .* rubric_judge, veri"):
         task_of("fact_lister", tools, TaskOptions())

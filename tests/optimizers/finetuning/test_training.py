@@ -88,12 +88,12 @@ def test_checkpoints_of_other_data_or_of_another_recipe_are_refused(tmp_path: Pa
     trained(tmp_path)
     with pytest.raises(InputError, match="other data"):
         trained(tmp_path, examples=EXAMPLES[:3])
-    with pytest.raises(InputError, match="another recipe"):
+    with pytest.raises(InputError, match="other data or training options"):
         trained(tmp_path, replace(RECIPE, seed=3))
 
 
 def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to learn"):
+    with pytest.raises(InputError, match="contains no examples"):
         trained(tmp_path, examples=[])
     with pytest.raises(InputError, match="are longer than 8 tokens"):
         trained(tmp_path, replace(RECIPE, row_tokens=8))
