@@ -40,7 +40,6 @@ class AppReply:
     """Unparsed reply of an application.
 
     Attributes:
-        value: Return value of the application.
         usage: Token usage reported by LangChain, if any.
     """
 
@@ -207,9 +206,6 @@ class AppAnswer:
         sources: Retrieved documents, best first.
         citations: Structured citations, by offsets into the answer.
         problems: Error messages about unreadable citations.
-        n_prompt_tokens: Number of prompt tokens.
-        n_completion_tokens: Number of generated tokens.
-        cost_usd: Cost of the answer.
     """
 
     answer: str | tuple[SentenceInput, ...]

@@ -69,10 +69,7 @@ async def ask_all(
     """Send the questions to an application that have no answer in the folder yet.
 
     Args:
-        app: Application; see `apps.App`.
-        name: Name of the application, stored with its answers.
         questions: Records without an answer, with unique ids.
-        how: Options for calling the application.
         folder: Run folder in which to save answers (`answers.jsonl`) and failures.
         step: Function to call after each question.
 

@@ -72,7 +72,6 @@ def takes(
     is imported or loaded.
 
     Args:
-        keywords: Class that declares the options.
         names: Options of the command; all of them if empty.
         ending: Suffix of the default run folder, runs/STEM + ending, where STEM is the stem of the
             first argument. None if the command has no default folder.

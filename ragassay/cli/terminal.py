@@ -117,7 +117,6 @@ def show_sheets(
     """Print sheets as tables or JSON, and optionally write them as CSV.
 
     Args:
-        sheets: Sheets to print and write; may be empty.
         csv: CSV file to write. Sheets with the same columns are joined into one table.
         limit: Maximum number of rows per printed table; 0 for all.
         shown: Sheets to print as tables instead of `sheets`.

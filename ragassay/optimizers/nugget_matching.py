@@ -67,8 +67,6 @@ class MatchData:
 
     Attributes:
         similarities: Cosine similarities of each case, shape (n_gold, n_nuggets).
-        sha256: Hash of the data file.
-        embedder: Name of the embedding model.
         embedder_digest: SHA-256 of the embedding model's weights; empty if unknown.
     """
 
@@ -179,7 +177,6 @@ def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
 
     Args:
         pairs: Cosine similarities, shape (n_pairs,).
-        seed: Random seed for the initializations.
     """
     import warnings
 

@@ -68,9 +68,7 @@ class Answers:
         """Evaluate an answer, or return the cached evaluation if nothing has changed.
 
         Args:
-            name: Name of the answer in the report.
             record: Answer to evaluate; its id is ignored.
-            options: Options of `ragassay.evaluate`.
 
         Raises:
             RagassayError: The answer could not be evaluated.
@@ -134,7 +132,6 @@ class Assay:
 
     Attributes:
         test: Test id, used as the name of its answers in the report.
-        options: Options for all answers.
         n: Number of answers evaluated by the test.
     """
 
@@ -159,8 +156,6 @@ class Assay:
             answer: Answer, as in `ragassay.evaluate`.
             question: Question, or a record whose nuggets and reference are also used.
             sources: Documents on which the answer is based, as in `ragassay.evaluate`.
-            nuggets: Gold nuggets.
-            reference: Reference answer.
             options: Options of `ragassay.evaluate`.
 
         Raises:
@@ -189,7 +184,6 @@ def write_report(notes: Path, out: Path) -> list[str]:
     Args:
         notes: Folder with a manifest per judge and settings, evaluations and failures of all
             processes. Answers evaluated repeatedly count once.
-        out: Run folder to write.
 
     Returns:
         Summary lines for the terminal.

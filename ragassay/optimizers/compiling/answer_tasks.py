@@ -132,7 +132,6 @@ class AnswerLabelTask(CompileTask):
     """Task on answers with human labels.
 
     Args:
-        tools: See `CompileTask`.
         gold: File of the labels; None if they are in the answer file.
     """
 
@@ -196,7 +195,6 @@ class RubricJudgeTask(CompileTask):
         rubrics: Rubrics to optimize for; empty for all.
         gold: File of the ratings; None if they are in the answer file.
         n_perturbed: Number of answers to perturb, with texts reserved for fitting.
-        seed: Random seed for the perturbations.
     """
 
     accept = 0.85

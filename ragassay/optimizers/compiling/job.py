@@ -144,7 +144,6 @@ class CompileResult:
     """Result of a prompt optimization job.
 
     Attributes:
-        prompt: Best prompt with its metrics, which may be no better than the shipped one.
         is_same: Whether the prompt is the shipped one.
         n_shared: Number of training items dropped because their question is in the dev data.
         n_asked: Number of calls made by this process.
@@ -172,7 +171,6 @@ def run_compile_job(
         settings: Settings with the model. The second judge of a panel, if any, writes candidates.
         work: Folder for stored replies.
         corpus: Literature to search, for the query writer.
-        steps: Callbacks for progress.
 
     Raises:
         InputError: The data is invalid.

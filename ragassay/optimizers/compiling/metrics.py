@@ -36,8 +36,6 @@ class Grade:
 
     Attributes:
         value: Grade in [0, 1].
-        predicted: Label or rating of the reply.
-        feedback: Text about the expected and the actual reply.
     """
 
     value: float
@@ -73,7 +71,6 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
     Args:
         item: Item with the desired rating in `right`.
         score: Expected rating, or the rating in the reply.
-        bounds: Lowest and highest rating of the scale.
 
     Example:
         >>> item = CompileItem("a", "q", (), right=4.0)

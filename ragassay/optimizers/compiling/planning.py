@@ -100,10 +100,6 @@ def check_optimizer(name: str) -> None:
 def n_calls_of(budget: str, n_tried: int) -> int:
     """Return the number of agent calls allowed by a budget.
 
-    Args:
-        budget: Name of a budget, or a number of calls.
-        n_tried: Number of items for comparing candidates.
-
     Raises:
         InputError: The budget is invalid.
 

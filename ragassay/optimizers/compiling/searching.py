@@ -106,13 +106,7 @@ def propose_instructions(
     reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
     components_to_update: list[str],
 ) -> dict[str, str]:
-    """Write better instructions with DSPy's current model. Implements GEPA's `ProposalFn`.
-
-    Args:
-        candidate: Current instructions by predictor.
-        reflective_dataset: Cases by predictor, with inputs, reply and feedback.
-        components_to_update: Predictors to improve.
-    """
+    """Write better instructions with DSPy's current model. Implements GEPA's `ProposalFn`."""
     words = load_proposals().improve
     ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
     instructions: dict[str, str] = {}

@@ -217,10 +217,8 @@ class TaskOptions:
 
     Attributes:
         rubrics: For the rubric judge: rubrics to optimize for; empty for all.
-        n_labels: For the verifier: number of labels.
         gold: For judge, labeller and assigner: file of labels; None if the data contains them.
         n_perturbed: For the rubric judge: number of answers to perturb.
-        seed: Random seed for the perturbations.
     """
 
     rubrics: tuple[str, ...] = ()

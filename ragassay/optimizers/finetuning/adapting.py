@@ -97,7 +97,6 @@ def train(
     Args:
         encoder: Encoder, which is trained in place.
         work: Checkpoint folder for this data and tuning.
-        epochs: Number of passes over the examples.
         steps: Maximum number of steps of `tuning.batch` examples; 0 for all epochs.
         start: Folder of an adapter with the same base and rank to start from, if any.
 

@@ -137,11 +137,7 @@ def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
 
 
 def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-    """Return a batch with one row for causal models of transformers.
-
-    Args:
-        batch: A single row with `prompts` and `replies`.
-    """
+    """Return a batch with one row for causal models of transformers."""
     import torch
 
     [fields] = batch

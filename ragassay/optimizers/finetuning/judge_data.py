@@ -86,10 +86,8 @@ def judge_examples(
 
     Args:
         answers: YESciEval files, or reviewed run folders.
-        settings: Settings for segmenting answers.
         n_systems: Number of systems to sample per question.
         source_chars: Maximum number of source characters in a rating prompt; 0 for none.
-        say: Function to call with progress messages.
 
     Raises:
         InputError: A file cannot be read.

@@ -117,7 +117,6 @@ def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -
     """Return the window of three unmarked sentences that BM25 ranks first.
 
     Args:
-        sentences: Sentences of a document.
         marked: Indices of sentences to exclude.
 
     Returns:

@@ -132,10 +132,7 @@ def cross_validate(
 
     Args:
         pairs: Labeled pairs for at least two questions.
-        labels: Labels of the task.
-        fit: Function that fits a classifier.
         n_folds: Maximum number of folds; fewer if a label occurs in fewer questions.
-        say: Function to call with progress messages.
 
     Raises:
         InputError: There are too few questions or labels.

@@ -38,11 +38,8 @@ class TrainingRecipe:
 
     Attributes:
         learning_rate: Peak learning rate, after warm-up and before cosine decay.
-        rank: Rank of the adapter.
         share_of_layers: Share of the layers to train, from the top.
         row_tokens: Maximum number of tokens in a row of packed examples.
-        rows: Number of rows per step.
-        beta: Beta of CPO.
         cap: For CPO: maximum number of pairs per rubric and severity; 0 for no limit.
         steps: Maximum number of steps; 0 for all epochs.
     """
@@ -102,10 +99,8 @@ def train(
     """Train an adapter, resuming from the last checkpoint in `work`.
 
     Args:
-        tokenizer: Tokenizer of the model, with a chat template.
         work: Checkpoint folder for this data and recipe.
         start: Folder of an adapter to start from, e.g. of SFT for CPO.
-        say: Function to call with messages about skipped examples.
 
     Raises:
         InputError: There are no examples, or the checkpoints are for other data.

@@ -22,7 +22,6 @@ def claim_folder(work: Path, training: Mapping[str, object]) -> None:
     """Store the training options in a checkpoint folder, or check that they match.
 
     Args:
-        work: Checkpoint folder, created if necessary.
         training: Hash of the data and training options. Values that are not valid in JSON are
             stored as their `repr`.
 
@@ -45,13 +44,7 @@ class Tuning:
 
     Attributes:
         untouched: Share of the layers, from the bottom, that is not trained.
-        rank: Rank of the adapter.
         n_tokens: Maximum number of input tokens.
-        learning_rate: Peak learning rate of the adapter.
-        head_rate: Peak learning rate of the head.
-        smoothing: Label smoothing.
-        batch: Number of examples per step.
-        reads: Form of the input.
     """
 
     untouched: float
@@ -93,7 +86,6 @@ class EncoderJob:
     """Job for training a base model with a classification head.
 
     Attributes:
-        base: Name of a packaged or Hugging Face model, or a folder.
         learning_rate: Learning rate of the adapter; None for the default of the base model.
         rank: Rank of the adapter; None for the default of the base model.
         limit: Maximum number of examples; 0 for all.
@@ -148,10 +140,6 @@ class Finetuned:
 
 def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, object]) -> str:
     """Return the shell command that runs a job.
-
-    Args:
-        data: Training files.
-        chosen_options: Options by name. None values are omitted.
 
     Example:
         >>> command_text("verifier", [Path("my claims.jsonl")], {"rank": 8, "dev": None})
