@@ -73,8 +73,6 @@ def finetune(
       ragassay finetune judge --data bioasq-answers.jsonl.gz --out adapters/judge
       ragassay finetune judge --data bioasq-answers.jsonl.gz --method cpo --start adapters/judge
           --out adapters/judge-cpo
-      ragassay finetune judge --data bioasq-answers.jsonl.gz --targets replies --method cpo --start
-          adapters/judge --source-chars 6000 --row-tokens 4096 --out adapters/judge-replies
       ragassay audit answers.jsonl --judge ragassay/adapters/judge
       ragassay finetune verifier --data claims.jsonl --dev others.jsonl --out adapters/verifier
       ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
@@ -83,7 +81,6 @@ def finetune(
       ragassay finetune completeness --data labelled.json --method head --out adapters/labeller
       ragassay evaluate answers.jsonl --labeller ragassay/adapters/labeller
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
-      ragassay models check adapters/judge
 
     Options:
         task: What the model is trained for.

@@ -72,11 +72,12 @@ def print_run(
     print_lines(lead_text(summary, outlines), style="bold")
     if summary.judged_nothing:
         _print_shortfall(summary, folder)
-        print_lines(*filter(None, [_cost_text(summary)]))
+        print_lines(*_cost_lines(summary))
         print_lines(report_line, soft_wrap=True)
         return
     above = (*worst_lines(evaluations), *filter(None, (lesser_text(summary), lost_text(summary))))
-    below, advice = tuple(_ending(manifest, summary, outlines)), _advice(manifest, summary)
+    below = tuple(filter(None, _ending(manifest, summary, outlines)))
+    advice = _advice(manifest, summary)
     print_lines(*above)
     _print_shortfall(summary, folder)
     n_systems = len(summary.systems) if len(summary.systems) > 1 else 0
@@ -92,12 +93,13 @@ def print_run(
 
 
 def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) -> Iterator[str]:
-    lines = (
-        *(*judges_lines(summary), confidence_text(summary.confidence_from)),
-        *(*_prompt_lines(manifest), _cost_text(summary), secondary_line(summary, outlines)),
-        undecided_text(summary),
-    )
-    yield from filter(None, lines)
+    yield from judges_lines(summary)
+    yield confidence_text(summary.confidence_from)
+    for prompt in manifest.prompts:
+        names = ", ".join((prompt.agent, *prompt.rubrics))
+        yield f"Compiled prompt: {names} ({prompt.optimizer})"
+    yield from _cost_lines(summary)
+    yield from (secondary_line(summary, outlines), undecided_text(summary))
 
 
 def _print_shortfall(summary: Summary, folder: Path) -> None:
@@ -111,14 +113,8 @@ def _print_shortfall(summary: Summary, folder: Path) -> None:
     print_lines(*summary.notes, soft_wrap=True)
 
 
-def _cost_text(summary: Summary) -> str:
-    return f"Cost: {usage_text(summary.usage)}" if summary.usage.n_calls else ""
-
-
-def _prompt_lines(manifest: Manifest) -> Iterator[str]:
-    for fingerprint in manifest.prompts:
-        names = ", ".join((fingerprint.agent, *fingerprint.rubrics))
-        yield f"Compiled prompt: {names} ({fingerprint.optimizer})"
+def _cost_lines(summary: Summary) -> list[str]:
+    return [f"Cost: {usage_text(summary.usage)}"] if summary.usage.n_calls else []
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:

@@ -245,8 +245,9 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
         return round(math.hypot(*gaps), 9)
 
     def rank(trial: Trial) -> tuple[float, ...]:
-        values = _values(trial.objectives)
-        return (_known_f1(trial), -distance(values), *values)
+        values, known = _values(trial.objectives), trial.agreement
+        known_f1 = f1_score(known.precision, known.recall) if known else None
+        return (known_f1 or 0.0, -distance(values), *values)
 
     best = max(map(rank, front))
     upwards = sorted(front, key=lambda trial: trial.probability)
@@ -298,11 +299,9 @@ def search_thresholds(
         study.optimize(objective, n_trials, callbacks=[lambda study, trial: on_trial()])
     finally:
         optuna.logging.set_verbosity(verbosity)
-    found = sorted({float(trial.params["probability"]) for trial in study.best_trials})
-    return [
-        Trial(p, _objectives(data.cases, match_above(p)), _agreement(data.cases, match_above(p)))
-        for p in found
-    ]
+    probabilities = sorted({float(trial.params["probability"]) for trial in study.best_trials})
+    aligned = [(p, match_above(p)) for p in probabilities]
+    return [Trial(p, _objectives(data.cases, a), _agreement(data.cases, a)) for p, a in aligned]
 
 
 def _objectives(
@@ -345,8 +344,3 @@ def _agreement(
 
 def _values(objectives: MatchObjectives) -> tuple[float, float, float]:
     return objectives.f1, objectives.similarity, objectives.n_alignments
-
-
-def _known_f1(trial: Trial) -> float:
-    agreement = trial.agreement
-    return (f1_score(agreement.precision, agreement.recall) or 0.0) if agreement else 0.0

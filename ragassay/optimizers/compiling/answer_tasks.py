@@ -163,7 +163,15 @@ class AnswerLabelTask(CompileTask):
                     for arguments in requests
                 ]
                 if not requests:
-                    rejections.append(_no_sentence(self.gold or path, record.id, place[0]))
+                    rejections.append(
+                        Rejection(
+                            file=str(self.gold or path),
+                            line=0,
+                            field="sentence",
+                            problem=f"the answer {record.id} has no sentence {place[0]}",
+                            expected="a sentence of the answer, counted from 1",
+                        )
+                    )
         if not items:
             raise InputError(f"no label in {path} refers to a part of its answers")
         return ItemResult(tuple(items), tuple(rejections))
@@ -175,16 +183,6 @@ class AnswerLabelTask(CompileTask):
 
 SentenceLabelTask = partial(AnswerLabelTask, SENTENCES)
 AssignmentTask = partial(AnswerLabelTask, ASSIGNED)
-
-
-def _no_sentence(path: Path, record: str, sentence: int) -> Rejection:
-    return Rejection(
-        file=str(path),
-        line=0,
-        field="sentence",
-        problem=f"the answer {record} has no sentence {sentence}",
-        expected="a sentence of the answer, counted from 1",
-    )
 
 
 class RubricJudgeTask(CompileTask):

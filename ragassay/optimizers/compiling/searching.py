@@ -75,8 +75,10 @@ class ProposalAdapter(SharedPrefixAdapter):
     ) -> list[dict[str, Any]]:
         """Return the task as the system message and the inputs as the user message."""
         shape = ", ".join(f'"{name}": "..."' for name in signature.output_fields)
-        input_texts = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
-        prompt = "\n\n".join([*input_texts, f"Reply with JSON: {{{shape}}}"])
+        values = [inputs[name] for name in signature.input_fields]
+        texts = ["\n".join(map(str, v)) if isinstance(v, list) else v for v in values]
+        parts = map("{}:\n{}".format, signature.input_fields, texts)
+        prompt = "\n\n".join([*parts, f"Reply with JSON: {{{shape}}}"])
         return [
             {"role": "system", "content": signature.instructions},
             {"role": "user", "content": prompt},
@@ -135,12 +137,6 @@ def _strip_fence(text: str) -> str:
         return text.strip()
     _, _, block = parts[1].partition("\n")  # Removes the language.
     return block.strip() or text.strip()
-
-
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return "\n".join(map(str, value))
-    return str(value)
 
 
 def _bound_schema(wanted: dict[str, Any]) -> dict[str, Any]:

@@ -73,12 +73,10 @@ def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     n_labels = logits.shape[-1]
     allowed = torch.arange(n_labels, device=labels.device) == labels[:, None]
     if n_labels == N_LABELS:  # With more labels, NOT_CONTRADICTED would be a regular label.
-        allowed |= _OPEN.to(labels.device) & (labels == NOT_CONTRADICTED)[:, None]
+        is_open = torch.arange(N_LABELS, device=labels.device) != CONTRADICTS
+        allowed |= is_open & (labels == NOT_CONTRADICTED)[:, None]
     right = shares.masked_fill(~allowed, -torch.inf).logsumexp(-1)
     return -((1 - smoothing) * right + smoothing * shares.mean(-1)).mean()
-
-
-_OPEN = torch.arange(N_LABELS) != CONTRADICTS
 
 
 def train(
@@ -122,7 +120,9 @@ def train(
         _standardise(encoder, examples, tuning, seed)
     set_seed(seed)
     encoder.base = _add_adapter(encoder.base, tuning)
-    _load_factors(encoder.base, tensors)
+    for (matrix, letter), tensor in _factors(encoder.base).items():
+        if f"{matrix}.{letter}" in tensors:
+            tensor.copy_(tensors[f"{matrix}.{letter}"])
     trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs, seed, steps))
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     encoder.eval()
@@ -309,12 +309,6 @@ def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, 
     if ranks != {tuning.rank}:
         raise InputError(f"{start} has rank {min(ranks)}; set --rank to the same value")
     return tensors
-
-
-def _load_factors(base: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    for (matrix, letter), tensor in _factors(base).items():
-        if f"{matrix}.{letter}" in tensors:
-            tensor.copy_(tensors[f"{matrix}.{letter}"])
 
 
 def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:

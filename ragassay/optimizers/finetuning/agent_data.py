@@ -34,10 +34,7 @@ from ragassay.text.search import tokenize
 def agent_examples(
     task: CompileTask, paths: Sequence[Path]
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Convert the items of files to prompts of the agent with expected replies.
-
-    Returns:
-        Examples, and rejected lines.
+    """Convert items to prompts with expected replies; return examples and rejected lines.
 
     Raises:
         InputError: A file cannot be read.
@@ -129,10 +126,7 @@ LEAST_CHARS = 1_000
 def qa_examples(
     paths: Sequence[Path], papers: Path | None, row_tokens: int
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Read pairs and papers, and return an example for each paper or group of sections.
-
-    Returns:
-        Examples in the order of the papers, and rejected lines.
+    """Return an example for each paper or group of sections, and rejected lines.
 
     Raises:
         InputError: A file cannot be read, or no paper was found.
@@ -164,23 +158,14 @@ def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatE
     by_part: list[list[QAPair]] = [[] for _ in parts]
     for pair in pairs if parts else ():
         by_part[_find_part(pair, parts)].append(pair)
-    return [
-        _pair_example(paper.id, part, keywords, own)
-        for part, own in zip(parts, by_part, strict=True)
-        if own
-    ]
-
-
-def _pair_example(
-    group: str, part: Document, keywords: Sequence[str], pairs: Sequence[QAPair]
-) -> ChatExample:
-    request = _WRITER.request(part, keywords, len(pairs))
-    return ChatExample(
-        messages=as_messages(ADAPTER.format(request.signature, [], request.inputs)),
-        reply=as_reply(generator_reply(pairs)),
-        group=group,
-        kind=f"{len(pairs)} pairs",
-    )
+    examples: list[ChatExample] = []
+    for part, own in zip(parts, by_part, strict=True):
+        if own:
+            request = _WRITER.request(part, keywords, len(own))
+            messages = as_messages(ADAPTER.format(request.signature, [], request.inputs))
+            reply = as_reply(generator_reply(own))
+            examples.append(ChatExample(messages, reply, "", paper.id, f"{len(own)} pairs"))
+    return examples
 
 
 def _find_part(pair: QAPair, parts: Sequence[Document]) -> int:

@@ -81,7 +81,9 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     examples = head_examples([sets[path] for path in job.data], seed=job.seed)
     measured_on = claim_examples(held)
     examples = examples[: job.limit] if job.limit else examples
-    say(f"{len(examples)} examples: {_counts(examples)}")
+    labels = [example.label for example in examples]
+    counts = ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
+    say(f"{len(examples)} examples: {counts}")
     tensors = train_encoder(job, encoder, examples, start=start)
     training = training_of(job, examples, start=start, dev=job.dev)
     shape = write_trained(job.out, encoder, tensors, job.tuning, measured_on, training)
@@ -152,11 +154,6 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
             turned = [other for c in claims if c.rationale and (other := contrary(c, rng))]
             made[id(claims)] = claim_examples([*claims, *turned])
     return [example for claims in sets for example in made[id(claims)]]
-
-
-def _counts(examples: Sequence[Example]) -> str:
-    labels = [example.label for example in examples]
-    return ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
 
 
 def _measure_adapter(

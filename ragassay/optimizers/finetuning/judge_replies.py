@@ -94,10 +94,11 @@ UNPERTURBED = "benign"
 """Variant name of original answers."""
 
 ADDED: Mapping[tuple[str, str], str] = {
-    **{("subtle", rubric): "same_domain" for rubric in ("relevancy", "correctness")},
-    **{("subtle", rubric): "same_domain" for rubric in ("informativeness", "coherence")},
-    **{("extreme", rubric): "off_topic" for rubric in ("relevancy", "correctness")},
-    **{("extreme", rubric): "off_topic" for rubric in ("informativeness", "coherence")},
+    **{
+        (variant, rubric): attack
+        for variant, attack in (("subtle", "same_domain"), ("extreme", "off_topic"))
+        for rubric in ("relevancy", "correctness", "informativeness", "coherence")
+    },
     ("extreme", "completeness"): "drop_last_off_topic",
     ("subtle", "readability"): "blog",
     ("extreme", "readability"): "tweet",

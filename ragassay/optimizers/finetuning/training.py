@@ -132,32 +132,23 @@ def with_adapter(
 ) -> PeftModel:
     """Add an adapter to all linear modules of the upper layers of a model."""
     from peft import LoraConfig, PeftModel, get_peft_model
+    from torch.nn import Linear
 
     if start is not None:
         return PeftModel.from_pretrained(model, str(start), is_trainable=True)
+    base: Any = model.base_model
+    linear = {name.rpartition(".")[2] for name, m in base.named_modules() if isinstance(m, Linear)}
     n_layers: int = model.config.num_hidden_layers
     first = round(n_layers * (1 - recipe.share_of_layers))
     config = LoraConfig(
         r=recipe.rank,
         lora_alpha=2 * recipe.rank,
         lora_dropout=0.0,
-        target_modules=_linear_maps(model),
+        target_modules=sorted(linear),
         layers_to_transform=list(range(first, n_layers)),
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config)  # pyright: ignore[reportReturnType]
-
-
-def _linear_maps(model: PreTrainedModel) -> list[str]:
-    import torch
-
-    base: Any = model.base_model
-    maps = {
-        name.rpartition(".")[2]
-        for name, module in base.named_modules()
-        if isinstance(module, torch.nn.Linear)
-    }
-    return sorted(maps)
 
 
 def _arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
