@@ -96,8 +96,8 @@ def describe_options(command: Any) -> str:
             info = Argument() if is_argument else Option(*flags)  # Omits the --no-... flag.
             info = copy.copy(marks[0]) if marks else info
             info.help = " ".join(helps[param.name].split())
-            if not is_argument and list in map(get_origin, (kind, *get_args(kind))):
-                info.help += " Can be repeated."
+            is_list = any(get_origin(part) is list for part in (kind, *get_args(kind)))
+            info.help += " Can be repeated." * (is_list and not is_argument)
             param = param.replace(annotation=Annotated[kind, info])
         described.append(param)
     command.__signature__ = signature.replace(parameters=described)

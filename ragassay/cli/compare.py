@@ -119,7 +119,7 @@ def compare(
 
 
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
-    """Print a line for each failed score; return the exit code, or 0 if none failed."""
+    """Print a line for each failed score, and return the exit code."""
     from ragassay.metrics.stats.changes import can_be_significant
     from ragassay.runs.gates import gate
 

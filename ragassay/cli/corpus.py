@@ -52,14 +52,14 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
     """
     from ragassay.retrievers.dense.index import vector_states
 
-    words = {
+    labels = {
         "complete": "up to date",
         "stale": "older than the corpus; embed again",
         "unfinished": "incomplete; embed again",
     }
     states = vector_states(corpus.folder, url)
     for state in states:
-        status = words[state.status(corpus)]
+        status = labels[state.status(corpus)]
         typer.echo(f"vectors by {state.embedder}: {state.n_vectors:,}, {status}")
     if not states:
         typer.echo(f"no vectors; create them with `ragassay corpus embed {corpus.folder}`")

@@ -41,11 +41,9 @@ def evaluate(
       ragassay evaluate answers.jsonl --fail-under citations.support=.8
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge mistral/mistral-small
       ragassay evaluate answers.jsonl --escalate openai/gpt-4.1-mini --when "entropy>1.5"
-      ragassay evaluate answers.jsonl --only citations --citations sentence
       ragassay evaluate answers.jsonl --audit 20
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --repeat 3
       ragassay evaluate answers.csv --map question=query,answer=output,sources=passages
-      ragassay evaluate answers.jsonl --dry-run
 
     Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
     rejected, or an answer or verdict failed; 4 a score is below --fail-under; 5 it is unclear
@@ -176,7 +174,6 @@ def audit(
 
       ragassay audit answers.jsonl --judge openai/gpt-4.1-mini
       ragassay audit answers.jsonl --attacks rubric --limit 50
-      ragassay audit answers.jsonl --attacks rubric --no-signals --out runs/audit-without
       ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
       ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
 

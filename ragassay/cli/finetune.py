@@ -73,7 +73,6 @@ def finetune(
       ragassay finetune judge --data bioasq-answers.jsonl.gz --out adapters/judge
       ragassay finetune judge --data bioasq-answers.jsonl.gz --method cpo --start adapters/judge
           --out adapters/judge-cpo
-      ragassay audit answers.jsonl --judge ragassay/adapters/judge
       ragassay finetune verifier --data claims.jsonl --dev others.jsonl --out adapters/verifier
       ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
       ragassay finetune correctness --data pairs.jsonl --method svm --out adapters/correctness

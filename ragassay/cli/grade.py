@@ -220,7 +220,6 @@ def grade(
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --model openai/gpt-4.1-mini
           --grade rating --grade extraction
       ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
-      ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
 
     Options:
         responses: Graded files of the Rubric workbench, trec_eval rankings (with --corpus), or

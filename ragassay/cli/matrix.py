@@ -145,7 +145,7 @@ class _GenerationJob(NamedTuple):
 def _generate_matrix(
     job: _GenerationJob, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
-    """Write and rate the syntheses; in a dry run, print the plan and return None."""
+    """Write and rate the syntheses, or print the plan and return None in a dry run."""
     if len(job.generators) < 2:
         raise InputError("a matrix needs at least two generators; repeat --generator NAME")
     if not dry_run:

@@ -259,8 +259,8 @@ def _print_note(folder: Path) -> None:
 
 
 def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:
-    words = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
+    labels = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     for file in found:
-        typer.echo(f"{words[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
+        typer.echo(f"{labels[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
         if file.state in ("damaged", "missing") and file.expected:
             typer.echo(f"{'':<7} expected {file.expected}")

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def print_stage(found: object, folder: Path, as_json: bool) -> None:
-    """Print the result of an evaluation stage; as JSON, print only the run summary."""
+    """Print the result of an evaluation stage, or only the run summary as JSON."""
     if as_json:
         if isinstance(found, RunResult):
             typer.echo(found.summary.model_dump_json(indent=2))
@@ -118,7 +118,7 @@ def _cost_lines(summary: Summary) -> list[str]:
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:
-    """Suggest a better verifier if the embedded one was used without a judge; else return ""."""
+    """Suggest a better verifier if the embedded one was used without a judge."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return better_verifier_text(load_settings().literature.cache_dir)

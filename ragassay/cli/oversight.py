@@ -203,9 +203,9 @@ def verify(
     from ragassay.workbench.tables import verify_sheets
 
     found = _check_items(file, query, chosen, answer_class, min_rating)
-    wanted = item.lower()
-    kept = [one for one in found if wanted in one.item.lower() or wanted in one.text.lower()]
-    return Tables(verify_sheets(kept))
+    part = item.lower()
+    matching = [one for one in found if part in one.item.lower() or part in one.text.lower()]
+    return Tables(verify_sheets(matching))
 
 
 @shows_grades(20, "bank")

@@ -159,7 +159,6 @@ def rationales(
       ragassay rationales runs/first
       ragassay rationales runs/first --judge openai/gpt-4.1-mini --limit 20
       ragassay rationales runs/first --labels runs/first/rationales/sheet.csv
-      ragassay rationales bioasq-train-answers.jsonl.gz --limit 30 --out rationales
 
     Options:
         reasons: Run folder of a judge, or file of answers whose ratings include reasons, e.g. a

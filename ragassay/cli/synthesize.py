@@ -68,7 +68,6 @@ def synthesize(
       ragassay synthesize questions.jsonl --model hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --model openai/gpt-4.1-mini --limit 20 --dry-run
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --engine ray --workers 4
-      ragassay similarity answers.jsonl
 
     Options:
         queries: Questions, answers or topics in any supported format, including YESciEval.

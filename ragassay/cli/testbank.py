@@ -104,19 +104,19 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
         )
 
 
-def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) -> BankFile:
+def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
     """Apply changes from options or from the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
     from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
     from ragassay.workbench.tables import history_sheet
 
-    if asked.is_empty:
+    if changes.is_empty:
         require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
         new = edited_by_hand(
             file, edit_in_editor, author, lambda message: typer.echo(message, err=True), query
         )
     else:
-        new = keep_reviews(file, asked_reviews(file, asked, author))
+        new = keep_reviews(file, asked_reviews(file, changes, author))
     if new:
         print_sheets(history_sheet(new))
     else:
@@ -211,8 +211,8 @@ def edit(
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import Author, ItemChanges
 
-    asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-    file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
+    changes = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
+    file = edit_bank(opened_bank(bank), changes, Author(who, why), query)
     if out:
         write_new_bank(file.banks, out)
     return partial_if(file.rejections)

@@ -208,7 +208,7 @@ def measure(
     from ragassay.studies.verifiers.claims import measure as measure_all
     from ragassay.studies.verifiers.tables import measured_sheet
 
-    names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
+    names, label_counts = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
     need_verifiers(names)
     read = _claims(claims, corpus, labels_of)
     with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
@@ -216,13 +216,13 @@ def measure(
             names,
             read.claims,
             load_settings().literature.cache_dir,
-            wanted,
+            label_counts,
             Embedder() if against == "sentence" else None,
             step,
         )
     tables = {
         f"measured-{n}-labels": measured_sheet(part, n)
-        for n in wanted
+        for n in label_counts
         if (part := [one for one in found if one.n_labels == n])
     }
     show_and_write(tables, out, as_json=as_json, quiet=quiet)

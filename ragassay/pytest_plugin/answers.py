@@ -49,9 +49,7 @@ OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 
 
 class Answers:
-    """Evaluates the answers of one process of a test session.
-
-    All evaluations run in one event loop thread. Calls with equal options share their models.
+    """Evaluates the answers of one process in an event loop thread.
 
     Args:
         cache: Cache folder for evaluations, by judge and settings and by input.

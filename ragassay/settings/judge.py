@@ -137,7 +137,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def names_model(self) -> bool:
-        """Return whether a judge model is set; if not, only a second judge is called."""
+        """Return whether a judge model is set. If not, only a second judge may be called."""
         return self.model != INSTRUMENTS
 
     @property

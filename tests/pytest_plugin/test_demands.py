@@ -125,7 +125,7 @@ def test_what_could_not_be_measured_is_an_error_of_its_own():
     known = "citations.support, citations.contradict"
     assert f"citations.suport: unknown score; available are {known}" in lines
     lines = told(UNKNOWN, SCORED, Demand("nuggets.recall", ">=", 0.5))
-    assert "nuggets.recall: this evaluation has no nuggets scores" in lines
+    assert "nuggets.recall: no nuggets scores" in lines
 
 
 def test_below_counts_more_than_unmeasured_and_both_are_told():

@@ -253,7 +253,7 @@ class RubricJudgeTask(CompileTask):
     def _make_perturbed_items(
         self, records: Sequence[Record], unperturbed: Sequence[Record]
     ) -> list[CompileItem]:
-        made = [*_read_perturbed_answers(records, unperturbed), *self._perturb_answer(unperturbed)]
+        made = [*read_perturbed_answers(records, unperturbed), *self._perturb_answer(unperturbed)]
         items: list[CompileItem] = []
         for one in made:
             for name in one.record.rubrics:
@@ -287,10 +287,10 @@ class RubricJudgeTask(CompileTask):
         return mark_rating(item, score, item.arguments[1].bounds)
 
 
-def _read_perturbed_answers(
+def read_perturbed_answers(
     records: Sequence[Record], unperturbed: Sequence[Record]
 ) -> Iterable[PerturbedAnswer]:
-    """Yield the perturbed answers in the file, with the perturbed rubric."""
+    """Yield the perturbed answers in a YESciEval file, with the perturbed rubric."""
     originals = {(record.topic, record.system): record.id for record in unperturbed}
     for record in records:
         variant, target = record.metadata.get("variant"), record.metadata.get("target_rubric", "")

@@ -39,18 +39,8 @@ from ragassay.optimizers.compiling.task import (
     label_figures,
     plain_case,
 )
+from ragassay.optimizers.finetuning.claims import WORDS, label_of
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNuggets
-
-_OTHER_WORDS: Mapping[str, str] = {
-    "support": "supports",
-    "contradict": "contradicts",
-    "refute": "contradicts",
-    "refutes": "contradicts",
-    "nei": "neutral",
-    "not relevant": "not_relevant",
-    "not attributable": "not_attributable",
-}
-"""Labels of SciFact, HealthVer and FEVER, mapped to verdicts."""
 
 
 class ClaimRow(Row):
@@ -98,8 +88,8 @@ class ClaimTask(CompileTask):
         )
 
     def _label(self, text: str) -> str | None:
-        plain = text.strip().lower()
-        label = _OTHER_WORDS.get(plain, plain)
+        code = label_of(text)
+        label = text.strip().lower().replace(" ", "_") if code is None else WORDS[code]
         if self.n_labels == 2 and label in ("contradicts", "neutral", "not_relevant"):
             return "not_attributable"
         if self.n_labels == 3 and label == "not_relevant":

@@ -12,6 +12,7 @@ from statistics import median_low
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.errors import InputError
 from ragassay.formats import read_labels
+from ragassay.optimizers.compiling.answer_tasks import read_perturbed_answers
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.texts import load_rationales
@@ -43,21 +44,10 @@ def is_held_out(question: str) -> bool:
 
 def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[PerturbedAnswer]:
     """Return the redundant answers in a file, for the given original answers."""
-    originals = {(record.topic, record.system): record.id for record in unperturbed}
-    severities: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
     return [
-        PerturbedAnswer(
-            record=record.model_copy(update={"rubrics": (WRITTEN_BY_MODELS,)}),
-            original=originals[record.topic, record.system],
-            attack="redundant",
-            family="rubric",
-            severity=severities[record.metadata["variant"]],
-            targets=(f"rubric.{WRITTEN_BY_MODELS}",),
-        )
-        for record in records
-        if record.metadata["variant"] in severities
-        and record.metadata.get("target_rubric", "").lower() == WRITTEN_BY_MODELS
-        and (record.topic, record.system) in originals
+        one.model_copy(update={"attack": "redundant"})
+        for one in read_perturbed_answers(records, unperturbed)
+        if one.record.rubrics == (WRITTEN_BY_MODELS,)
     ]
 
 

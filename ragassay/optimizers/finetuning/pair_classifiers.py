@@ -17,6 +17,7 @@ from ragassay.models.fitted_models import (
     pair_features,
 )
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, pairs_sha256
+from ragassay.optimizers.finetuning.tunings import card_figures
 from ragassay.records import Bound, CardFigure, Score
 
 if TYPE_CHECKING:
@@ -93,20 +94,7 @@ class HeldOut:
         for fold in range(self.n_folds):
             f1 = self.measure_fold(fold).averages["macro"].f1
             rows.append((f"{data}, fold {fold + 1} of {self.n_folds}", "macro-F1", f1))
-        return tuple(
-            CardFigure(
-                task=task,
-                data=where,
-                metric=metric,
-                value=score.value,
-                low=score.low,
-                high=score.high,
-                n=score.n,
-                command=command,
-            )
-            for where, metric, score in rows
-            if score.value is not None
-        )
+        return card_figures(task, rows, command)
 
 
 def _scores(measured: Agreement) -> dict[str, Score]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,9 +13,10 @@ from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import Agreement
 from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.adapters import Form, Training
-from ragassay.records import CardFigure, ModelCard
+from ragassay.records import CardFigure, ModelCard, Score
 
 NOTE = "training.json"
+SCORE_FIELDS = {"value", "low", "high", "n"}
 
 
 def claim_folder(work: Path, training: Mapping[str, object]) -> None:
@@ -170,6 +171,10 @@ def head_card(
     """Return the model card of a fine-tuned verifier."""
     begun = f", starting from the adapter {training.start[:12]}" if training.start else ""
     epochs = "1 epoch" if training.epochs == 1 else f"{training.epochs:.3g} epochs"
+    rows: list[tuple[str, str, Score]] = []
+    if measured is not None:
+        f1 = measured.averages["macro"].f1
+        rows = [(training.dev, "accuracy", measured.accuracy), (training.dev, "macro-F1", f1)]
     return ModelCard(
         model=model,
         description=(
@@ -181,23 +186,17 @@ def head_card(
         ),
         digest=digest,
         limits=(NOT_MEASURED if measured is None else FITTED,),
-        figures=() if measured is None else _figures(measured, training.dev, command),
+        figures=card_figures(TASK, rows, command),
     )
 
 
-def _figures(measured: Agreement, data: str, command: str) -> tuple[CardFigure, ...]:
-    scores = {"accuracy": measured.accuracy, "macro-F1": measured.averages["macro"].f1}
+def card_figures(
+    task: str, rows: Iterable[tuple[str, str, Score]], command: str
+) -> tuple[CardFigure, ...]:
+    """Return figures of a model card from rows of data, metric and score."""
+    fields = {"task": task, "command": command}
     return tuple(
-        CardFigure(
-            task=TASK,
-            data=data,
-            metric=metric,
-            value=score.value,
-            low=score.low,
-            high=score.high,
-            n=score.n,
-            command=command,
-        )
-        for metric, score in scores.items()
+        CardFigure(data=data, metric=metric, **fields, **score.model_dump(include=SCORE_FIELDS))
+        for data, metric, score in rows
         if score.value is not None
     )
