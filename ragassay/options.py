@@ -330,7 +330,7 @@ def _option(name: str, hint: Any) -> Option:
 
 
 def _kind(annotation: Any) -> Any:
-    """Return the command-line type of an annotation; a list for a tuple or a mapping."""
+    """Return the command-line type of an annotation. Tuples and mappings become lists."""
     parts = [part for part in get_args(annotation) if part not in (NoneType, Ellipsis)]
     if get_origin(annotation) is Literal:
         return annotation
@@ -394,7 +394,7 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return values as strings, rubrics as their names; drop other objects."""
+    """Return strings, paths and rubric names as strings, without other objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
@@ -409,7 +409,7 @@ def own_of(options: Mapping[str, Any]) -> tuple[list[OwnEvaluator], list[Rubric 
 
 
 def several(value: Any) -> tuple[Any, ...]:
-    """Return a value, an iterable or None as a tuple; strings and paths count as one value."""
+    """Return a value, an iterable or None as a tuple. Strings and paths count as one value."""
     if value is None:
         return ()
     if isinstance(value, str | Path) or not isinstance(value, Iterable):

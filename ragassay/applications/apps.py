@@ -37,12 +37,7 @@ MESSAGES = "messages"
 
 @dataclass(frozen=True)
 class AppReply:
-    """Unparsed reply of an application.
-
-    Attributes:
-        value: Return value of the application.
-        usage: Token usage reported by LangChain, if any.
-    """
+    """Unparsed reply of an application, with the token usage if LangChain reported it."""
 
     value: Any
     usage: Usage | None = None
@@ -171,7 +166,11 @@ def input_of(app: Any) -> Callable[[str], Any]:
     input is a dictionary with that key. Otherwise it is the text of the question.
     """
     channels = getattr(app, "channels", None)
-    names = set(channels) if isinstance(channels, Mapping) else set(_properties(app))
+    if isinstance(channels, Mapping):
+        names = set(channels)
+    else:
+        schema: dict[str, Any] = getattr(app, "get_input_jsonschema", dict)()
+        names = set(schema.get("properties", ()))
     key = next((key for key in QUESTION_KEYS if key in names), None)
     if key:
         return lambda question: {key: question}
@@ -180,11 +179,6 @@ def input_of(app: Any) -> Callable[[str], Any]:
     if names == {"root"}:  # A chain that starts with `assign` takes a dictionary with unknown keys.
         return lambda question: {"input": question, "question": question}
     return lambda question: question
-
-
-def _properties(app: Any) -> Mapping[str, Any]:
-    schema: Callable[[], dict[str, Any]] | None = getattr(app, "get_input_jsonschema", None)
-    return schema().get("properties", {}) if schema else {}
 
 
 ACCEPTED = (
@@ -207,9 +201,6 @@ class AppAnswer:
         sources: Retrieved documents, best first.
         citations: Structured citations, by offsets into the answer.
         problems: Error messages about unreadable citations.
-        n_prompt_tokens: Number of prompt tokens.
-        n_completion_tokens: Number of generated tokens.
-        cost_usd: Cost of the answer.
     """
 
     answer: str | tuple[SentenceInput, ...]
@@ -222,12 +213,10 @@ class AppAnswer:
 
 
 def read_reply(reply: Any) -> AppAnswer:
-    """Parse the reply of an application.
+    """Parse the reply of an application, in a form listed in `ACCEPTED`.
 
-    Args:
-        reply: Reply in a form listed in `ACCEPTED`. A dictionary may also contain sources
-            (`SOURCE_NAMES`), `cost_usd`, `n_prompt_tokens` and `n_completion_tokens`, or OpenAI's
-            `usage`.
+    A dictionary may also contain sources (`SOURCE_NAMES`), `cost_usd`, `n_prompt_tokens` and
+    `n_completion_tokens`, or OpenAI's `usage`.
 
     Raises:
         InputError: The reply has an unsupported form, or a source cannot be read.

@@ -69,10 +69,7 @@ async def ask_all(
     """Send the questions to an application that have no answer in the folder yet.
 
     Args:
-        app: Application; see `apps.App`.
-        name: Name of the application, stored with its answers.
         questions: Records without an answer, with unique ids.
-        how: Options for calling the application.
         folder: Run folder in which to save answers (`answers.jsonl`) and failures.
         step: Function to call after each question.
 
@@ -110,7 +107,7 @@ def _read_earlier_answers(
 ) -> AskedQuestions:
     if folder is None:
         return AskedQuestions()
-    wanted = {question.id: question.question for question in questions}
+    texts = {question.id: question.question for question in questions}
     known = read_lines(_answers(folder), Record)
     other = next((r.metadata["app"] for r in known if r.metadata.get("app") != name), None)
     if other is not None:
@@ -118,15 +115,15 @@ def _read_earlier_answers(
             f"{folder.path} contains answers of {other}, not of {name}; choose another folder"
         )
     return AskedQuestions(
-        {r.id: r for r in known if wanted.get(r.id) == r.question},
-        {f.record_id: f for f in folder.failures() if f.stage == STAGE and f.record_id in wanted},
+        {r.id: r for r in known if texts.get(r.id) == r.question},
+        {f.record_id: f for f in folder.failures() if f.stage == STAGE and f.record_id in texts},
     )
 
 
 async def _ask_question(
     caller: Caller, name: str, question: Record, how: Asking
 ) -> Record | RecordFailure:
-    """Ask one question; any exception becomes a failure of the question."""
+    """Ask one question, and convert any exception to a failure."""
     failure = Failure(reason="error")
     for _ in range(1 + how.retries):
         started, limit = time.perf_counter(), asyncio.timeout(how.timeout_s)
@@ -136,7 +133,12 @@ async def _ask_question(
             latency_s = time.perf_counter() - started
             record = _record(question, name, reply, latency_s, how.parse)
         except Exception as error:
-            failure = _failure(error, how.timeout_s if limit.expired() else None)
+            if limit.expired():
+                detail = f"no answer within {how.timeout_s:g} s"
+                failure = Failure(reason="timeout", detail=detail)
+            else:
+                detail = without_secrets(f"{type(error).__name__}: {error}")[:400]
+                failure = Failure(reason=_reason(error), detail=detail)
         else:
             problem = empty_answer(record)
             if problem is None:
@@ -165,14 +167,6 @@ def _record(
             "system": question.system or name,
             "metadata": question.metadata | metadata,
         }
-    )
-
-
-def _failure(error: Exception, expired_s: float | None) -> Failure:
-    if expired_s is not None:
-        return Failure(reason="timeout", detail=f"no answer within {expired_s:g} s")
-    return Failure(
-        reason=_reason(error), detail=without_secrets(f"{type(error).__name__}: {error}")[:400]
     )
 
 

@@ -21,7 +21,7 @@ from ragassay.records import FileFingerprint, Rejection
 from ragassay.requests import EvaluationRequest, Request, folder_of
 from ragassay.results import Results
 from ragassay.runs.folder import RunFolder
-from ragassay.runs.job import Job, question_rows
+from ragassay.runs.job import question_rows
 from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
 
@@ -134,7 +134,7 @@ class ApplicationRequest(Request[Results]):
         settings: Settings | None,
         presenter: Presenter,
     ) -> ApplicationRequest:
-        """Read the questions and create a request; see `run` for arguments and errors."""
+        """Read the questions and create a request. See `run` for arguments and errors."""
         called, name = found_app(app), app_name(app)
         grades, rejected = _grades(qrels)
         own = [*several(options.get("evaluators")), RetrievalEvaluator(grades)]
@@ -142,7 +142,13 @@ class ApplicationRequest(Request[Results]):
         rows = question_rows(queries)
         request = EvaluationRequest.of(rows, keywords, settings, presenter, answered=False)
         job = replace(request.job, rejections=(*request.job.rejections, *rejected))
-        return cls(replace(request, job=_identify_run(job, name)), called, name, how)
+        # The answers do not exist yet, so the run is identified by application and questions.
+        digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
+        fingerprint = FileFingerprint(
+            name=name, sha256=digest, n_items=len(job.records), format="application"
+        )
+        job = replace(job, answers=fingerprint)
+        return cls(replace(request, job=job), called, name, how)
 
     async def run(self, folder: RunFolder | None, presenter: Presenter) -> Results:
         """Send the unanswered questions, and evaluate all answers."""
@@ -160,15 +166,6 @@ class ApplicationRequest(Request[Results]):
             application=use_of(self.name, asked),
         )
         return await replace(self.evaluation, job=job).run(folder, presenter)
-
-
-def _identify_run(job: Job, name: str) -> Job:
-    """Replace the answer fingerprint with one of the application and the questions."""
-    digest = hashlib.sha256(f"{name}\n{job.answers.sha256}".encode()).hexdigest()
-    fingerprint = FileFingerprint(
-        name=name, sha256=digest, n_items=len(job.records), format="application"
-    )
-    return replace(job, answers=fingerprint)
 
 
 def _grades(

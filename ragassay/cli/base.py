@@ -37,7 +37,10 @@ BELOW = 4
 UNMEASURED = 5
 """A score of `--fail-under` could not be measured, or depends on undecided verdicts."""
 
-USUAL_CODES = "Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected."
+USUAL_CODES = (
+    "Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or could not be "
+    "processed."
+)
 
 MAX_SHOWN = 300
 """Maximum length of a file name in an error message."""
@@ -93,6 +96,8 @@ def describe_options(command: Any) -> str:
             info = Argument() if is_argument else Option(*flags)  # Omits the --no-... flag.
             info = copy.copy(marks[0]) if marks else info
             info.help = " ".join(helps[param.name].split())
+            is_list = any(get_origin(part) is list for part in (kind, *get_args(kind)))
+            info.help += " Can be repeated." * (is_list and not is_argument)
             param = param.replace(annotation=Annotated[kind, info])
         described.append(param)
     command.__signature__ = signature.replace(parameters=described)

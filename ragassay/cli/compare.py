@@ -69,7 +69,6 @@ def compare(
       ragassay evaluate beta.jsonl --out runs/beta
       ragassay compare runs/alpha runs/beta --score nuggets.recall --score rubric --out comparison
       ragassay compare runs/old runs/new --html changes.html --fail-if worse --margin 0.05
-      ragassay compare runs/both --system alpha-rag --system beta-rag --html changes.html
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
 
     Exit codes: 0 success; 1 error; 2 usage error; 3 some answers or labels of a file could not be
@@ -78,11 +77,11 @@ def compare(
     Options:
         runs: Run folders written by `ragassay evaluate`, or files of answers with human labels.
         score: Score (nuggets.recall) or group of scores (rubric) to compare, or all. By default
-            the main scores of the runs. Can be repeated.
+            the main scores of the runs.
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
             folder.
         html: Write an HTML page of all changes by score and answer, worst first.
-        system: System to compare; the first is the baseline. Can be repeated.
+        system: System to compare; the first is the baseline.
         baseline: Baseline run or system for --html and --fail-if; the first by default.
         fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
             significantly worse than the baseline (paired permutation test over questions, with
@@ -95,6 +94,7 @@ def compare(
         raise typer.BadParameter("--margin requires --fail-if worse")
     if html and html.is_dir():
         raise typer.BadParameter(f"--html {html} is a folder; specify a file")
+    from ragassay.reports.changes import outcome_text
     from ragassay.runs.compare import compare as compare_runs
     from ragassay.runs.compare import write_comparison
     from ragassay.runs.folder import check_writable
@@ -109,28 +109,20 @@ def compare(
     changes = found.changes(baseline) if html or fail_if else ()
     if not changes:
         _print_comparison(found)
-    code = _gate(changes, margin) if fail_if else _outcomes(changes)
+    for change in changes:
+        typer.echo(outcome_text(change))
+    code = _gate(changes, margin) if fail_if else OK
     print_written(write_comparison(found, out) if out else ())
     if html:
         typer.echo(f"wrote {found.save_changes(changes, html)}", err=True)
     return code or PARTIAL if code or found.rejections else OK
 
 
-def _outcomes(changes: Sequence[Change]) -> int:
-    """Print a line for each comparison with the baseline."""
-    from ragassay.reports.changes import outcome_text
-
-    for change in changes:
-        typer.echo(outcome_text(change))
-    return 0
-
-
 def _gate(changes: Sequence[Change], margin: float | None) -> int:
-    """Print a line for each failed score; return the exit code, or 0 if none failed."""
+    """Print a line for each failed score, and return the exit code."""
     from ragassay.metrics.stats.changes import can_be_significant
     from ragassay.runs.gates import gate
 
-    _outcomes(changes)
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
         typer.echo(
             "note: too few questions for significance; --margin 0.1 fails on any drop above 10 %"
@@ -168,31 +160,26 @@ def meta_evaluate(
 ) -> int:
     """Compare the judge of a run with human labels.
 
-    The labels are for the same answers: which sentences are required, which citations support
-    their sentence, which gold nuggets are stated, rubric ratings, or whether an answer is accurate.
-    Formats are ragassay's own JSONL, reviews from `ragassay review`, MedAESQA and nuggetizer
-    assignments; the format is detected from the content. A line of ragassay's JSONL looks like
+    The labels can be rubric ratings, or say which sentences are required, which citations support
+    their sentence, which gold nuggets are stated, or whether an answer is accurate. Supported
+    formats are MedAESQA, nuggetizer assignments, reviews from `ragassay review`, and JSONL such as
 
       {"task": "rubric", "label": "4", "record_id": "q1", "item": "cohesion"}
 
-    and identifies its answer by record_id, or by topic and system.
+    which identifies the answer by record_id, or by topic and system.
 
-    For each task, the command prints accuracy, precision, recall and F1 (macro and weighted),
-    Cohen's kappa, Krippendorff's alpha and calibration. It also prints how well each score
-    separates accurate from inaccurate answers (AUROC), and for several systems the rank correlation
-    between human labels and judge (Spearman, Kendall). Intervals are bootstrapped over questions.
-    With several annotators, the majority label is used, and inter-annotator agreement is shown
-    next to the judge's. Undecided items are excluded from accuracy; their share, and the accuracy
-    with undecided counted as wrong, are also shown. Labels without a verdict are counted and
-    listed.
+    For each task, the command prints accuracy, precision, recall, F1, Cohen's kappa, Krippendorff's
+    alpha and calibration. It also prints how well each score separates accurate from inaccurate
+    answers (AUROC), and for several systems the rank correlation between human labels and judge.
+    Intervals are bootstrapped over questions. With several annotators, the majority label is used,
+    and inter-annotator agreement is shown too. Undecided items are excluded from accuracy; their
+    share, and the accuracy with undecided counted as wrong, are also shown.
 
     For example:
 
       ragassay evaluate answers.jsonl --out runs/first
       ragassay meta-evaluate runs/first --human labels.jsonl --out agreement
       ragassay review runs/first; ragassay meta-evaluate runs/first --human runs/first
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some label could not be read or has no verdict.
 
     Options:
         human: File of human labels, or a reviewed run folder.

@@ -48,12 +48,7 @@ def convert(
       ragassay convert run.json answers.jsonl --questions topics.json
       ragassay convert answers.jsonl run.jsonl --to biogen-2025-b --system myteam/run1
       ragassay convert answers.jsonl runs.jsonl --to trec-rag-2025 --team myteam
-      ragassay convert ragas.json answers.jsonl --nuggets test-bank.jsonl.gz
-      ragassay convert answers.jsonl cases.csv --to deepeval
       ragassay convert answers.parquet answers.jsonl --map question=query,answer=output
-
-    Exit codes: 0 success; 1 error, nothing written; 2 usage error; 3 some input was rejected, the
-    rest was written.
 
     Options:
         answers: File of answers to convert.

@@ -52,14 +52,14 @@ def print_vectors(corpus: DiskCorpus, url: str) -> None:
     """
     from ragassay.retrievers.dense.index import vector_states
 
-    words = {
+    labels = {
         "complete": "up to date",
         "stale": "older than the corpus; embed again",
         "unfinished": "incomplete; embed again",
     }
     states = vector_states(corpus.folder, url)
     for state in states:
-        status = words[state.status(corpus)]
+        status = labels[state.status(corpus)]
         typer.echo(f"vectors by {state.embedder}: {state.n_vectors:,}, {status}")
     if not states:
         typer.echo(f"no vectors; create them with `ragassay corpus embed {corpus.folder}`")
@@ -108,14 +108,13 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 
     PubMed baseline and update files are applied in order of their numbers, including revisions and
     deletions. Files that are already in the corpus are skipped, so run the same command again
-    to add new update files or to resume a stopped build.
+    to add new update files or to resume a stopped build. Unreadable records are written to
+    rejected.jsonl.
 
     For example:
 
       ragassay corpus build ftp/baseline ftp/updatefiles --out pubmed-corpus
       ragassay corpus build abstracts.jsonl export.nbib --out my-corpus
-
-    Exit codes: 0 success; 1 error; 3 some records could not be read (see rejected.jsonl).
 
     Options:
         sources: PubMed XML (.xml, .xml.gz), .nbib or JSONL files, or folders with XML files.
@@ -240,7 +239,7 @@ def search(
         k: Number of articles to print.
         since: Earliest publication date, e.g. 2020 or 2020-03-09.
         until: Latest publication date.
-        kind: Publication type, e.g. 'Randomized Controlled Trial'. Can be repeated.
+        kind: Publication type, e.g. 'Randomized Controlled Trial'.
         no_retracted: Skip retracted articles.
     """
     from ragassay.retrievers.literature import Filters

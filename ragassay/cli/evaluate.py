@@ -41,18 +41,16 @@ def evaluate(
       ragassay evaluate answers.jsonl --fail-under citations.support=.8
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --judge mistral/mistral-small
       ragassay evaluate answers.jsonl --escalate openai/gpt-4.1-mini --when "entropy>1.5"
-      ragassay evaluate answers.jsonl --only citations --citations sentence
       ragassay evaluate answers.jsonl --audit 20
       ragassay evaluate answers.jsonl --judge openai/gpt-4.1-mini --repeat 3
       ragassay evaluate answers.csv --map question=query,answer=output,sources=passages
-      ragassay evaluate answers.jsonl --dry-run
 
     Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
     rejected, or an answer or verdict failed; 4 a score is below --fail-under; 5 it is unclear
     whether it is below.
 
     Options:
-        fail_under: Exit with 4 if the mean is lower, or 5 if unclear. Can be repeated.
+        fail_under: Exit with 4 if the mean is lower, or 5 if unclear.
         audit: Also perturb N answers and measure which scores drop.
         repeat: Judge each answer N times and count the verdicts that change.
     """
@@ -176,7 +174,6 @@ def audit(
 
       ragassay audit answers.jsonl --judge openai/gpt-4.1-mini
       ragassay audit answers.jsonl --attacks rubric --limit 50
-      ragassay audit answers.jsonl --attacks rubric --no-signals --out runs/audit-without
       ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
       ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
 

@@ -73,9 +73,6 @@ def finetune(
       ragassay finetune judge --data bioasq-answers.jsonl.gz --out adapters/judge
       ragassay finetune judge --data bioasq-answers.jsonl.gz --method cpo --start adapters/judge
           --out adapters/judge-cpo
-      ragassay finetune judge --data bioasq-answers.jsonl.gz --targets replies --method cpo --start
-          adapters/judge --source-chars 6000 --row-tokens 4096 --out adapters/judge-replies
-      ragassay audit answers.jsonl --judge ragassay/adapters/judge
       ragassay finetune verifier --data claims.jsonl --dev others.jsonl --out adapters/verifier
       ragassay evaluate answers.jsonl --verifier ragassay/adapters/verifier
       ragassay finetune correctness --data pairs.jsonl --method svm --out adapters/correctness
@@ -83,11 +80,10 @@ def finetune(
       ragassay finetune completeness --data labelled.json --method head --out adapters/labeller
       ragassay evaluate answers.jsonl --labeller ragassay/adapters/labeller
       ragassay finetune qa --data pairs.jsonl --papers papers/ --row-tokens 12288 --out adapters/qa
-      ragassay models check adapters/judge
 
     Options:
         task: What the model is trained for.
-        data: Training file or reviewed run folder. Can be repeated.
+        data: Training file or reviewed run folder.
         out: Folder of the trained model.
         method: head trains a classification head (verifier, correctness, completeness). svm and
             logistic train a bag-of-words classifier (correctness). sft is supervised fine-tuning

@@ -87,7 +87,6 @@ def graded_file(
 
     Args:
         chosen: Filter that must match at least one grader, if set.
-        tentative_ratings: Whether to use the tentative ratings of undecided grades.
         takes_first: Whether only the grades of the first grader count.
     """
     from ragassay.runs.banks import read_graded
@@ -142,8 +141,6 @@ def shows_grades(
     The command gets the file and a filter for its grades, and returns tables to print or write.
 
     Args:
-        most_rows: Default of --limit.
-        more: Additional options of the command.
         takes_first: Whether only the grades of the first grader count.
         is_required: Whether a graded file is required. If not, the command may get None.
     """
@@ -223,9 +220,6 @@ def grade(
       ragassay grade answers.jsonl --testbank bank.jsonl.gz --model openai/gpt-4.1-mini
           --grade rating --grade extraction
       ragassay grade answers.jsonl --grade thomas --model openai/gpt-4.1-mini
-      ragassay grade answers.jsonl --testbank bank.jsonl.gz --grader google/flan-t5-large
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 something could not be read, or a grade failed.
 
     Options:
         responses: Graded files of the Rubric workbench, trec_eval rankings (with --corpus), or

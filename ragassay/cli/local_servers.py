@@ -33,7 +33,6 @@ def find(ports: Sequence[int], urls: Sequence[str]) -> tuple[tuple[str, ...], li
 
     Args:
         ports: Local ports to check. If both arguments are empty, the default URLs are checked.
-        urls: URLs to check.
 
     Raises:
         InputError: A URL is invalid.

@@ -84,24 +84,20 @@ def matrix(
       ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --judge openai/gpt-4.1-mini --dry-run
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or a run is
-    incomplete.
-
     Options:
         runs: Run folders, one per judge, or of panels.
         ratings: File of rubric ratings with judge names, e.g. a YESciEval file.
-        rubric: Rubric to show separately, or all. Can be repeated.
-        same: Judge that wrote the answers of a system, if their names differ. Can be repeated.
+        rubric: Rubric to show separately, or all.
+        same: Judge that wrote the answers of a system, if their names differ.
         answers: File of answers for --where. By default the file of --ratings.
         target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, SVG heatmaps and
             an overview page (index.html) to this folder. With --generate also all model output; by
             default runs/QUESTIONS-matrix.
         generate: Research questions to answer first from their papers, as in `ragassay
             synthesize`.
-        generator: With --generate: model that writes syntheses, as NAME or NAME@URL. Can be
-            repeated.
+        generator: With --generate: model that writes syntheses, as NAME or NAME@URL.
         judge: With --generate: model that rates all syntheses on nine rubrics. By default, all
-            generators. Can be repeated.
+            generators.
     """
     from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 
@@ -149,7 +145,7 @@ class _GenerationJob(NamedTuple):
 def _generate_matrix(
     job: _GenerationJob, options: EvaluateKeywords, dry_run: bool, as_json: bool, quiet: bool
 ) -> GeneratedAnswers | None:
-    """Write and rate the syntheses; in a dry run, print the plan and return None."""
+    """Write and rate the syntheses, or print the plan and return None in a dry run."""
     if len(job.generators) < 2:
         raise InputError("a matrix needs at least two generators; repeat --generator NAME")
     if not dry_run:

@@ -19,7 +19,6 @@ from ragassay.settings import load_settings
 
 if TYPE_CHECKING:
     from ragassay.models.registry import FileCheck, RegisteredModel
-    from ragassay.records import Bound, CardFigure
 
 app = typer.Typer(
     name="models",
@@ -58,8 +57,8 @@ def find_judges(
       ragassay models find --port 8001
 
     Options:
-        port: Local port to check instead of the default ports. Can be repeated.
-        url: URL to check instead of the defaults. Can be repeated.
+        port: Local port to check instead of the default ports.
+        url: URL to check instead of the defaults.
     """
     from ragassay.cli.local_servers import find, print_as_json, print_servers
 
@@ -215,6 +214,8 @@ def _size(n_bytes: int) -> str:
 
 
 def _print_card(item: RegisteredModel) -> None:
+    from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet, figures_sheet
+
     print_lines(item.name, style="bold")
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
@@ -225,30 +226,17 @@ def _print_card(item: RegisteredModel) -> None:
         lines += [f"- {limit}" for limit in card.limits]
         lines += [""] if card.figures else []
     print_lines(*lines)
-    if card is not None:
-        if card.figures:
-            _print_figures(card.figures)
-        if card.bounds:
-            _print_bounds(card.bounds)
-        if card.digest:
-            print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
+    if card is not None and card.figures:
+        print_sheets(figures_sheet(card.figures, has_commands=False))
+        for command in dict.fromkeys(figure.command for figure in card.figures):
+            print_lines(f"reproduce with: {command}", soft_wrap=True)
+    if card is not None and card.bounds:
+        print_lines("", BOUNDS_NOTE)
+        print_sheets(bounds_sheet(card.bounds))
+    if card is not None and card.digest:
+        print_lines(f"SHA-256 {card.digest}", soft_wrap=True)
     if item.folder is not None:
         _print_note(item.folder)
-
-
-def _print_figures(figures: Sequence[CardFigure]) -> None:
-    from ragassay.reports.provenance import figures_sheet
-
-    print_sheets(figures_sheet(figures, has_commands=False))
-    for command in dict.fromkeys(figure.command for figure in figures):
-        print_lines(f"reproduce with: {command}", soft_wrap=True)
-
-
-def _print_bounds(bounds: Sequence[Bound]) -> None:
-    from ragassay.reports.provenance import BOUNDS_NOTE, bounds_sheet
-
-    print_lines("", BOUNDS_NOTE)
-    print_sheets(bounds_sheet(bounds))
 
 
 def _print_note(folder: Path) -> None:
@@ -271,8 +259,8 @@ def _print_note(folder: Path) -> None:
 
 
 def _print_check(item: RegisteredModel, found: Sequence[FileCheck]) -> None:
-    words = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
+    labels = {"ok": "OK", "damaged": "DAMAGED", "missing": "MISSING", "unproven": "READ"}
     for file in found:
-        typer.echo(f"{words[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
+        typer.echo(f"{labels[file.state]:<7} {item.name}  {file.name}  {file.found}".rstrip())
         if file.state in ("damaged", "missing") and file.expected:
             typer.echo(f"{'':<7} expected {file.expected}")

@@ -68,9 +68,6 @@ def create(
       ragassay nuggets create answers.jsonl --from reference --out nuggets.jsonl --accept-all
       ragassay nuggets create answers.jsonl --out nuggets.jsonl --review
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, some question has no nuggets, or a
-    call failed.
-
     Options:
         source: Texts from which to create nuggets.
         most: Maximum number of nuggets per question.
@@ -132,8 +129,6 @@ def assign(
 
     The output is in the nuggetizer format: assignments, and a file with four scores per answer
     and their means in a line "all". Failed assignments are labeled "failed" and not scored.
-
-    Exit codes: 0 success; 1 error; 3 some input was rejected, or an assignment failed.
 
     Options:
         metrics: Output file for the scores. By default OUT.metrics.jsonl.

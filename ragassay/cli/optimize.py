@@ -154,7 +154,7 @@ def optimize(
         max_calls: Maximum number of model calls of the job.
         seed: Random seed for the split and the examples.
         limit: Maximum number of examples for training, and for measuring; 0 for all.
-        rubric: For rubric_judge: rubric to optimize for. By default all. Can be repeated.
+        rubric: For rubric_judge: rubric to optimize for. By default all.
         damage: For rubric_judge: number of answers to perturb as additional examples.
         gold: Label file, if --data does not contain the labels.
         labels: For verifier: number of verdict labels.

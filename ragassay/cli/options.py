@@ -45,7 +45,7 @@ Papers = Annotated[
 ]
 MaxTokens = Annotated[
     int,
-    typer.Option(min=0, help="Stop a model after this many tokens in this call; 0 for no limit."),
+    typer.Option(min=0, help="Maximum number of tokens per model in this run; 0 for no limit."),
 ]
 RunFolderArgument = Annotated[
     Path, typer.Argument(help="Run folder written by `ragassay evaluate`.")
@@ -72,26 +72,25 @@ def takes(
     is imported or loaded.
 
     Args:
-        keywords: Class that declares the options.
         names: Options of the command; all of them if empty.
         ending: Suffix of the default run folder, runs/STEM + ending, where STEM is the stem of the
             first argument. None if the command has no default folder.
     """
 
     def decorate(command: Callable[..., Code]) -> Callable[..., Code]:
-        options = options_of(keywords)
-        chosen = [options[name] for name in names] if names else list(options.values())
+        available = options_of(keywords)
+        chosen = [available[name] for name in names] if names else list(available.values())
 
         @functools.wraps(command)
         def run_command(**arguments: Any) -> Code:
             unset = {o.name for o in chosen if arguments[o.name] in (None, [], ())}
-            kept = {name: value for name, value in arguments.items() if name not in unset}
+            options = {name: value for name, value in arguments.items() if name not in unset}
             if ending is not None:
                 first = next(iter(inspect.signature(command).parameters))
-                kept.setdefault("out", _default_folder(arguments[first], ending))
-            if any(o.name == "model" for o in chosen) and not kept.get("dry_run"):
-                _check(kept, is_whole=not names)
-            return command(**kept)
+                options.setdefault("out", _default_folder(arguments[first], ending))
+            if any(o.name == "model" for o in chosen) and not options.get("dry_run"):
+                _check(options, has_all=not names)
+            return command(**options)
 
         signature = signature_with(command, map(_parameter, chosen), eval_str=True)
         last = {p.name for p in signature.parameters.values() if p.kind is p.KEYWORD_ONLY}
@@ -103,7 +102,7 @@ def takes(
     return decorate
 
 
-def _check(arguments: Mapping[str, Any], *, is_whole: bool) -> None:
+def _check(arguments: Mapping[str, Any], *, has_all: bool) -> None:
     with importing("ragassay.runs.preflight"):
         from ragassay.runs.preflight import JUDGE_FIELDS, check_ready
 
@@ -113,7 +112,7 @@ def _check(arguments: Mapping[str, Any], *, is_whole: bool) -> None:
         others=filter(None, [arguments.get("evaluator")]),
         file=arguments.get("target"),
         answers=arguments.get("answers"),
-        fields=RESULT_FIELDS if is_whole else JUDGE_FIELDS,
+        fields=RESULT_FIELDS if has_all else JUDGE_FIELDS,
     )
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def print_stage(found: object, folder: Path, as_json: bool) -> None:
-    """Print the result of an evaluation stage; as JSON, print only the run summary."""
+    """Print the result of an evaluation stage, or only the run summary as JSON."""
     if as_json:
         if isinstance(found, RunResult):
             typer.echo(found.summary.model_dump_json(indent=2))
@@ -72,11 +72,12 @@ def print_run(
     print_lines(lead_text(summary, outlines), style="bold")
     if summary.judged_nothing:
         _print_shortfall(summary, folder)
-        print_lines(*filter(None, [_cost_text(summary)]))
+        print_lines(*_cost_lines(summary))
         print_lines(report_line, soft_wrap=True)
         return
     above = (*worst_lines(evaluations), *filter(None, (lesser_text(summary), lost_text(summary))))
-    below, advice = tuple(_ending(manifest, summary, outlines)), _advice(manifest, summary)
+    below = tuple(filter(None, _ending(manifest, summary, outlines)))
+    advice = _advice(manifest, summary)
     print_lines(*above)
     _print_shortfall(summary, folder)
     n_systems = len(summary.systems) if len(summary.systems) > 1 else 0
@@ -92,12 +93,13 @@ def print_run(
 
 
 def _ending(manifest: Manifest, summary: Summary, outlines: Sequence[Outlined]) -> Iterator[str]:
-    lines = (
-        *(*judges_lines(summary), confidence_text(summary.confidence_from)),
-        *(*_prompt_lines(manifest), _cost_text(summary), secondary_line(summary, outlines)),
-        undecided_text(summary),
-    )
-    yield from filter(None, lines)
+    yield from judges_lines(summary)
+    yield confidence_text(summary.confidence_from)
+    for prompt in manifest.prompts:
+        names = ", ".join((prompt.agent, *prompt.rubrics))
+        yield f"Compiled prompt: {names} ({prompt.optimizer})"
+    yield from _cost_lines(summary)
+    yield from (secondary_line(summary, outlines), undecided_text(summary))
 
 
 def _print_shortfall(summary: Summary, folder: Path) -> None:
@@ -111,18 +113,12 @@ def _print_shortfall(summary: Summary, folder: Path) -> None:
     print_lines(*summary.notes, soft_wrap=True)
 
 
-def _cost_text(summary: Summary) -> str:
-    return f"Cost: {usage_text(summary.usage)}" if summary.usage.n_calls else ""
-
-
-def _prompt_lines(manifest: Manifest) -> Iterator[str]:
-    for fingerprint in manifest.prompts:
-        names = ", ".join((fingerprint.agent, *fingerprint.rubrics))
-        yield f"Compiled prompt: {names} ({fingerprint.optimizer})"
+def _cost_lines(summary: Summary) -> list[str]:
+    return [f"Cost: {usage_text(summary.usage)}"] if summary.usage.n_calls else []
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:
-    """Suggest a better verifier if the embedded one was used without a judge; else return ""."""
+    """Suggest a better verifier if the embedded one was used without a judge."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return better_verifier_text(load_settings().literature.cache_dir)

@@ -77,9 +77,9 @@ def cover(
       ragassay grades cover graded.jsonl.gz --runs bm25.run --runs dense.run --official ranks.json
 
     Options:
-        at: Number of top passages, 20 by default. Can be repeated.
+        at: Number of top passages, 20 by default.
         min_rating: Minimum rating to count an item as covered. By default, grades marked correct,
-            and each rating from 1 to 5. Can be repeated.
+            and each rating from 1 to 5.
     """
     from ragassay.workbench.evaluation import cover_tables
     from ragassay.workbench.evaluation_tables import cover_sheet
@@ -116,7 +116,7 @@ def leaderboard(
 
     Options:
         qrels: File of passage labels to use instead of GRADES.
-        measure: Measure of ir_measures, e.g. nDCG@10, RR, P@20, alpha_nDCG@20. Can be repeated.
+        measure: Measure of ir_measures, e.g. nDCG@10, RR, P@20, alpha_nDCG@20.
         label: Passage label: the highest rating, or the number of covered items.
         min_rating: Minimum rating of a relevant passage, or with --label covered, of a covered
             item.
@@ -160,7 +160,7 @@ def annotators(
       ragassay grades annotators graded.jsonl.gz --min-relevant 2 --items question --latex t5.tex
 
     Options:
-        min_answers: Number of items that a passage must cover: 1, 2, 5. Can be repeated.
+        min_answers: Number of items that a passage must cover: 1, 2, 5.
         like_original: Count a passage without a grade as 0, and require one more item if there are
             no ratings, like the original workbench.
         latex: Write the tables to this LaTeX file.
@@ -203,9 +203,9 @@ def verify(
     from ragassay.workbench.tables import verify_sheets
 
     found = _check_items(file, query, chosen, answer_class, min_rating)
-    wanted = item.lower()
-    kept = [one for one in found if wanted in one.item.lower() or wanted in one.text.lower()]
-    return Tables(verify_sheets(kept))
+    part = item.lower()
+    matching = [one for one in found if part in one.item.lower() or part in one.text.lower()]
+    return Tables(verify_sheets(matching))
 
 
 @shows_grades(20, "bank")

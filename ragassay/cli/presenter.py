@@ -73,7 +73,7 @@ class Terminal(Presenter):
             print_audit(audit, self.folder)
 
     def run(self, request: Request[T], options: Keywords, dry_run: bool = False) -> T:
-        """Run a request and return its result; in a dry run, print the plan and exit."""
+        """Run a request and return its result, or print its plan and exit in a dry run."""
         from ragassay.cli.output import print_plan
         from ragassay.requests import folder_of
 

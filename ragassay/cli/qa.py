@@ -59,9 +59,6 @@ def generate(
       ragassay qa generate papers/ --long sections --out pairs.jsonl --model ragassay/adapters/qa
       ragassay qa generate papers/ --baseline self-questioning --out base.jsonl --model ...
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, some paper has no pairs, or a call
-    failed.
-
     Options:
         papers: File or folder of papers as JATS XML, PDF, plain text, JSON lines or SciQAG JSON.
             The format is detected from the content.
@@ -78,7 +75,7 @@ def generate(
             groups of sections, with pairs distributed by length.
         section_chars: Maximum number of characters in a group of sections.
         keywords: Topic of the pairs. By default the keywords of the paper, or those found by
-            TopicRank. Can be repeated.
+            TopicRank.
     """
     from ragassay.graphs.qa_state import QAJob
     from ragassay.writing import write_pairs
@@ -203,8 +200,6 @@ def evaluate(
       ragassay qa evaluate pairs.jsonl --papers papers/
       ragassay qa evaluate pairs.csv --papers paper.xml --model openai/gpt-4.1-mini
       ragassay qa evaluate pairs.jsonl --papers papers/ --model openai/gpt-4.1-mini --only racar
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or a rating failed.
     """
     from ragassay.requests import request_pairs
 
@@ -254,7 +249,7 @@ def audit(
 
     Options:
         number: Number of pairs to perturb; 0 for all.
-        attacks: Perturbation to apply. By default all. Can be repeated.
+        attacks: Perturbation to apply. By default all.
         seed: Seed for sampling and perturbing pairs.
     """
     from ragassay.requests import request_pairs_audit
@@ -285,13 +280,10 @@ def keep(
       ragassay qa filter runs/pairs-qa --out good.jsonl
       ragassay qa filter runs/pairs-qa --least 2 --least accuracy=3 --out good.jsonl
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some pair has a missing rating.
-
     Options:
         run: Folder of a `ragassay qa evaluate` run with RACAR ratings.
         out: Output file for the selected pairs.
         least: Minimum score from 1 to 3, for one dimension (accuracy=2.5) or for all. By default 2.
-            Can be repeated.
     """
     from ragassay.formats.papers.pairs import write_pairs
     from ragassay.qa.scores import filter_pairs, least_scores

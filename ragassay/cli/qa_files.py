@@ -36,8 +36,6 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
       ragassay qa read PMC1234567.xml
       ragassay qa read downloads/ --keywords --out papers.jsonl
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some file or line was rejected.
-
     Options:
         papers: Paper, or folder of papers.
         out: Write the papers to this JSON lines file, compressed if it ends in .gz.
@@ -80,9 +78,6 @@ def export(
 
       ragassay qa export pairs.jsonl --papers papers.jsonl --as testbank --out bank.jsonl.gz
       ragassay qa export sciqag.jsonl --as ragas --out testset.jsonl
-
-    Exit codes: 0 success; 1 error, nothing written; 2 usage error; 3 some pair or paper was
-    rejected, the rest was written.
 
     Options:
         pairs: Question-answer pairs as JSON lines, CSV with question and answer, or SciQAG JSON.

@@ -25,7 +25,7 @@ from ragassay.reports.text import (
 
 MOST_FINDINGS = 5
 MOST_LINES_OF_RUBRICS = 4
-"""Maximum number of rubric rows; more rubrics are reduced to their mean and the lowest two."""
+"""Number of rubrics above which only their mean and the lowest two are shown."""
 MOST_LINES, WIDTH = 40, 80
 FIXED_LINES = 8
 """Lines for the progress bar, the headline, the report path and the table header."""
@@ -48,7 +48,7 @@ def worst_lines(evaluations: Sequence[Evaluation]) -> Iterator[str]:
 
 
 def lesser_text(summary: Summary) -> str:
-    """Return a sentence that counts the less serious main findings; empty if there are none."""
+    """Return a sentence that counts the less serious main findings, or "" if there are none."""
     found = {k: n for k, n in summary.findings.items() if n and not is_serious(k)}
     kinds = sorted(found.keys() - {*UNSCORED_KINDS, REFUSAL}, key=finding_rank)
     parts = (f"{found[kind]:,} {finding_title(kind, found[kind]).lower()}" for kind in kinds)
@@ -151,7 +151,7 @@ def judges_lines(summary: Summary) -> Iterator[str]:
 
 
 def secondary_line(summary: Summary, outlines: Sequence[Outlined]) -> str:
-    """Return a sentence about secondary findings and the answers with most; empty if none."""
+    """Return a sentence about secondary findings, or "" if there are none."""
     counts = [(one.record_id, n) for one in outlines if (n := len(one.secondary_findings))]
     top = sorted(counts, key=lambda count: -count[1])[:MOST_NAMED]
     parts = [f"{one_line(name)} ({n})" for name, n in top]

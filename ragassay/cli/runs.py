@@ -167,7 +167,7 @@ def review_target(
     Options:
         target: Run folder, test bank file, or graded file.
         who: Your name. By default the page asks for it.
-        testbank: For a graded file: test bank with the item texts. Can be repeated.
+        testbank: For a graded file: test bank with the item texts.
         port: Port of the page; 0 chooses a free port.
         no_open: Print the URL without opening a browser.
     """
@@ -219,8 +219,7 @@ def serve(
         port: Port of the server; 0 chooses a free port.
         host: Address to listen on. 0.0.0.0 accepts unencrypted HTTP connections from other
             machines.
-        model: Additional model: a LiteLLM name, ragassay/PATH, or NAME@http://HOST:PORT/v1. Can be
-            repeated.
+        model: Additional model: a LiteLLM name, ragassay/PATH, or NAME@http://HOST:PORT/v1.
         only: Serve only the models of --model.
     """
     from ragassay.models.serving.server import serve as run_server

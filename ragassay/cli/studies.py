@@ -13,6 +13,7 @@ from ragassay.cli.options import AnswersArgument, DryRun, Json, OnlyWhere, Quiet
 from ragassay.cli.terminal import (
     print_lines,
     print_matrices,
+    print_notes,
     print_rejections,
     print_sheets,
     print_written,
@@ -26,7 +27,6 @@ from ragassay.safe_text import open_console
 
 if TYPE_CHECKING:
     from ragassay.studies.rationales import ReasonAudit
-    from ragassay.studies.similarity import Similarity
     from ragassay.studies.strategies import StrategyStudy
 
 
@@ -75,8 +75,6 @@ def strategies(
       ragassay strategies topical_chat.json --limit 60
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some rating failed.
-
     Options:
         human: File of human ratings. By default the ratings in ANSWERS are used.
         inversion: How to invert the human rating to mislead the judge: to the opposite end of the
@@ -84,6 +82,7 @@ def strategies(
             3 stays 3). The published paper does not contain its equation.
     """
     from ragassay.formats.row_mapping import column_map
+    from ragassay.reports.labels import one_line
     from ragassay.studies.strategies import (
         N_WAYS,
         default_rubric_set,
@@ -106,22 +105,13 @@ def strategies(
     with shown_progress(n_steps, enabled=not quiet) as listen:
         study = study_strategies(inputs, settings, folder, listen, inversion)
     written = write_strategies(study, folder)
-    _show_strategies(study, written, as_json, quiet)
-    return partial_if(study.failures, study.rejections, study.n_unscored)
-
-
-def _show_strategies(
-    study: StrategyStudy, written: tuple[Path, ...], as_json: bool, quiet: bool
-) -> None:
-    from ragassay.reports.labels import one_line
-
-    for note in (*study.how, *study.notes):
-        typer.echo(one_line(note), err=True)
+    print_notes(*map(one_line, (*study.how, *study.notes)))
     if as_json:
         typer.echo(study.to_json())
     elif not quiet:
         _print_strategies(study)
     print_written(written)
+    return partial_if(study.failures, study.rejections, study.n_unscored)
 
 
 def _print_strategies(study: StrategyStudy) -> None:
@@ -169,9 +159,6 @@ def rationales(
       ragassay rationales runs/first
       ragassay rationales runs/first --judge openai/gpt-4.1-mini --limit 20
       ragassay rationales runs/first --labels runs/first/rationales/sheet.csv
-      ragassay rationales bioasq-train-answers.jsonl.gz --limit 30 --out rationales
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some reason failed.
 
     Options:
         reasons: Run folder of a judge, or file of answers whose ratings include reasons, e.g. a
@@ -204,11 +191,11 @@ def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
 
     if found.inputs.n_without:
-        typer.echo(f"ratings without a reason, skipped: {found.inputs.n_without}", err=True)
+        print_notes(f"ratings without a reason, skipped: {found.inputs.n_without}")
     if found.inputs.note:
-        typer.echo(found.inputs.note, err=True)
+        print_notes(found.inputs.note)
     if found.n_failed:
-        typer.echo(f"reasons that could not be checked: {found.n_failed}", err=True)
+        print_notes(f"reasons that could not be checked: {found.n_failed}")
     print_rejections(found.inputs.rejections)
     if as_json:
         typer.echo(found.to_json())
@@ -250,18 +237,16 @@ def similarity(
       ragassay similarity answers.jsonl --metric wmd --wmd-vectors allenai/scibert_scivocab_uncased
           --wmd-vectors allenai/specter2_base --wmd-words alone
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, the rest was compared.
-
     Options:
         answers: File with answers of several systems.
         metric: Measure to compute: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or
-            moverscore. By default all. Can be repeated.
+            moverscore. By default all.
         limit: Compare only the first N questions.
         embedder: Encoder for BERTScore, WMD and MoverScore: a Hugging Face name or a folder. By
             default the installed all-MiniLM-L6-v2.
         wmd_vectors: Encoder for word mover's distance, instead of --embedder:
             allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Each encoder gets
-            a separate table. Can be repeated.
+            a separate table.
         wmd_words: Word vectors for word mover's distance: those of tokens in context, or of each
             word alone, as in YESciEval's code.
         lower_case: Convert all texts to lower case, as YESciEval's code does.
@@ -285,14 +270,9 @@ def similarity(
         wmd_words=wmd_words,
         lower_case=lower_case,
     )
-    _print_similarity(found, as_json)
-    print_written(write_similarity(found, out) if out else ())
-    return partial_if(found.rejections)
-
-
-def _print_similarity(found: Similarity, as_json: bool) -> None:
     notes = [f"tokens are compared with {found.embedder}"] if found.embedder else []
-    for note in (*notes, *found.notes):
-        typer.echo(f"note: {note}", err=True)
+    print_notes(*(f"note: {note}" for note in (*notes, *found.notes)))
     print_rejections(found.rejections)
     print_matrices(found.matrices, {"embedder": found.embedder} if as_json else None)
+    print_written(write_similarity(found, out) if out else ())
+    return partial_if(found.rejections)

@@ -68,15 +68,11 @@ def synthesize(
       ragassay synthesize questions.jsonl --model hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --model openai/gpt-4.1-mini --limit 20 --dry-run
       ragassay synthesize questions.jsonl --model openai/gpt-4.1-mini --engine ray --workers 4
-      ragassay similarity answers.jsonl
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, some question has no
-    paper, or some answer could not be written.
 
     Options:
         queries: Questions, answers or topics in any supported format, including YESciEval.
         models: LiteLLM name of a model that writes answers. ragassay/ORG/NAME is loaded in this
-            process, and NAME@URL sets an endpoint. Can be repeated.
+            process, and NAME@URL sets an endpoint.
         endpoint: URL for the first --model, and for other models of its provider.
         target: Output file, compressed if its name ends in .jsonl.gz. By default
             runs/QUESTIONS-answers.jsonl.

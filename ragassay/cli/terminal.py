@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def print_lines(*lines: str, style: str = "", soft_wrap: bool = False) -> None:
-    """Print lines without markup; `soft_wrap` leaves line breaking to the terminal."""
+    """Print lines without markup. With `soft_wrap`, the terminal breaks long lines."""
     console = open_console()
     for line in lines:
         console.print(line, style=style, markup=False, highlight=False, soft_wrap=soft_wrap)
 
 
 def print_sheets(*sheets: Sheet, limit: int | None = None) -> None:
-    """Print sheets as tables with at most `limit` rows; None prints all rows."""
+    """Print sheets as tables with at most `limit` rows (None for all)."""
     from ragassay.reports.sheets import sheet_table
 
     console = open_console()
@@ -117,7 +117,6 @@ def show_sheets(
     """Print sheets as tables or JSON, and optionally write them as CSV.
 
     Args:
-        sheets: Sheets to print and write; may be empty.
         csv: CSV file to write. Sheets with the same columns are joined into one table.
         limit: Maximum number of rows per printed table; 0 for all.
         shown: Sheets to print as tables instead of `sheets`.

@@ -104,19 +104,19 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
         )
 
 
-def edit_bank(file: BankFile, asked: ItemChanges, author: Author, query: str) -> BankFile:
+def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
     """Apply changes from options or from the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
     from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
     from ragassay.workbench.tables import history_sheet
 
-    if asked.is_empty:
+    if changes.is_empty:
         require_terminal("--item ID with --text, --answer or --remove, or --add QUERY TEXT")
         new = edited_by_hand(
             file, edit_in_editor, author, lambda message: typer.echo(message, err=True), query
         )
     else:
-        new = keep_reviews(file, asked_reviews(file, asked, author))
+        new = keep_reviews(file, asked_reviews(file, changes, author))
     if new:
         print_sheets(history_sheet(new))
     else:
@@ -199,7 +199,7 @@ def edit(
         why: Reason for the change.
         item: Id of the item to change, or the start of its id.
         text: New text of the item.
-        answer: New known answer, replacing all previous ones. Can be repeated.
+        answer: New known answer, replacing all previous ones.
         secret: Whether to hide the item from systems.
         remove: Remove the item.
         add: Add an item to a query; can be combined with --kind, --facet and --answer.
@@ -211,8 +211,8 @@ def edit(
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import Author, ItemChanges
 
-    asked = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
-    file = edit_bank(opened_bank(bank), asked, Author(who, why), query)
+    changes = ItemChanges(item, text, answer, secret, remove, add, kind, facet, undo)
+    file = edit_bank(opened_bank(bank), changes, Author(who, why), query)
     if out:
         write_new_bank(file.banks, out)
     return partial_if(file.rejections)
@@ -236,14 +236,12 @@ def split(
 
       ragassay testbank split bank.jsonl.gz --out public.jsonl.gz --secret-out secret.jsonl.gz
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, or a query is in one part only.
-
     Options:
         target: Output file for the public part.
         hidden: Output file for the secret part.
         share: Share of items to make secret.
         seed: Random seed for choosing secret items.
-        secret: Item to make secret, instead of a random share. Can be repeated.
+        secret: Item to make secret, instead of a random share.
     """
     from ragassay.runs.banks import write_new_bank
     from ragassay.workbench.bank_edit import item_of
@@ -263,8 +261,7 @@ def split(
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks, combining known answers and histories of equal items.
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, or test banks contradict each other,
-    in which case the first one is used.
+    If test banks contradict each other, the first one is used and the exit code is 3.
 
     Options:
         banks: Test banks to merge.

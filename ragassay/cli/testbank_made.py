@@ -57,8 +57,6 @@ def create(
       ragassay testbank create pages.jsonl --kind both --per-query 5 --out bank.jsonl.gz --model ...
       ragassay testbank create answers.jsonl --from reference --out bank.jsonl.gz --model ...
 
-    Exit codes: 0 success; 1 error; 3 some input was rejected, or some query has no items.
-
     Options:
         queries: Queries as JSON {"id": "text"}, TREC topics, JSON lines {"id", "text"}, pages
             {"query_id", "title", "facets": [{"id", "text"}]}, or a file of answers.

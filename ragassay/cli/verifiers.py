@@ -126,13 +126,10 @@ def fit(
       ragassay verifiers fit medaesqa.json --corpus pubmed/ --verifier summac-zs --out zs.json
       ragassay evaluate answers.jsonl --verifier alignscore.json
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some claims could not be read or have no
-    document.
-
     Options:
         verifier: Verifier to fit.
         out: Output file, which must end in .json.
-        dev: Claims for measuring. By default half of the questions in CLAIMS. Can be repeated.
+        dev: Claims for measuring. By default half of the questions in CLAIMS.
         labels: With 2, fit one threshold. With 3, also fit a threshold for contradiction.
     """
     from ragassay.models.availability import need_verifiers
@@ -200,12 +197,9 @@ def measure(
       ragassay verifiers measure claims.jsonl --verifier alignscore --verifier alignscore.json
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some claims could not be read or have no
-    document.
-
     Options:
-        verifier: Verifier to measure. By default the embedded one. Can be repeated.
-        labels: Number of labels to measure with, 2 or 3. By default both. Can be repeated.
+        verifier: Verifier to measure. By default the embedded one.
+        labels: Number of labels to measure with, 2 or 3. By default both.
         against: Text to compare claims with: the document (title and abstract), or its closest
             sentence.
     """
@@ -214,7 +208,7 @@ def measure(
     from ragassay.studies.verifiers.claims import measure as measure_all
     from ragassay.studies.verifiers.tables import measured_sheet
 
-    names, wanted = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
+    names, label_counts = verifier or [MINILM_VERIFIER], sorted(set(labels or (2, 3)))
     need_verifiers(names)
     read = _claims(claims, corpus, labels_of)
     with shown_steps(len(read.claims) * len(names), "comparing", not quiet) as step:
@@ -222,13 +216,13 @@ def measure(
             names,
             read.claims,
             load_settings().literature.cache_dir,
-            wanted,
+            label_counts,
             Embedder() if against == "sentence" else None,
             step,
         )
     tables = {
         f"measured-{n}-labels": measured_sheet(part, n)
-        for n in wanted
+        for n in label_counts
         if (part := [one for one in found if one.n_labels == n])
     }
     show_and_write(tables, out, as_json=as_json, quiet=quiet)
@@ -262,8 +256,6 @@ def separate(
       ragassay verifiers separate medaesqa.json --corpus pubmed/
       ragassay verifiers separate medaesqa.json --corpus pubmed/ --embedder all-mpnet-base-v2
           --verifier FacebookAI/roberta-large-mnli --out separation
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or has no document.
     """
     from ragassay.studies.verifiers.sentences import (
         check_documents,
@@ -312,8 +304,6 @@ def support(
 
       ragassay verifiers support medaesqa.json --corpus pubmed/
       ragassay verifiers support answers.jsonl --corpus pubmed/ --embedder all-MiniLM-L6-v2
-
-    Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or has no document.
     """
     from ragassay.studies.verifiers.sentences import (
         check_documents,

@@ -1,1 +1,1 @@
-"""Fitting, fine-tuning and compiling what ragassay's judges use."""
+"""Fit nugget matchers, fine-tune models, and optimize prompts."""

@@ -1,12 +1,11 @@
-"""Fit the rule for when two nuggets state the same fact (BioACE, section 4.1.1).
+"""Fit a model that decides whether two nuggets state the same fact (BioACE, section 4.1.1).
 
-First a Bayesian Gaussian mixture of two components over the cosine similarities of all pairs; then
-a threshold on the probability of the same fact, searched by Optuna over three objectives.
+A Bayesian Gaussian mixture with two components is fitted to the cosine similarities of all pairs.
+Then Optuna searches for a threshold on the probability of the same fact, with three objectives.
 
-The objectives need no labels. Average F1 and the number of alignments measure how much is aligned,
-not how much of it is right: a lower threshold never reduces either, and only the similarity of the
-aligned pairs counters it. If matching pairs are known, the agreement with them selects the
-threshold.
+The objectives need no labels. Mean F1 and the number of alignments measure how much is aligned, not
+whether it is correct. A lower threshold never reduces them; only the similarity of the aligned
+pairs counteracts it. If known matches exist, the threshold is selected by agreement with them.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEWEST_PAIRS = 20
-"""With fewer similarities the two groups cannot be told apart."""
+"""Minimum number of similarities for fitting the mixture."""
 
 EVEN = 0.5
-"""Probability above which a pair is more likely one fact than two."""
+"""Probability above which a pair more likely states the same fact than not."""
 
 N_FOLDS = 5
 N_STARTS = 5
@@ -51,10 +50,10 @@ Mixture = tuple[MixtureComponent, MixtureComponent]
 
 @dataclass(frozen=True)
 class MatchCase:
-    """The texts of one answer's nuggets and of its gold nuggets.
+    """Nuggets of an answer and its gold nuggets.
 
-    `matches` are pairs (position in `gold`, position in `nuggets`) that are known to state the same
-    fact; None if unknown.
+    Attributes:
+        matches: Known matches as pairs of indices in `gold` and `nuggets`; None if unknown.
     """
 
     gold: tuple[str, ...]
@@ -64,12 +63,11 @@ class MatchCase:
 
 @dataclass(frozen=True)
 class MatchData:
-    """The data that a matcher is fitted to, with the file's hash.
+    """Training data of a matcher.
 
     Attributes:
-        similarities: For each case, shape (n_gold, n_nuggets), cosine similarities.
-        embedder: Name of the embedding model.
-        embedder_digest: SHA-256 of its weights where known.
+        similarities: Cosine similarities of each case, shape (n_gold, n_nuggets).
+        embedder_digest: SHA-256 of the embedding model's weights; empty if unknown.
     """
 
     cases: tuple[MatchCase, ...]
@@ -81,10 +79,11 @@ class MatchData:
 
 @dataclass(frozen=True)
 class Trial:
-    """A threshold that no other one beats in all three objectives.
+    """A threshold on the Pareto front of the three objectives.
 
-    `agreement` is with the pairs that are known; None without any. `plateau` is the lowest and the
-    highest threshold tried with the same result; of a chosen trial alone.
+    Attributes:
+        agreement: Agreement with known matches, if there are any.
+        plateau: Lowest and highest threshold with the same result, for the chosen trial only.
     """
 
     probability: float
@@ -100,37 +99,36 @@ def fit_matcher(
     seed: int = 0,
     on_trial: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
-    """Fit the mixture, then choose the threshold.
+    """Fit the mixture and choose the threshold.
 
-    Thresholds are scored on held-out folds: each answer by a mixture that was fitted without it and
-    without the other answers to its gold nuggets. With too little data for that, by the mixture of
-    all.
+    Thresholds are scored on held-out folds. The mixture for an answer is fitted without answers
+    that share its gold nuggets, or on all data if there is too little for folds.
 
     Raises:
-        InputError: There are too few pairs, or their similarities show no two groups.
+        InputError: There are too few pairs, or the similarities do not form two groups.
     """
     import numpy as np
 
     pairs = np.concatenate([similarity.ravel() for similarity in data.similarities] or [[]])
     if len(pairs) < FEWEST_PAIRS:
         raise InputError(
-            f"there are {len(pairs)} pairs of a gold and a system nugget: a fit needs at least "
-            f"{FEWEST_PAIRS}"
+            f"found only {len(pairs)} pairs of gold and system nuggets; at least {FEWEST_PAIRS} "
+            "are required"
         )
     components = fit_mixture(pairs, seed)
-    reach = _similarity_at(EVEN, components)
-    if reach is None or pairs.max() < reach:
+    threshold = _similarity_at(EVEN, components)
+    if threshold is None or pairs.max() < threshold:
         raise InputError(
-            "the similarities show no two groups: no pair is more likely one fact than two"
+            "the similarities do not form two groups: no pair probably states the same fact"
         )
     held_out = _mixtures_by_fold(data, seed)
     by_case = held_out or [components] * len(data.cases)
     chosen = choose_trial(search_thresholds(data, by_case, n_trials, seed, on_trial))
-    reached = _similarity_at(chosen.probability, components)
+    similarity = _similarity_at(chosen.probability, components)
     return NuggetMatcher(
         components=components,
         probability_threshold=chosen.probability,
-        similarity_threshold=1.0 if reached is None else round(reached, 6),
+        similarity_threshold=1.0 if similarity is None else round(similarity, 6),
         embedder=data.embedder,
         embedder_digest=data.embedder_digest,
         n_questions=len(data.cases),
@@ -147,10 +145,12 @@ def fit_matcher(
 
 
 def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
-    """Return for each case a mixture fitted without its fold; none where a fit lacks data."""
+    """Return a mixture for each case, fitted without its fold; empty if there is too little data.
+
+    Answers with the same gold nuggets are in the same fold.
+    """
     import numpy as np
 
-    # Answers to the same question have the same gold nuggets, and stay together.
     gold = [repr(case.gold) for case in data.cases]
     groups = gold if len(set(gold)) > 1 else [str(i) for i in range(len(gold))]
     order = list(dict.fromkeys(groups))
@@ -173,11 +173,10 @@ def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
 
 
 def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
-    """Return the mixture of two components, by variational inference.
+    """Fit a mixture of two components by variational inference.
 
     Args:
-        pairs: shape (n_pairs,), cosine similarities.
-        seed: The seed of its starting points.
+        pairs: Cosine similarities, shape (n_pairs,).
     """
     import warnings
 
@@ -194,23 +193,23 @@ def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         mixture.fit(pairs.reshape(-1, 1).astype("float64"))
-    taken, rest = mixture.weight_concentration_
+    concentrations = zip(*mixture.weight_concentration_, strict=True)
     first, second = (
         MixtureComponent(
             weight=float(mixture.weights_[i]),
             mean=float(mixture.means_[i, 0]),
             variance=float(mixture.covariances_[i]),
-            weight_concentration=(float(taken[i]), float(rest[i])),
+            weight_concentration=(float(first_part), float(second_part)),
             mean_precision=float(mixture.mean_precision_[i]),
             degrees_of_freedom=float(mixture.degrees_of_freedom_[i]),
         )
-        for i in range(2)
+        for i, (first_part, second_part) in enumerate(concentrations)
     )
     return first, second
 
 
 def _similarity_at(probability: float, components: Mixture) -> float | None:
-    """Return the least similarity in [-1, 1] with that probability; None if there is none."""
+    """Return the lowest similarity in [-1, 1] with at least that probability, if any."""
     import numpy as np
 
     def is_reached(similarity: float) -> bool:
@@ -226,14 +225,13 @@ def _similarity_at(probability: float, components: Mixture) -> float | None:
 
 
 def choose_trial(front: Sequence[Trial]) -> Trial:
-    """Choose one threshold from the Pareto front.
+    """Choose a threshold from the Pareto front.
 
-    With known pairs: the highest F1 against them. Otherwise, and among equals: the trial nearest to
-    the best of all three objectives, each scaled to [0, 1] over the front; then the highest F1,
-    similarity and number of alignments. The highest F1 alone would always choose the lowest
-    threshold, which aligns most. Of neighbouring trials that are equal in all of this, the middle:
-    a threshold at an edge of such a plateau would align other pairs of new data first, and none of
-    the front need be there.
+    Trials are ranked by F1 against known matches, if any. Ties are broken by the distance to the
+    best values of all three objectives, each scaled to [0, 1] over the front, and then by F1,
+    similarity and number of alignments. (F1 alone would always select the lowest threshold.) If
+    neighboring trials are equal, the middle of this plateau is used, because a threshold at its
+    edge is more sensitive to new data.
     """
     columns = [_values(trial.objectives) for trial in front]
     lows = [min(column) for column in zip(*columns, strict=True)]
@@ -247,8 +245,9 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
         return round(math.hypot(*gaps), 9)
 
     def rank(trial: Trial) -> tuple[float, ...]:
-        values = _values(trial.objectives)
-        return (_known_f1(trial), -distance(values), *values)
+        values, known = _values(trial.objectives), trial.agreement
+        known_f1 = f1_score(known.precision, known.recall) if known else None
+        return (known_f1 or 0.0, -distance(values), *values)
 
     best = max(map(rank, front))
     upwards = sorted(front, key=lambda trial: trial.probability)
@@ -266,10 +265,12 @@ def search_thresholds(
     seed: int,
     on_trial: Callable[[], None],
 ) -> list[Trial]:
-    """Return the Pareto front of thresholds by NSGA-II, from the lowest.
+    """Return the Pareto front of thresholds found by NSGA-II, in ascending order.
 
-    Nuggets are aligned as in BioACE, the most similar pair first. `components` are, for each case,
-    the mixture that scores it, fitted without its fold.
+    Nuggets are aligned greedily, most similar pair first, as in BioACE.
+
+    Args:
+        components: Mixture for scoring each case, fitted without its fold.
     """
     import optuna
 
@@ -298,11 +299,9 @@ def search_thresholds(
         study.optimize(objective, n_trials, callbacks=[lambda study, trial: on_trial()])
     finally:
         optuna.logging.set_verbosity(verbosity)
-    found = sorted({float(trial.params["probability"]) for trial in study.best_trials})
-    return [
-        Trial(p, _objectives(data.cases, match_above(p)), _agreement(data.cases, match_above(p)))
-        for p in found
-    ]
+    probabilities = sorted({float(trial.params["probability"]) for trial in study.best_trials})
+    aligned = [(p, match_above(p)) for p in probabilities]
+    return [Trial(p, _objectives(data.cases, a), _agreement(data.cases, a)) for p, a in aligned]
 
 
 def _objectives(
@@ -345,8 +344,3 @@ def _agreement(
 
 def _values(objectives: MatchObjectives) -> tuple[float, float, float]:
     return objectives.f1, objectives.similarity, objectives.n_alignments
-
-
-def _known_f1(trial: Trial) -> float:
-    agreement = trial.agreement
-    return (f1_score(agreement.precision, agreement.recall) or 0.0) if agreement else 0.0

@@ -48,9 +48,7 @@ OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 
 
 class Answers:
-    """Evaluates the answers of one process of a test session.
-
-    All evaluations run in one event loop thread. Calls with equal options share their models.
+    """Evaluates the answers of one process in an event loop thread.
 
     Args:
         cache: Cache folder for evaluations, by judge and settings and by input.
@@ -67,9 +65,7 @@ class Answers:
         """Evaluate an answer, or return the cached evaluation if nothing has changed.
 
         Args:
-            name: Name of the answer in the report.
             record: Answer to evaluate; its id is ignored.
-            options: Options of `ragassay.evaluate`.
 
         Raises:
             RagassayError: The answer could not be evaluated.
@@ -133,7 +129,6 @@ class Assay:
 
     Attributes:
         test: Test id, used as the name of its answers in the report.
-        options: Options for all answers.
         n: Number of answers evaluated by the test.
     """
 
@@ -158,8 +153,6 @@ class Assay:
             answer: Answer, as in `ragassay.evaluate`.
             question: Question, or a record whose nuggets and reference are also used.
             sources: Documents on which the answer is based, as in `ragassay.evaluate`.
-            nuggets: Gold nuggets.
-            reference: Reference answer.
             options: Options of `ragassay.evaluate`.
 
         Raises:
@@ -188,7 +181,6 @@ def write_report(notes: Path, out: Path) -> list[str]:
     Args:
         notes: Folder with a manifest per judge and settings, evaluations and failures of all
             processes. Answers evaluated repeatedly count once.
-        out: Run folder to write.
 
     Returns:
         Summary lines for the terminal.

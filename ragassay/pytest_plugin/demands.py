@@ -107,7 +107,7 @@ def _is_bound(value: object) -> bool:
 
 
 def bound_of(name: str, text: str | float) -> tuple[str, float]:
-    """Parse a bound into its sign and number; a number without a sign is a minimum."""
+    """Parse a bound into its sign and number. A number without a sign is a minimum."""
     match = _BOUND.fullmatch(str(text).strip())
     try:
         return match[1] or ">=", float(match[2])  # type: ignore[index]
@@ -204,20 +204,14 @@ def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
     return [line, f'  sentence {finding.sentence}: "{one_line(text)}"']
 
 
-def _suggest(key: str, evaluation: Evaluation) -> str:
-    similar = [known for known in evaluation.scores if score_group(known) == score_group(key)]
-    if similar:
-        return f"unknown score; available are {', '.join(similar)}"
-    return f"this evaluation has no {score_group(key)} scores"
-
-
 def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
     """Return a line for each missing score and each kind of failed verdict."""
-    lines = [
-        f"{demand.key}: {_suggest(demand.key, evaluation)}"
-        for demand in demands
-        if demand.key not in evaluation.scores
-    ]
+    lines: list[str] = []
+    for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
+        group = score_group(key)
+        similar = ", ".join(known for known in evaluation.scores if score_group(known) == group)
+        problem = f"unknown score; available are {similar}" if similar else f"no {group} scores"
+        lines.append(f"{key}: {problem}")
     reasons = Counter((v.evaluator, v.failure.reason) for v in evaluation.verdicts if v.failure)
     lines += [
         f"{n} {verdict_title(evaluator, n)}: {reason_text(reason)}"

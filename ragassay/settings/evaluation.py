@@ -55,8 +55,8 @@ class EvaluationSettings(SettingsGroup):
     )
     signals: Annotated[bool, RESULT] = Field(
         default=True,
-        description="Compute text statistics of each answer before rating rubrics. A hosted judge "
-        "sees them in its prompt. Without a hosted judge, ratings are computed from them.",
+        description="Compute text statistics of each answer. A hosted judge sees them in its "
+        "prompt; without one, rubric ratings are computed from them.",
     )
     correctness: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default=EMBEDDED,
@@ -115,8 +115,8 @@ class NuggetSettings(SettingsGroup):
     )
     nugget_alignment: Annotated[Literal["greedy", "optimal"], RESULT] = Field(
         default="greedy",
-        description="How to match nuggets one to one: greedy takes the most similar pair first, "
-        "as in BioACE; optimal maximizes the total similarity and finds more matches.",
+        description="One-to-one matching of nuggets: greedy takes the most similar pair first, as "
+        "in BioACE; optimal maximizes the total similarity.",
     )
     nugget_matcher: Annotated[str, AffectsResult("nugget_matcher_sha256")] = Field(
         default="",
@@ -205,8 +205,8 @@ class VerificationSettings(SettingsGroup):
     )
     attribution: Annotated[bool, RESULT] = Field(
         default=False,
-        description="Also compute ALCE citation recall and precision: check whether the cited "
-        "documents together support the sentence, and whether they do without each one.",
+        description="Also compute ALCE citation recall and precision, which test combinations of "
+        "the cited documents.",
     )
     nugget_support: Annotated[Literal["all", "any"], RESULT] = Field(
         default="all",

@@ -41,8 +41,7 @@ class JudgeSettings(SettingsGroup):
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
         description="Second judge as NAME or NAME@URL, called when the first is unsure (a "
-        "cascade). The report shows how many verdicts it decided, their cost, and the estimated "
-        "cost of sending it every verdict.",
+        "cascade). The report shows the number of verdicts it decided, and their cost.",
     )
     when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(
         default="auto",
@@ -60,15 +59,13 @@ class JudgeSettings(SettingsGroup):
         tuple[str, ...], READ_LIST, Flag(("--model-option",), metavar="NAME=VALUE")
     ] = Field(
         default=(),
-        description="LiteLLM option for calls of hosted judges: temperature=1, "
-        "reasoning_effort=low, max_tokens=2000, extra_body={...}, headers={...}. NAME= removes an "
-        "option.",
+        description="LiteLLM option for calls of hosted judges, e.g. temperature=1, "
+        "reasoning_effort=low or extra_body={...}. NAME= removes an option.",
     )
     judge_form: Annotated[FormChoice, AffectsResult("form_names")] = Field(
         default="auto",
-        description="Prompt format for rating: that of the published fine-tuned judges YESciEval "
-        "(yescieval) or Prometheus 2 (prometheus), or ragassay's own (plain). auto chooses by the "
-        "judge's name. A fine-tuned judge rates rubrics only; instruments do the rest.",
+        description="Prompt format for rating: that of the fine-tuned judges YESciEval or "
+        "Prometheus 2, which only rate rubrics, or ragassay's own (plain). auto chooses by name.",
     )
     timeout_s: float = Field(default=600.0, gt=0, description="Timeout of a call, in seconds.")
     max_attempts: int = Field(
@@ -86,7 +83,7 @@ class JudgeSettings(SettingsGroup):
     @field_validator("panel")
     @classmethod
     def _strip_names(cls, raw: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name.strip() for name in raw)
+        return tuple(map(str.strip, raw))
 
     @model_validator(mode="after")
     def _check_panel(self) -> JudgeSettings:
@@ -140,7 +137,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def names_model(self) -> bool:
-        """Return whether a judge model is set; if not, only a second judge is called."""
+        """Return whether a judge model is set. If not, only a second judge may be called."""
         return self.model != INSTRUMENTS
 
     @property
@@ -202,15 +199,14 @@ class PromptingSettings(SettingsGroup):
         ge=1,
         le=100,
         description="Number of replies to sample at temperature 1 for each rating or label, if "
-        "the judge returns no log-probabilities. The share of each value is its probability and "
-        "the score is the mean. With 1, the score is the value in the reply. A judge with "
-        "log-probabilities is always called once.",
+        "the judge returns no log-probabilities. The share of each value is its probability, and "
+        "the score is the mean.",
     )
     decisions: Annotated[Literal["auto", "on", "off"], RESULT] = Field(
         default="auto",
-        description="Whether to get the probability of each rating or label in a separate call "
-        "through LiteLLM's decisions API. auto does so if LiteLLM lists the model as supporting it "
-        "and its replies have no log-probabilities; on also works for your own server.",
+        description="Whether to get probabilities of ratings and labels in a separate call to "
+        "LiteLLM's decisions API. auto does so if LiteLLM lists the model as supporting it and its "
+        "replies have no log-probabilities.",
     )
     judge_seed: Annotated[int, RESULT] = Field(
         default=1,

@@ -72,7 +72,7 @@ def load_settings(
 
 
 def _check_variables(names: Iterable[str]) -> None:
-    """Reject misspelled RAGASSAY_ variables; ignore those that resemble no setting."""
+    """Reject misspelled RAGASSAY_ variables, and ignore those unlike any setting."""
     known = {_variable(name).upper(): name for name in FIELDS}
     for variable in names:
         if not variable.upper().startswith(PREFIX) or variable.upper() in known:

@@ -30,9 +30,8 @@ class RetrievalSettings(SettingsGroup):
         ge=0,
         le=10,
         description="Maximum number of search rounds per sentence. The search ends as soon as the "
-        "judge decides that the passages are sufficient. 0 searches with the sentence and its "
-        "question, without a model. Local judges (ragassay/...) write queries once, and the "
-        "closest passages are used.",
+        "judge decides that the passages are sufficient; local judges (ragassay/...) only search "
+        "once. 0 searches with the sentence and its question, without a model.",
     )
     evidence_turns: Annotated[int, RESULT] = Field(
         default=8, ge=1, le=50, description="Maximum number of agent turns per sentence."
@@ -67,9 +66,8 @@ class LiteratureSettings(SettingsGroup):
     )
     search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
         default="auto",
-        description="Search method: keywords (bm25), embeddings (dense), or both (hybrid). dense "
-        "and hybrid require vectors from `ragassay corpus embed`. auto uses hybrid if the corpus "
-        "has vectors, else bm25.",
+        description="Search method: keywords (bm25), embeddings (dense), or both (hybrid). auto "
+        "uses hybrid if the corpus has vectors from `ragassay corpus embed`, else bm25.",
     )
     reranker: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="embedded",

@@ -171,9 +171,9 @@ class Settings(BaseSettings):
 
     @property
     def computes_signals(self) -> bool:
-        """Return whether to compute signals; only YESciEval's rubrics have them.
+        """Return whether to compute signals, which only exist for YESciEval's rubrics.
 
-        Without a judge, signals also identify the unnecessary sentences of an answer.
+        Without a judge, they also identify unnecessary sentences.
         """
         is_used = self.evaluation.wants("rubrics") or (
             self.evaluation.wants("sentences") and not self.judge.has_judge
@@ -190,7 +190,7 @@ class Settings(BaseSettings):
 
     @property
     def judges_sufficiency(self) -> bool:
-        """Return whether the judge decides if passages are sufficient; local judges do not."""
+        """Return whether the judge decides if passages are sufficient. Local judges do not."""
         return self.query_rounds > 0 and not is_ours(self.judge.model)
 
     @property

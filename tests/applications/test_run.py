@@ -255,7 +255,7 @@ def test_percentiles_cover_what_was_answered():
     [({"at_once": 0}, "at_once"), ({"retries": -1}, "retries"), ({"timeout_s": 0}, "timeout_s")],
 )
 def test_numbers_out_of_bounds_are_refused(given, name):
-    with pytest.raises(InputError, match=f"`{name}=` is"):
+    with pytest.raises(InputError, match=f"`{name}=` must be"):
         ragassay.run(App(), ["Q?"], **given)
 
 
@@ -299,5 +299,5 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
 
 
 def test_the_retriever_is_no_part_of_an_evaluation_without_an_application():
-    with pytest.raises(SettingsError, match="only: unknown part 'retrieval'"):
+    with pytest.raises(SettingsError, match="only: there is no part 'retrieval'"):
         ragassay.evaluate(question="Q?", answer="A.", only="retrieval")

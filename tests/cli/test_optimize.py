@@ -66,7 +66,7 @@ def test_spent_money_is_said_and_costs_nothing_that_was_answered(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         given = arguments(tmp_path, model, "openai/gpt-4.1-mini")
         code, _, err = call(*given, "--max-usd", 0.001)
-        assert code == 1 and "error: --max-usd 0.001" in err and "continues from here" in err
+        assert code == 1 and "error: --max-usd 0.001" in err and "higher limit to continue" in err
         run(*given, "--max-usd", 1)
         assert len({request.key for request in model.requests}) == len(model.requests)
 
@@ -143,7 +143,7 @@ def test_prompts_are_listed_and_an_unknown_one_is_named():
     code, out, _ = call("prompts", "show", "rubric_judge")
     assert code == 0 and "[system]" in out and "rubric: <rubric>" in out
     code, _, err = call("prompts", "show", "poet")
-    assert code == 1 and "no agent 'poet'" in err
+    assert code == 1 and "unknown agent 'poet'" in err
 
 
 def test_python_takes_compiled_prompts_too(sample, tmp_path):

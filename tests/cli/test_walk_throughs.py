@@ -22,7 +22,8 @@ def test_pairs_of_a_paper_by_a_scripted_model(tmp_path, monkeypatch):
         said = told(walk.steps(tmp_path, model), monkeypatch)
     # Two of the six are written again: one names a figure, one has a number that is not there.
     assert (
-        "6 pairs of 1 paper" in said["qa generate"] and "2 of them repaired" in said["qa generate"]
+        "6 pairs from 1 paper" in said["qa generate"]
+        and "2 of them repaired" in said["qa generate"]
     )
     assert "6 pairs on 1 paper: 1 pair is rated 1 of 3." in said["qa evaluate"]
     assert "Agnosticism" in said["qa audit"]

@@ -146,7 +146,7 @@ def test_identity_of_a_matcher_is_its_content(tmp_path: Path) -> None:
     assert first != Settings(nugget_matcher=str(one)).nuggets.nugget_matcher_sha256
     assert Settings().nuggets.nugget_matcher_sha256 == ""
     assert "nugget_matcher_sha256" in RESULT_FIELDS and "nugget_matcher" not in RESULT_FIELDS
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match="cannot read"):
         _ = Settings(nugget_matcher=str(tmp_path)).nuggets.nugget_matcher_sha256
 
 

@@ -95,9 +95,9 @@ def test_a_message_shows_scores_findings_and_what_has_no_score():
         "this answer misses 3 of 3 requirements",
         "",
         "value  95 %       required",
-        "correctness           3.20   2.50-4.00  >= 3.5  below",
-        "citations.contradict  25 %              <= 0.2  above",
-        "findings              1                 none    1 found",
+        "correctness           3.20   2.50-4.00  >= 3.5    below",
+        "citations.contradict  25 %              <= 0.2    above",
+        "findings              1                 none      1 found",
         "",
         "Findings",
         "Contradicted citation: Source 2 denies it.",
@@ -125,7 +125,7 @@ def test_what_could_not_be_measured_is_an_error_of_its_own():
     known = "citations.support, citations.contradict"
     assert f"citations.suport: unknown score; available are {known}" in lines
     lines = told(UNKNOWN, SCORED, Demand("nuggets.recall", ">=", 0.5))
-    assert "nuggets.recall: this evaluation has no nuggets scores" in lines
+    assert "nuggets.recall: no nuggets scores" in lines
 
 
 def test_below_counts_more_than_unmeasured_and_both_are_told():

@@ -91,7 +91,7 @@ def test_other():
 def test_tests_that_evaluate_are_skipped_unless_asked_for(run, model, pytester):
     result = run(ONE, "-rs")
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["*evaluates an answer: run pytest with --ragassay*"])
+    result.stdout.fnmatch_lines(["*evaluates an answer; run pytest with --ragassay*"])
     assert model.n_requests == 0 and not (pytester.path / "runs").exists()
     result = run(ONE, "--ragassay", "-m", "ragassay", "--strict-markers")
     result.assert_outcomes(passed=1, deselected=1)

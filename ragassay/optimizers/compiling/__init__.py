@@ -1,1 +1,1 @@
-"""Compile jobs: DSPy's optimizers search for a better prompt of an agent, and it is measured."""
+"""Optimize the prompts of agents with DSPy, and measure the results."""

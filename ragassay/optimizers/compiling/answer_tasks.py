@@ -1,4 +1,4 @@
-"""Compile tasks on labelled answers: sentence labeller, nugget assigner, rubric judge."""
+"""Optimization tasks on labeled answers: sentence labeller, nugget assigner, rubric judge."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from ragassay.records import (
 from ragassay.records.audit import DESIRED_RATING
 
 Place = tuple[int, str]
-"""The subject of a label: a sentence's number (0 for the whole answer), and its item."""
+"""Position of a label: sentence number (0 for the whole answer) and item."""
 
 
 @dataclass(frozen=True)
 class LabelledAnswers:
-    """Answers with labels: the annotators' majority, by answer and place, where there is one."""
+    """Answers with the majority labels of their annotators, by answer and position."""
 
     records: tuple[Record, ...]
     labels: dict[str, dict[Place, str]]
@@ -57,45 +57,49 @@ class LabelledAnswers:
 
 
 def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAnswers:
-    """Read answers, or those of a run that people reviewed, and their labels of one task.
+    """Read answers, or a reviewed run folder, and their labels for one task.
 
-    Labels are in a file of their own, or in that of the answers.
+    Args:
+        gold: File of the labels; None if they are in `path`.
 
     Raises:
         InputError: A file cannot be read, or has no label of the task for any of the answers.
     """
-    read = read_answers(path)
+    answers = read_answers(path)
     found = read_labels(gold or path)
-    by_id = {record.id: record for record in read.records}
-    by_place = {(record.topic, record.system): record for record in read.records}
+    by_id = {record.id: record for record in answers.records}
+    by_topic = {(record.topic, record.system): record for record in answers.records}
     labels_by_record: dict[str, dict[Place, list[str]]] = {}
     for label in found.labels:
         record = by_id.get(label.record_id or "")
-        # Without a topic, another answer's label would fall to an answer without one.
+        # A label without a topic must not match an answer without a topic.
         if record is None and label.topic:
-            record = by_place.get((label.topic, label.system))
+            record = by_topic.get((label.topic, label.system))
         if label.task == task and record is not None:
             place = (label.sentence or 0, label.item)
             labels_by_record.setdefault(record.id, {}).setdefault(place, []).append(label.label)
     if not labels_by_record:
         tasks = ", ".join(sorted({label.task for label in found.labels}))
         raise InputError(
-            f"{gold or path} has no label of the task {task!r} on an answer of {path}; "
-            f"{f'its labels are of {tasks}' if tasks else 'it has no labels'}"
+            f"{gold or path} contains no {task!r} labels for the answers in {path}; "
+            f"{f'it has labels for {tasks}' if tasks else 'it has no labels'}"
         )
     labels = {
-        name: {place: label for place, given in places.items() if (label := consensus(task, given))}
+        name: {place: label for place, votes in places.items() if (label := consensus(task, votes))}
         for name, places in labels_by_record.items()
     }
-    rejections = (*read.rejections, *(found.rejections if gold else ()))
-    return LabelledAnswers(tuple(read.records), labels, rejections)
+    rejections = (*answers.rejections, *(found.rejections if gold else ()))
+    return LabelledAnswers(tuple(answers.records), labels, rejections)
 
 
 @dataclass(frozen=True)
 class LabelKind:
-    """A kind of label: the agent whose reply has it in a field, and the arguments to ask with.
+    """A kind of label that an agent assigns.
 
-    `arguments_at` returns the arguments for a place of a case; none without such a place.
+    Attributes:
+        field: Field of the agent's reply that contains the label.
+        arguments_at: Function that returns a list with the agent's arguments for a position of a
+            case; empty if the position does not exist.
     """
 
     task: LabelTask
@@ -112,7 +116,7 @@ SENTENCES = LabelKind(
     "label",
     lambda case, place: [(case, one) for one in case.sentences if one.index == place[0]],
 )
-"""Sentences, labelled by whether the answer needs them."""
+"""Relevance labels of sentences."""
 
 ASSIGNED = LabelKind(
     "nugget",
@@ -121,15 +125,14 @@ ASSIGNED = LabelKind(
     "assignment",
     lambda case, place: [(case, 0, Nugget(text=place[1]))],
 )
-"""Gold nuggets, labelled by whether the answer states them."""
+"""Assignment labels of gold nuggets."""
 
 
 class AnswerLabelTask(CompileTask):
-    """Answers with labels of a closed set.
+    """Task on answers with human labels.
 
     Args:
-        tools: As for every task.
-        gold: The file of the labels, if they are not in the answers' file.
+        gold: File of the labels; None if they are in the answer file.
     """
 
     def __init__(self, kind: LabelKind, tools: Run, gold: Path | None = None) -> None:
@@ -137,7 +140,7 @@ class AnswerLabelTask(CompileTask):
         self.kind, self.gold = kind, gold
 
     def read(self, path: Path) -> ItemResult:
-        """Read answers in any known format, and people's labels of them."""
+        """Read answers in any supported format, and their labels."""
         found = read_labelled(path, self.gold, self.kind.task)
         items: list[CompileItem] = []
         rejections = list(found.rejections)
@@ -160,13 +163,21 @@ class AnswerLabelTask(CompileTask):
                     for arguments in requests
                 ]
                 if not requests:
-                    rejections.append(_no_sentence(self.gold or path, record.id, place[0]))
+                    rejections.append(
+                        Rejection(
+                            file=str(self.gold or path),
+                            line=0,
+                            field="sentence",
+                            problem=f"the answer {record.id} has no sentence {place[0]}",
+                            expected="a sentence of the answer, counted from 1",
+                        )
+                    )
         if not items:
-            raise InputError(f"no label of {path} is about what its answers have")
+            raise InputError(f"no label in {path} refers to a part of its answers")
         return ItemResult(tuple(items), tuple(rejections))
 
     def mark(self, item: CompileItem, found: SentenceLabel | NuggetAssignment) -> Grade:
-        """Return 1 for the right label, else 0."""
+        """Grade a label: 1 if correct, else 0."""
         return mark_label(str(item.right), str(getattr(found, self.kind.field)))
 
 
@@ -174,25 +185,14 @@ SentenceLabelTask = partial(AnswerLabelTask, SENTENCES)
 AssignmentTask = partial(AnswerLabelTask, ASSIGNED)
 
 
-def _no_sentence(path: Path, record: str, sentence: int) -> Rejection:
-    return Rejection(
-        file=str(path),
-        line=0,
-        field="sentence",
-        problem=f"the answer {record} has no sentence {sentence}",
-        expected="a sentence of the answer, counted from 1",
-    )
-
-
 class RubricJudgeTask(CompileTask):
-    """Answers with ratings, and perturbed versions of them.
+    """Task on rated answers and perturbed versions of them.
 
     Args:
-        tools: As for every task; its rubrics are the possible ones.
-        rubrics: Names of the prompt's rubrics; empty for all.
-        gold: The file of the ratings, if they are not in the answers' file.
-        n_perturbed: Number of answers to damage as well, with texts reserved for fitting.
-        seed: The damage's seed.
+        tools: See `CompileTask`; its rubrics are the available ones.
+        rubrics: Rubrics to optimize for; empty for all.
+        gold: File of the ratings; None if they are in the answer file.
+        n_perturbed: Number of answers to perturb, with texts reserved for fitting.
     """
 
     accept = 0.85
@@ -213,15 +213,17 @@ class RubricJudgeTask(CompileTask):
         )
         unknown = [name for name in rubrics if name not in tools.rubrics]
         if unknown:
-            raise InputError(f"no rubric {unknown[0]!r}; there are {', '.join(tools.rubrics)}")
+            raise InputError(
+                f"unknown rubric {unknown[0]!r}; choose from {', '.join(tools.rubrics)}"
+            )
         self.rubrics = tuple(rubrics)
         self.gold, self.n_perturbed, self.seed = gold, n_perturbed, seed
 
     def read(self, path: Path) -> ItemResult:
-        """Read answers in any known format, with ratings.
+        """Read answers in any supported format, with ratings.
 
-        YESciEval's perturbed variants are included: each should get YESciEval's highest desired
-        rating at most, on the rubric that it was perturbed for.
+        YESciEval's perturbed variants are included. Their expected rating, for the perturbed
+        rubric, is at most the highest desired rating of YESciEval.
         """
         found = read_labelled(path, self.gold, "rubric")
         unperturbed = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]
@@ -233,7 +235,7 @@ class RubricJudgeTask(CompileTask):
             if item.unperturbed in keys
         ]
         if not items:
-            raise InputError(f"{path} has no rating on {', '.join(self._names)}")
+            raise InputError(f"{path} contains no ratings for {', '.join(self._names)}")
         return ItemResult((*items, *perturbed), found.rejections)
 
     @property
@@ -251,7 +253,7 @@ class RubricJudgeTask(CompileTask):
     def _make_perturbed_items(
         self, records: Sequence[Record], unperturbed: Sequence[Record]
     ) -> list[CompileItem]:
-        made = [*_read_perturbed_answers(records, unperturbed), *self._perturb_answer(unperturbed)]
+        made = [*read_perturbed_answers(records, unperturbed), *self._perturb_answer(unperturbed)]
         items: list[CompileItem] = []
         for one in made:
             for name in one.record.rubrics:
@@ -280,15 +282,15 @@ class RubricJudgeTask(CompileTask):
         return rng.sample(wanted, min(self.n_perturbed, len(wanted)))
 
     def mark(self, item: CompileItem, found: Judgment) -> Grade:
-        """Grade by the distance from the desired rating."""
+        """Grade a rating by its distance from the desired rating."""
         score = float(found.rating or 0) if found.score is None else found.score
         return mark_rating(item, score, item.arguments[1].bounds)
 
 
-def _read_perturbed_answers(
+def read_perturbed_answers(
     records: Sequence[Record], unperturbed: Sequence[Record]
 ) -> Iterable[PerturbedAnswer]:
-    """Return the file's own perturbed answers, each with the rubric that it was perturbed for."""
+    """Yield the perturbed answers in a YESciEval file, with the perturbed rubric."""
     originals = {(record.topic, record.system): record.id for record in unperturbed}
     for record in records:
         variant, target = record.metadata.get("variant"), record.metadata.get("target_rubric", "")

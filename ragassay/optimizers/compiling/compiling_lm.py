@@ -1,4 +1,4 @@
-"""The model of a compile job: a judge with a memory and a budget, on one event loop."""
+"""DSPy language model for optimization jobs, with stored replies and a budget."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ragassay.prompts.texts import load_proposals
 
 
 class JobStopped(BaseException):
-    """The end of a job that cannot go on. Not an `Exception`: optimizers score those as zero."""
+    """Raised to stop a job. Not an `Exception`, because optimizers would score it as zero."""
 
     def __init__(self, reason: RagassayError) -> None:
         super().__init__(str(reason))
@@ -39,32 +39,32 @@ class JobStopped(BaseException):
 
 
 class JobLoop:
-    """A thread that runs asynchronous calls; open it with `opened_loop`."""
+    """Event loop in a thread; open it with `opened_loop`."""
 
     def __init__(self, portal: BlockingPortal) -> None:
         self._portal = portal
 
     def wait(self, call: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
-        """Run a call in the loop, from any other thread, and return its result.
+        """Run an async call in the loop from another thread, and return its result.
 
-        The caller's context variables, and so DSPy's settings, apply in it.
+        The caller's context variables apply, including DSPy's settings.
 
         Raises:
-            JobStopped: The loop has ended or ends meanwhile, so that no caller waits for ever.
+            JobStopped: The loop has ended.
         """
         try:
-            found, error = self._portal.call(_outcome, call, *arguments)
+            result, error = self._portal.call(_outcome, call, *arguments)
         except (RuntimeError, CancelledError) as ended:
             raise JobStopped(RagassayError("the job has ended")) from ended
         if error is not None:
             raise error
-        return found
+        return result
 
 
 async def _outcome(
     call: Callable[..., Awaitable[Any]], *arguments: Any
 ) -> tuple[Any, BaseException | None]:
-    """Return errors as values: one that is not an `Exception` would end the loop."""
+    """Return errors as values, because a `BaseException` would end the loop."""
     try:
         return await call(*arguments), None
     except asyncio.CancelledError:
@@ -75,12 +75,12 @@ async def _outcome(
 
 @contextmanager
 def opened_loop() -> Iterator[JobLoop]:
-    """Start the loop; at the end wait for open calls, or cancel them after an error."""
+    """Start an event loop. On exit, wait for open calls, or cancel them after an error."""
     with start_blocking_portal() as portal:
         yield JobLoop(portal)
 
 
-GOES_ON = "nothing is lost, and the same command with a higher limit continues from here"
+RESUME_HINT = "nothing is lost; run the same command with a higher limit to continue"
 
 FIRST_PAUSE_S = 0.2
 LONGEST_PAUSE_S = 20.0
@@ -90,14 +90,18 @@ _FINAL: Mapping[str, type[ModelError]] = {
     "refused": RefusedError,
     "too_long": PromptTooLongError,
 }
-"""Errors that a repeated request would give again: they are stored too."""
+"""Permanent errors, which are stored like replies."""
 
 
 @dataclass
 class Budget:
-    """The money and the calls that a job may spend, earlier starts counted in; None for no limit.
+    """Limits on the cost and calls of a job, including earlier runs of it.
 
-    Calls under way are not paid yet; where it is stopped, no further call may be made.
+    Attributes:
+        max_usd: Maximum cost; None for no limit.
+        max_calls: Maximum number of calls; None for no limit.
+        n_in_flight: Number of calls in progress, whose cost is not yet known.
+        stopped: Error to raise on further calls, if the job was stopped.
     """
 
     max_usd: float | None = None
@@ -106,29 +110,29 @@ class Budget:
     stopped: JobStopped | None = None
 
     def check(self, memory: Memory, model: str) -> None:
-        """Refuse a call that the budget cannot cover.
-
-        A call is assumed to cost the average of the calls so far.
+        """Check that the budget covers another call, at the average cost of the calls so far.
 
         Raises:
-            JobStopped: The money or the calls are spent, or the model's price is unknown.
+            JobStopped: A limit was reached, or the price of the model is unknown.
         """
         if self.stopped is not None:
             raise self.stopped
         n_made = memory.usage.n_calls
         if self.max_calls is not None and n_made + self.n_in_flight >= self.max_calls:
-            self.stop(BudgetError(f"--max-calls {self.max_calls}: that many are made; {GOES_ON}"))
+            self.stop(BudgetError(f"--max-calls {self.max_calls} reached; {RESUME_HINT}"))
         if self.max_usd is None or is_local(model):
             return
-        spent, n = memory.usage.cost_usd, n_made
+        spent = memory.usage.cost_usd
         if spent is None:
-            self.stop(BudgetError(f"--max-usd: the price of {model} is not known; leave it out"))
-        elif spent + (spent / n if n else 0.0) * (self.n_in_flight + 1) > self.max_usd:
-            told = f"{spent:.4f} USD are spent on {n} calls"
-            self.stop(BudgetError(f"--max-usd {self.max_usd:g}: {told}; {GOES_ON}"))
+            self.stop(
+                BudgetError(f"--max-usd cannot be used because the price of {model} is unknown")
+            )
+        elif spent + (spent / n_made if n_made else 0.0) * (self.n_in_flight + 1) > self.max_usd:
+            cost = f"{n_made} calls cost {spent:.4f} USD"
+            self.stop(BudgetError(f"--max-usd {self.max_usd:g} reached: {cost}; {RESUME_HINT}"))
 
     def stop(self, reason: RagassayError) -> None:
-        """Refuse all further calls.
+        """Stop the job and prevent further calls.
 
         Raises:
             JobStopped: Always.
@@ -139,7 +143,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Shared:
-    """The state that the models of a job share; others may wait for the calls under way, by key."""
+    """State shared by the models of a job. `in_flight` contains open requests by key."""
 
     loop: JobLoop
     memory: Memory
@@ -150,17 +154,16 @@ class Shared:
     )
 
     async def settle(self) -> None:
-        """Wait for the open calls: they are paid for, so their replies are stored."""
+        """Wait for open calls, so that their replies are stored."""
         await asyncio.gather(*self.in_flight.values(), return_exceptions=True)
 
 
 class CompilingLM(dspy.BaseLM):
-    """A judge in the form that DSPy's optimizers and the agents need."""
+    """DSPy language model that calls a judge."""
 
     def __init__(self, judge: JudgeLM, shared: Shared) -> None:
         super().__init__(judge.model, cache=False)
-        # Only a copy's options, such as a temperature; the judge has its own.
-        self.kwargs = {}
+        self.kwargs = {}  # Options of copies, such as a temperature; the judge has other options.
         self.takes_schema = judge.takes_schema
         self.judge = judge
         self.shared = shared
@@ -168,10 +171,10 @@ class CompilingLM(dspy.BaseLM):
     def __call__(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """Make a call as `acall` does, from any thread but the loop's.
+        """Call `acall` from any thread other than the loop's.
 
         Raises:
-            ModelError: One of its children; see `ragassay.errors`.
+            ModelError: The call failed.
         """
         call = functools.partial(self.acall, prompt, messages=messages, **kwargs)
         return self.shared.loop.wait(call)
@@ -179,41 +182,41 @@ class CompilingLM(dspy.BaseLM):
     async def acall(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """Return replies as DSPy's adapters expect them; `n` of them if requested.
+        """Return `n` replies (1 by default) in the format of DSPy's adapters.
 
         Raises:
-            ModelError: One of its children; see `ragassay.errors`.
+            ModelError: The call failed.
         """
-        asked = list(messages or [{"role": "user", "content": prompt}])
+        request = list(messages or [{"role": "user", "content": prompt}])
         options = self.kwargs | kwargs
         n, draw = options.pop("n", None) or 1, options.pop("rollout_id", None) or 0
-        draws = [draw + place for place in range(n)]
-        return list(await asyncio.gather(*(self._one(asked, options, d) for d in draws)))
+        draws = range(draw, draw + n)
+        return list(await asyncio.gather(*(self._reply(request, options, d) for d in draws)))
 
-    async def _one(
+    async def _reply(
         self, messages: list[dict[str, Any]], options: dict[str, Any], draw: int
     ) -> dict[str, Any]:
         if draw and is_local(self.model):
             messages = _reword_request(messages, draw)
-        # The draw is part of the key: a repeated request must give another reply.
-        told = {name: value for name, value in options.items() if value is not None}
+        # The key contains the draw, because repeated requests should get different replies.
+        sent = {name: value for name, value in options.items() if value is not None}
         own = {k: v for k, v in self.judge.kwargs.items() if k != "api_base" and k not in options}
-        key = request_key(self.model, messages, own | told | {"draw": draw})
-        found = self.shared.memory.recall(key) or await self._share_request(key, messages, options)
-        if found.failure is not None:
-            raise _FINAL[found.failure](found.detail)
-        return {"text": found.text, "logprobs": _logprobs(found.logprobs)}
+        key = request_key(self.model, messages, own | sent | {"draw": draw})
+        reply = self.shared.memory.recall(key) or await self._share_request(key, messages, options)
+        if reply.failure is not None:
+            raise _FINAL[reply.failure](reply.detail)
+        return {"text": reply.text, "logprobs": _logprobs(reply.logprobs)}
 
     async def _share_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
-        """Make a request, or wait for another caller's identical one."""
+        """Make a request, or wait for an identical one in progress."""
         waiting = self.shared.in_flight.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))
             self.shared.in_flight[key] = waiting
             waiting.add_done_callback(lambda done: self.shared.in_flight.pop(key, None))
-        # A caller that gives up must not cancel it for the others.
+        # A cancelled caller must not cancel the request of others.
         return await asyncio.shield(waiting)
 
     async def _ask(
@@ -224,9 +227,9 @@ class CompilingLM(dspy.BaseLM):
             budget.check(memory, self.model)
             budget.n_in_flight += 1
             try:
-                found = await self._send_request(key, messages, options)
-                memory.keep(found)
-                return found
+                reply = await self._send_request(key, messages, options)
+                memory.keep(reply)
+                return reply
             except TransientModelError as error:
                 if attempt == self.shared.max_attempts:
                     budget.stop(error)
@@ -254,7 +257,7 @@ class CompilingLM(dspy.BaseLM):
 
 
 def _reword_request(messages: Sequence[dict[str, Any]], draw: int) -> list[dict[str, Any]]:
-    """Reword a request slightly: the embedded model samples nothing at random."""
+    """Reword a request slightly, because the embedded model is deterministic."""
     *before, last = messages
     again = load_proposals().again.replace("{number}", str(draw + 1))
     return [*before, last | {"content": f"{last['content']}\n{again}"}]

@@ -1,28 +1,31 @@
-"""The items that an agent is compiled on: inputs with the right reply."""
+"""Training and evaluation items for prompt optimization."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, validate
+from ragassay.formats.rows import Row
 from ragassay.records import Rejection
 
 
 @dataclass(frozen=True)
 class CompileItem:
-    """One input of an agent, with the right reply.
+    """Input of an agent with the expected reply.
 
     Attributes:
-        key: Its origin: "train.jsonl:3".
-        group: The name shared by items on one question; no split divides a group.
-        right: The right label, texts or ids; the desired rating.
-        reply: Fields of a right reply, as an example shows them; empty if only a part is known.
-        about: The part of its case that an example shows; empty if its fields are enough.
-        unperturbed: Key of the unperturbed item; empty if this one is unperturbed.
+        key: Origin of the item, e.g. "train.jsonl:3".
+        group: Name of the question. Items of a group are never split.
+        right: Expected label, texts, ids or rating.
+        reply: Fields of the expected reply for a few-shot example; empty if not fully known.
+        about: Part of the case to show in a few-shot example; empty if the inputs are enough.
+        unperturbed: Key of the original item, if this item is perturbed; else empty.
     """
 
     key: str
@@ -34,28 +37,58 @@ class CompileItem:
     unperturbed: str = ""
 
     def __repr__(self) -> str:
-        """Return a short form: optimizers put it into prompts."""
+        """Return a short form, because optimizers put it into prompts."""
         return f"<{self.key}>"
 
     def __hash__(self) -> int:
-        """Hash the key, as arguments cannot be hashed."""
+        """Return the hash of the key, because the arguments are not hashable."""
         return hash(self.key)
 
 
 @dataclass(frozen=True)
 class ItemResult:
-    """The items of a file, and its unreadable lines."""
+    """Items of a file, and its rejected lines."""
 
     items: tuple[CompileItem, ...]
     rejections: tuple[Rejection, ...] = ()
 
 
+RowT = TypeVar("RowT", bound=Row)
+T = TypeVar("T")
+
+
+def read_rows(
+    items: Iterable[Item | Rejection],
+    row_type: type[RowT],
+    convert: Callable[[RowT, Item], T | Problem],
+) -> tuple[tuple[T, ...], tuple[Rejection, ...]]:
+    """Validate rows and convert them, and return the results and the rejected rows.
+
+    Args:
+        row_type: Model of a row.
+        convert: Function that converts a row, or returns the problem with it.
+    """
+    converted: list[T] = []
+    rejections: list[Rejection] = []
+    for item in items:
+        if isinstance(item, Rejection):
+            rejections.append(item)
+            continue
+        row = validate(row_type, item.fields)
+        result = row if isinstance(row, Problem) else convert(row, item)
+        if isinstance(result, Problem):
+            rejections.append(item.place.reject(result))
+        else:
+            converted.append(result)
+    return tuple(converted), tuple(rejections)
+
+
 class Grouped(Protocol):
-    """Something of a group that a split keeps together."""
+    """An object with a group name."""
 
     @property
     def group(self) -> str:
-        """The group's name."""
+        """Name of the group."""
         ...
 
 
@@ -65,10 +98,10 @@ GroupedT = TypeVar("GroupedT", bound=Grouped)
 def split_by_group(
     items: Sequence[GroupedT], share: float, seed: int
 ) -> tuple[list[GroupedT], list[GroupedT]]:
-    """Split items in two, each group on one side; the order is kept.
+    """Split items into two parts without dividing groups, preserving the order.
 
-    The second side has a share of the groups, chosen by the seed: at least one, and none if there
-    is only one group.
+    The second part contains a random share of the groups, at least one. It is empty if there is
+    only one group.
     """
     groups = sorted({item.group for item in items})
     random.Random(f"split:{seed}").shuffle(groups)
@@ -81,9 +114,9 @@ def split_by_group(
 
 
 def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
-    """Draw at most `limit` items, keeping perturbed ones with their whole, spread over the groups.
+    """Sample at most `limit` items, spread over the groups; 0 returns all.
 
-    A limit of 0 draws all.
+    Perturbed items stay together with the original item.
     """
     bundles: dict[str, list[CompileItem]] = {}
     for item in items:
@@ -104,7 +137,7 @@ def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[Comp
 
 
 def items_sha256(items: Sequence[CompileItem], shown: Sequence[Mapping[str, str]]) -> str:
-    """Return the hash of inputs, as the agent renders them, and right replies, in any order."""
+    """Return an order-independent hash of the rendered inputs and the expected replies."""
     rows = sorted(
         json.dumps([dict(inputs), item.right], ensure_ascii=False, default=str)
         for item, inputs in zip(items, shown, strict=True)

@@ -1,4 +1,4 @@
-"""A compile job: read, measure the shipped prompt, search for a better one, measure that."""
+"""Run a prompt optimization job: measure the shipped prompt, search, and measure the result."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ MOST_THREADS = 16
 
 WRITTEN_TOKENS = 2_048
 WRITTEN_TOKENS_LOCAL = 512
-"""Longest proposal."""
+"""Maximum number of tokens in a proposed instruction."""
 
 NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
-"""Libraries whose versions a compiled prompt names, where they are installed."""
+"""Libraries whose versions are stored with a compiled prompt."""
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Callbacks: the calls to come, before the first one; each step's name; the cost so far."""
+    """Callbacks for the plan of a job, the name of each step, and the cost so far."""
 
     planned: Callable[[JobPlan], None] = lambda plan: None
     phase: Callable[[str], None] = lambda text: None
@@ -72,7 +72,7 @@ class Steps:
 
 @contextmanager
 def shown_steps(enabled: bool) -> Iterator[Steps]:
-    """Show a line on stderr where that is enabled; yield the callbacks that update it."""
+    """Yield callbacks that show the progress of a job on stderr, if enabled."""
     if not enabled:
         yield Steps()
         return
@@ -86,7 +86,7 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
         TimeElapsedColumn(),
         TextColumn("{task.fields[detail]}", markup=False),
     )
-    # Keep this stream: optimizers' own output to stderr goes to a file meanwhile.
+    # Uses the original stderr, which is redirected to a file while an optimizer runs.
     console = open_console(stderr=True)
     with Progress(
         *columns, console=console, redirect_stdout=False, redirect_stderr=False
@@ -116,16 +116,15 @@ def shown_steps(enabled: bool) -> Iterator[Steps]:
 
 @dataclass(frozen=True)
 class CompileJob:
-    """A user's compile job.
+    """Options of a prompt optimization job.
 
     Attributes:
-        agent: One of `AGENTS`.
-        dev: The data to measure on; None for a part of `data`.
-        budget: "light", "medium", "heavy", or an approximate number of calls of the agent.
-        seed: The seed of all draws.
-        limit: Most examples to learn from, and to measure on; 0 for all.
-        max_usd: Most cost of the job; None for no limit.
-        max_calls: Most model calls of the job; None for no limit.
+        agent: Agent to optimize, one of `AGENTS`.
+        dev: Dev file; None to hold out half of the questions in `data`.
+        budget: "light", "medium", "heavy", or an approximate number of agent calls.
+        limit: Maximum number of training items, and of dev items; 0 for all.
+        max_usd: Maximum cost of the job; None for no limit.
+        max_calls: Maximum number of model calls of the job; None for no limit.
     """
 
     agent: str
@@ -142,10 +141,12 @@ class CompileJob:
 
 @dataclass(frozen=True)
 class CompileResult:
-    """The prompt with its figures, better or not, or the same as the shipped one.
+    """Result of a prompt optimization job.
 
-    `n_shared` training examples were left out because their question is in the dev data; `n_asked`
-    counts calls by this start of the job.
+    Attributes:
+        is_same: Whether the prompt is the shipped one.
+        n_shared: Number of training items dropped because their question is in the dev data.
+        n_asked: Number of calls made by this process.
     """
 
     prompt: CompiledPrompt
@@ -162,19 +163,18 @@ def run_compile_job(
     corpus: Literature | None = None,
     steps: Steps | None = None,
 ) -> CompileResult:
-    """Compile a prompt; started again after a kill, it repeats no request.
+    """Optimize a prompt. A restarted job does not repeat requests.
 
-    DSPy's optimizers print to optimizer.log in the work folder; this process's stdout and stderr go
-    there meanwhile.
+    While an optimizer runs, stdout and stderr are redirected to optimizer.log in the work folder.
 
     Args:
-        settings: Name the model; the panel's second judge, if any, writes the candidates.
-        work: Folder of the replies.
-        steps: Callbacks for progress.
+        settings: Settings with the model. The second judge of a panel, if any, writes candidates.
+        work: Folder for stored replies.
+        corpus: Literature to search, for the query writer.
 
     Raises:
-        InputError: The data cannot be used.
-        BudgetError: The money is spent; no reply is lost.
+        InputError: The data is invalid.
+        BudgetError: The limit on cost or calls was reached. All replies are stored.
         ModelError: The model is unavailable.
     """
     steps = steps or Steps()
@@ -192,17 +192,17 @@ def run_compile_job(
 def plan_compile_job(
     job: CompileJob, settings: Settings, corpus: Literature | None = None
 ) -> JobPlan:
-    """Read a job's data, and return the calls that it would make; none is made.
+    """Estimate the calls of a job without making any.
 
     Raises:
-        InputError: The data cannot be used.
+        InputError: The data is invalid.
     """
     return _open(job, settings, corpus).plan
 
 
 @dataclass(frozen=True)
 class _OpenJob:
-    """A job whose data are read: items taught, and items that candidates are tried on."""
+    """A job with its data, split into items for training and for comparing candidates."""
 
     job: CompileJob
     settings: Settings
@@ -214,7 +214,7 @@ class _OpenJob:
 
     @property
     def plan(self) -> JobPlan:
-        """The calls to come."""
+        """Estimated calls of the job."""
         sizes = Sizes(len(self.taught), len(self.tried), self.n_budget)
         return plan_job(
             self.job.optimizer,
@@ -228,7 +228,7 @@ class _OpenJob:
 
 def _open(job: CompileJob, settings: Settings, corpus: Literature | None) -> _OpenJob:
     check_optimizer(job.optimizer)
-    n_calls_of(job.budget, 1)  # a wrong one is refused before the data are read
+    n_calls_of(job.budget, 1)  # Validates the budget before reading the data.
     plain = settings.model_copy(update={"signals": False, "prompts": ()})
     task = task_of(job.agent, build_run(plain.of_judge(0), corpus), job.options)
     data = read_job_data(task, job.data, job.dev, limit=job.limit, seed=job.seed)
@@ -237,8 +237,6 @@ def _open(job: CompileJob, settings: Settings, corpus: Literature | None) -> _Op
 
 
 class _RunningJob:
-    """A running job."""
-
     def __init__(self, opened: _OpenJob, shared: Shared, steps: Steps) -> None:
         self._opened, self._shared, self._steps = opened, shared, steps
         self._job, self._task, self._data = opened.job, opened.task, opened.data
@@ -255,7 +253,7 @@ class _RunningJob:
         self._steps.phase("the shipped prompt")
         before = self._measure_student(self._student)
         self._steps.phase(self._job.optimizer)
-        given = Search(
+        setup = Search(
             task=self._task,
             taught=self._examples(self._opened.taught),
             tried=self._examples(self._opened.tried),
@@ -265,7 +263,7 @@ class _RunningJob:
             task_lm=self._lm,
             writer=self._writer,
         )
-        best = search(self._job.optimizer, self._student, given, work / "optimizer.log")
+        best = search(self._job.optimizer, self._student, setup, work / "optimizer.log")
         found = predictor_of(best)
         self._steps.phase("the compiled prompt")
         after = before if found == shipped else self._measure_student(best)
@@ -320,17 +318,17 @@ class _RunningJob:
 
 
 def writer_settings(settings: Settings) -> Settings:
-    """Return the settings of the candidates' writer: the panel's second judge, or the first."""
+    """Return the settings of the model that writes candidates: the second judge, if any."""
     chosen = with_base_model(settings.of_judge(1 if settings.judge.panel else 0))
     longest = WRITTEN_TOKENS_LOCAL if is_local(chosen.judge.model) else WRITTEN_TOKENS
     return chosen.model_copy(update={"max_reply_tokens": longest})
 
 
 def write_compiled(prompt: CompiledPrompt, path: Path) -> None:
-    """Write a compiled prompt, atomically.
+    """Write a compiled prompt atomically.
 
     Raises:
-        InputError: It cannot be written.
+        InputError: The file cannot be written.
     """
     part = path.with_name(f".{path.name}.part")
     try:
@@ -338,4 +336,4 @@ def write_compiled(prompt: CompiledPrompt, path: Path) -> None:
         part.write_text(prompt.model_dump_json(indent=2) + "\n", encoding="utf-8")
         os.replace(part, path)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+        raise InputError(f"cannot write {path}: {error.strerror}") from error

@@ -1,11 +1,9 @@
-"""Replies of models on disk, by the content of the request: nothing is asked twice.
+"""Cache of model replies on disk, by the content of the request.
 
-A killed job that is started again runs from its beginning, and its earlier requests are answered
-from here, so it takes the same path to where it was.
+A restarted job runs from the beginning, but its earlier requests are answered from this cache.
 
-DSPy's own cache does not serve this: it belongs to the process, not to the job; its hits have no
-usage, so that a resumed job could not report its cost; and it silently drops replies that it cannot
-write.
+DSPy's cache is not suitable: it is shared by all jobs of a process, its hits report no usage (so
+the cost of a resumed job would be unknown), and it silently ignores write errors.
 """
 
 from __future__ import annotations
@@ -27,9 +25,10 @@ from ragassay.store import storing
 
 
 class StoredReply(Frozen):
-    """A reply by the hash of its request, or the reason why the same request will fail again.
+    """A reply, or a permanent failure, with the hash of its request.
 
-    `logprobs` are LiteLLM's, dumped; None without any.
+    Attributes:
+        logprobs: Serialized LiteLLM log-probabilities, if any.
     """
 
     key: str
@@ -41,10 +40,11 @@ class StoredReply(Frozen):
 
 
 class Memory:
-    """The replies of a job, in an append-only file. Not thread-safe.
+    """Replies of a job in an append-only file. Not thread-safe.
 
-    The folder is created if missing, and locked for this process. `listen` receives the job's cost
-    so far, after each first use of a reply.
+    Args:
+        folder: Folder of the file. It is created if necessary, and locked by this process.
+        listen: Called with the cost so far after the first use of each reply.
     """
 
     def __init__(self, folder: Path, listen: Callable[[Usage], None] = lambda usage: None) -> None:
@@ -53,20 +53,20 @@ class Memory:
         self._known: dict[str, StoredReply] = {}
         self._used: set[str] = set()
         self.usage = Usage(cost_usd=0.0)
-        """The cost of the job's replies, including reused ones of earlier starts."""
+        """Usage of all replies of the job, including reused ones."""
         self.n_asked = 0
-        """Requests that this process sent."""
+        """Number of requests sent by this process."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
-            raise InputError(f"{folder} is a file, a folder is needed") from error
+            raise InputError(f"{folder} is a file; specify a folder") from error
         self._lock = FileLock(folder / ".lock")
 
     def __enter__(self) -> Self:
         """Lock the folder and read the replies.
 
         Raises:
-            InputError: Another process has locked it.
+            InputError: The folder is locked by another process.
         """
         try:
             self._lock.acquire(timeout=0)
@@ -80,35 +80,35 @@ class Memory:
         self._lock.release()
 
     def _read(self) -> None:
-        """Read the replies of an earlier start; remove a line that a kill cut off."""
+        """Read earlier replies, and remove an incomplete last line."""
         if not self._file.exists():
             return
-        whole = 0
+        n_valid = 0
         with self._file.open("rb") as lines:
             for line in lines:
                 try:
-                    found = StoredReply.model_validate_json(line)
+                    reply = StoredReply.model_validate_json(line)
                 except ValidationError:
                     break
                 if not line.endswith(b"\n"):
                     break
-                self._known[found.key] = found
-                whole += len(line)
-        if whole < self._file.stat().st_size:
-            os.truncate(self._file, whole)
+                self._known[reply.key] = reply
+                n_valid += len(line)
+        if n_valid < self._file.stat().st_size:
+            os.truncate(self._file, n_valid)
 
     def recall(self, key: str) -> StoredReply | None:
-        """Return the reply to a request, if it was asked before."""
-        found = self._known.get(key)
-        if found is not None:
-            self._count(found)
-        return found
+        """Return the stored reply to a request, if any."""
+        reply = self._known.get(key)
+        if reply is not None:
+            self._count(reply)
+        return reply
 
     def keep(self, reply: StoredReply) -> None:
-        """Write a reply to disk before it is used.
+        """Write a new reply to disk.
 
         Raises:
-            StorageError: It cannot be written.
+            StorageError: The reply cannot be written.
         """
         with storing(self._file), self._file.open("ab") as file:
             file.write(reply.model_dump_json(exclude_defaults=True).encode() + b"\n")
@@ -126,6 +126,6 @@ class Memory:
 def request_key(
     model: str, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
 ) -> str:
-    """Return the hash of everything that a reply depends on."""
-    asked = json.dumps([model, list(messages), dict(options)], sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(asked.encode("utf-8", "replace")).hexdigest()
+    """Return the hash of a request."""
+    request = json.dumps([model, list(messages), dict(options)], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()

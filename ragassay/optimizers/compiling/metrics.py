@@ -1,4 +1,4 @@
-"""Grades of replies, with feedback in words, and figures over many of them."""
+"""Grade replies with textual feedback, and compute metrics over many of them."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ DIFFERENCE_SCALE = (-1.0, 1.0)
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of one reply, in [0, 1], with its label or rating.
+    """Grade of a reply.
 
-    The feedback names the expected reply, the actual one, and why the difference matters.
+    Attributes:
+        value: Grade in [0, 1].
     """
 
     value: float
@@ -44,7 +45,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class ItemOutcome:
-    """The result for an item; without a grade it is unscored, for the given reason."""
+    """Result for an item. Without a grade, it is unscored, and `reason` explains why."""
 
     item: CompileItem
     mark: Grade | None
@@ -52,7 +53,7 @@ class ItemOutcome:
 
 
 def mark_label(right: str, found: str) -> Grade:
-    """Return 1 for the right label, else 0."""
+    """Grade a label: 1 if correct, else 0."""
     words = load_proposals().feedback
     if found == right:
         return Grade(1.0, found, words.right.replace("{expected}", right))
@@ -63,14 +64,13 @@ def mark_label(right: str, found: str) -> Grade:
 
 
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
-    """Grade a rating's distance from the desired one: 1 - |score - desired| / range.
+    """Grade a rating by its distance from the desired one: 1 - |score - desired| / range.
 
-    A perturbed answer's desired rating is an upper limit: a lower one is as good.
+    For a perturbed answer, the desired rating is an upper limit, and lower ratings get the grade 1.
 
     Args:
-        item: Its `right` is the desired rating.
-        score: The expectation over the ratings, or the written rating.
-        bounds: The scale's lowest and highest rating.
+        item: Item with the desired rating in `right`.
+        score: Expected rating, or the rating in the reply.
 
     Example:
         >>> item = CompileItem("a", "q", (), right=4.0)
@@ -99,9 +99,13 @@ def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Gra
 def mark_nuggets(
     right: Sequence[str], found: Sequence[str], similarity: NDArray[np.floating], threshold: float
 ) -> Grade:
-    """Grade nuggets by F1, paired one to one; there is at least one right and one found.
+    """Grade nuggets by F1 after one-to-one alignment.
 
-    Similarity has shape (n_right, n_found); from the threshold on, two state the same fact.
+    Args:
+        right: Expected nuggets; at least one.
+        found: Nuggets in the reply; at least one.
+        similarity: Similarities, shape (n_right, n_found).
+        threshold: Minimum similarity of nuggets that state the same fact.
     """
     counts = (similarity >= threshold) & first_of_each(found)
     pairs = align_optimally(similarity, counts)
@@ -116,7 +120,7 @@ def mark_nuggets(
 
 
 def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
-    """Grade by recall: the share of the right articles, at least one, among a query's hits."""
+    """Grade search results by recall of the relevant articles, of which there is at least one."""
     gold = set(right)
     n = len(gold & set(found))
     words = load_proposals().feedback.articles
@@ -125,7 +129,7 @@ def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
 
 
 def mark_unusable(problem: str) -> Grade:
-    """Return 0, inside an optimizer, for a reply that failed or cannot be used."""
+    """Return the grade 0 for a failed or unusable reply."""
     return Grade(0.0, "", load_proposals().feedback.unusable.replace("{problem}", problem[:200]))
 
 
@@ -137,11 +141,12 @@ def _fill_template(words: str, **values: str) -> str:
 
 @dataclass(frozen=True)
 class ResampledFigure:
-    """A figure over many outcomes, computed from sums so that it can be resampled.
+    """A metric that is computed from sums over outcomes, so that it can be resampled.
 
     Attributes:
-        rows: From outcomes to their contributions, shape (n, ...), whose sums give the figure.
-        value: From sums, shape (..., *row), to the figure, shape (...); nan where undefined.
+        rows: Function from outcomes to their contributions, shape (n, ...).
+        value: Function from sums of contributions, shape (..., *row), to the metric, shape (...);
+            NaN if undefined.
     """
 
     name: str
@@ -150,16 +155,16 @@ class ResampledFigure:
 
 
 FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
-"""Returns the figure of some outcomes."""
+"""Function that returns the metric for some outcomes."""
 
 
 def mean_figure(name: str) -> ResampledFigure:
-    """Return the mean of the grades."""
+    """Return the mean grade as a metric."""
     return ResampledFigure(name, _mark_rows, _ratio)
 
 
 def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
-    """Return the mean of the labels' F1, over those that occur, expected or given."""
+    """Return macro-F1 as a metric, over labels that occur as expected or predicted."""
 
     def rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
@@ -176,7 +181,7 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
-    """Return the share of pairs with the perturbed answer rated below the whole one; no ties."""
+    """Return the share of pairs whose perturbed answer is rated strictly below the original."""
     unperturbed = {
         o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.unperturbed
     }
@@ -184,14 +189,15 @@ def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
     def rows(chosen: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
 
-        found: list[tuple[float, float]] = []
+        pairs: list[tuple[float, float]] = []
         for outcome in chosen:
-            other = unperturbed.get(outcome.item.unperturbed)
-            if outcome.mark is None or other is None:
-                found.append((0.0, 0.0))
+            original = unperturbed.get(outcome.item.unperturbed)
+            if outcome.mark is None or original is None:
+                pairs.append((0.0, 0.0))
             else:
-                found.append((float(float(outcome.mark.predicted) < float(other.predicted)), 1.0))
-        return np.array(found).reshape(-1, 2)
+                is_below = float(outcome.mark.predicted) < float(original.predicted)
+                pairs.append((float(is_below), 1.0))
+        return np.array(pairs).reshape(-1, 2)
 
     return ResampledFigure("paired detection", rows, _ratio)
 
@@ -223,9 +229,9 @@ def compare(
     after: Sequence[ItemOutcome],
     figure_of: FigureOf,
 ) -> PromptComparison:
-    """Compare a figure before and after, on items that both scored, resampling groups together.
+    """Compare a metric before and after on items scored in both, resampling whole groups.
 
-    Both outcomes are of the same items in the same order.
+    Both sequences are for the same items in the same order.
     """
     both = [n for n, (b, a) in enumerate(zip(before, after, strict=True)) if b.mark and a.mark]
     first, second = [before[n] for n in both], [after[n] for n in both]

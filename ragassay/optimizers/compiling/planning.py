@@ -1,4 +1,4 @@
-"""Plan what is compiled, by which optimizer, in how many calls, and what they cost at most."""
+"""Validate the agent, optimizer and budget of a job, and estimate its calls and cost."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 CHARS_PER_TOKEN = 4
 
 N_RENDERED = 20
-"""Items whose prompts are rendered to learn their length."""
+"""Number of items to render for estimating the prompt length."""
 
 N_SHOWN = 3
-"""Items in a prompt besides its own: the most examples, and the cases that a writer reads."""
+"""Maximum number of demonstrations in a prompt, or of cases in a request for an instruction."""
 
 AGENTS = (
     "rubric_judge",
@@ -35,95 +35,73 @@ AGENTS = (
     "query_writer",
 )
 
-_WRITES = "it writes text of its own, and no file holds its right replies"
-_MEASURED = "no data for it are read here; `ragassay meta-evaluate` compares it with people"
-_UNLABELLED = "no file holds its right replies"
-_TUNED = "a fine-tuned model knows its prompt by heart"
+_WRITES = "it writes free text, and there is no data format with expected replies"
+_MEASURED = "there is no training data format for it; use `ragassay meta-evaluate` to measure it"
+_UNLABELLED = "there is no data format with expected replies"
+_TUNED = "a fine-tuned model depends on its training prompt"
 
-UNCOMPILED: Mapping[str, str] = {
-    "answer_checker": _MEASURED,
-    "answer_extractor": _MEASURED,
-    "answer_nuggetizer": _WRITES,
-    "answer_reader": _TUNED,
-    "asker": "its question is the user's own",
-    "evidence_searcher": "it calls tools, and no file holds its right searches",
-    "exam_writer": _WRITES,
-    "fact_lister": _WRITES,
-    "importance_scorer": _UNLABELLED,
-    "intent_comparer": _UNLABELLED,
-    "nugget_creator": _WRITES,
-    "nugget_extractor": _MEASURED,
-    "nugget_rater": _MEASURED,
-    "paraphraser": _WRITES,
-    "qa_mender": _WRITES,
-    "qa_writer": _WRITES,
-    "question_rater": _MEASURED,
-    "racar_accuracy": _MEASURED,
-    "racar_agnosticism": _MEASURED,
-    "racar_completeness": _MEASURED,
-    "racar_reasonableness": _MEASURED,
-    "racar_relevance": _MEASURED,
-    "rationale_auditor": _UNLABELLED,
-    "relevance_grader": _MEASURED,
-    "self_questioner": _WRITES,
-    "sufficiency_judge": _UNLABELLED,
-    "synthesizer": _WRITES,
-    "tuned_judge": _TUNED,
-    "tuned_verifier": _TUNED,
-    "verifier_binary": "name it verifier, with --labels 2",
-    "verifier_ternary": "name it verifier, with --labels 3",
+_AGENTS_BY_REASON: Mapping[str, tuple[str, ...]] = {
+    _WRITES: (
+        *("answer_nuggetizer", "exam_writer", "fact_lister", "nugget_creator", "paraphraser"),
+        *("qa_mender", "qa_writer", "self_questioner", "synthesizer"),
+    ),
+    _MEASURED: (
+        *("answer_checker", "answer_extractor", "nugget_extractor", "nugget_rater"),
+        *("question_rater", "racar_accuracy", "racar_agnosticism", "racar_completeness"),
+        *("racar_reasonableness", "racar_relevance", "relevance_grader"),
+    ),
+    _UNLABELLED: (
+        *("importance_scorer", "intent_comparer", "rationale_auditor", "sufficiency_judge"),
+    ),
+    _TUNED: ("answer_reader", "tuned_judge", "tuned_verifier"),
+    "its prompt is provided by the user": ("asker",),
+    "it calls tools, and there is no data format with expected searches": ("evidence_searcher",),
+    "use verifier with --labels 2": ("verifier_binary",),
+    "use verifier with --labels 3": ("verifier_ternary",),
 }
-"""Why an agent cannot be compiled, by the key of its prompt."""
+UNCOMPILED = {name: reason for reason, names in _AGENTS_BY_REASON.items() for name in names}
+"""Reasons why agents cannot be optimized, by prompt key."""
 
 
 def check_agent(name: str) -> None:
-    """Refuse an agent that cannot be compiled.
-
-    Raises:
-        InputError: The message says why, and names those that can.
-    """
+    """Raise `InputError` if an agent is unknown or cannot be optimized."""
     if name in AGENTS:
         return
-    known = f"`ragassay optimize` compiles {', '.join(AGENTS)}"
+    known = f"choose from {', '.join(AGENTS)}"
     if name in UNCOMPILED:
-        raise InputError(f"{name} cannot be compiled: {UNCOMPILED[name]}; {known}")
-    raise InputError(f"there is no agent {name!r}; {known}")
+        raise InputError(f"{name} cannot be optimized: {UNCOMPILED[name]}; {known}")
+    raise InputError(f"unknown agent {name!r}; {known}")
 
 
 OptimizerName = Literal["bootstrap", "miprov2", "gepa", "copro"]
 OPTIMIZERS: tuple[OptimizerName, ...] = get_args(OptimizerName)
 
 ROUNDS: Mapping[str, int] = {"light": 6, "medium": 15, "heavy": 40}
-"""Passes of each named budget over the data for comparing candidates."""
+"""Number of passes over the comparison items, by budget name."""
 
 DEPTH = 2
-"""Rounds of COPRO's proposals: the first from the instruction, the next from the results of those.
-"""
+"""Number of proposal rounds of COPRO."""
 
 REFLECTED = 3
-"""Cases that GEPA reads before it writes an instruction."""
+"""Number of cases that GEPA shows when it requests a new instruction."""
 
 N_FIXED = 3
-"""Candidates that bootstrap always compares: no, labelled and unshuffled examples."""
+"""Number of fixed candidates of bootstrap: with no, labeled and unshuffled examples."""
 
 FEWEST_ROUNDS = 2
 
 
 def check_optimizer(name: str) -> None:
-    """Refuse an unknown optimizer.
-
-    Raises:
-        InputError: It names those that there are.
-    """
+    """Raise `InputError` if an optimizer is unknown."""
     if name not in OPTIMIZERS:
-        raise InputError(f"no optimizer {name!r}; there are {', '.join(OPTIMIZERS)}")
+        raise InputError(f"unknown optimizer {name!r}; choose from {', '.join(OPTIMIZERS)}")
 
 
 def n_calls_of(budget: str, n_tried: int) -> int:
-    """Return the calls of the agent that a budget allows: so many passes over the items, or calls.
+    """Return the number of agent calls allowed by a budget.
 
     Raises:
-        InputError: It is neither a name nor a number above 0.
+        InputError: The budget is invalid.
 
     Example:
         >>> n_calls_of("light", 10), n_calls_of("77", 10)
@@ -133,15 +111,17 @@ def n_calls_of(budget: str, n_tried: int) -> int:
         return ROUNDS[budget] * n_tried
     if budget.isdecimal() and int(budget) > 0:
         return int(budget)
-    raise InputError(f"--budget {budget}: {', '.join(ROUNDS)} or a number above 0")
+    raise InputError(f"--budget {budget}: must be {', '.join(ROUNDS)} or a positive number")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a search.
+    """Sizes of a search.
 
-    Items taught give examples and mistakes; candidates are compared on those tried; the budget is
-    about how many calls of the agent there may be.
+    Attributes:
+        n_taught: Number of items for demonstrations and errors.
+        n_tried: Number of items for comparing candidates.
+        n_budget: Approximate maximum number of agent calls.
     """
 
     n_taught: int
@@ -150,45 +130,48 @@ class Sizes:
 
     @property
     def n_rounds(self) -> int:
-        """Affordable passes over the items for comparing candidates; two at least."""
+        """Number of affordable passes over the comparison items, at least two."""
         return max(FEWEST_ROUNDS, self.n_budget // max(1, self.n_tried))
 
     @property
     def n_shuffled(self) -> int:
-        """Sets of examples that bootstrap draws besides the fixed candidates."""
+        """Number of random demonstration sets of bootstrap."""
         return max(0, self.n_rounds - N_FIXED)
 
     @property
     def n_trials(self) -> int:
-        """Combinations that MIPROv2 tries besides the shipped prompt."""
+        """Number of combinations tried by MIPROv2 in addition to the shipped prompt."""
         return self.n_rounds - 1
 
     @property
     def n_candidates(self) -> int:
-        """Instructions, and sets of examples, that MIPROv2 combines."""
+        """Number of instructions, and of demonstration sets, that MIPROv2 combines."""
         return max(3, self.n_trials // 2)
 
     @property
     def n_reflected(self) -> int:
-        """Cases in each step of GEPA."""
+        """Number of cases per GEPA step."""
         return min(REFLECTED, self.n_taught)
 
     @property
     def n_gepa_calls(self) -> int:
-        """Calls after which GEPA starts no further step; enough for one whole step."""
+        """Number of calls after which GEPA starts no new step; enough for one step."""
         return max(self.n_budget, self.n_tried + 2 * self.n_reflected)
 
     @property
     def breadth(self) -> int:
-        """Instructions in each round of COPRO."""
+        """Number of instructions per COPRO round."""
         return max(2, self.n_rounds // DEPTH)
 
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The most calls that a job makes; equal requests are made once, so it may make fewer.
+    """Maximum number of calls of a job. Identical requests are only made once.
 
-    They measure the shipped and the compiled prompt, search with the agent, and write instructions.
+    Attributes:
+        n_measured: Calls for measuring the shipped and the compiled prompt.
+        n_searched: Agent calls of the optimizer.
+        n_written: Calls for writing instructions.
     """
 
     n_measured: int
@@ -197,12 +180,12 @@ class CallPlan:
 
     @property
     def n_calls(self) -> int:
-        """All calls together."""
+        """Total number of calls."""
         return self.n_measured + self.n_searched + self.n_written
 
 
 def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
-    """Return the most calls of a job.
+    """Return the maximum number of calls of a job.
 
     Example:
         >>> plan_calls("copro", Sizes(n_taught=50, n_tried=50, n_budget=300), n_dev=100)
@@ -211,12 +194,12 @@ def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
     taught, tried = sizes.n_taught, sizes.n_tried
     shuffled, candidates = sizes.n_shuffled, sizes.n_candidates
     n_searched, n_written = {
-        # Each set of examples is looked for among the taught items, then tried.
+        # Each demonstration set is bootstrapped on the taught items, then compared.
         "bootstrap": ((N_FIXED + shuffled) * tried + (1 + shuffled) * taught, 0),
-        # The first two sets of examples, none and labelled ones, take no call.
+        # The first two demonstration sets (none and labeled) need no calls.
         "miprov2": (sizes.n_rounds * tried + (candidates - 2) * taught, candidates),
-        # A step: the mistakes, the new instruction on the same items, then on all; the last one
-        # may begin just below the limit.
+        # Each step runs the old and the new instruction on a few items, then the new one on all
+        # items. The last step can start just below the limit.
         "gepa": (
             sizes.n_gepa_calls + 2 * sizes.n_reflected + tried,
             1 + max(0, sizes.n_gepa_calls - tried) // (2 * sizes.n_reflected),
@@ -228,10 +211,13 @@ def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
 
 @dataclass(frozen=True)
 class JobPlan:
-    """The calls of a job to come, of the model that the prompt is for and of the writer.
+    """Estimated calls and cost of a job.
 
-    `usd` is the most that they cost, every reply at full length; 0 for local models, None where a
-    price is unknown.
+    Attributes:
+        model: Model that will use the prompt.
+        writer: Model that writes candidates.
+        usd: Maximum cost, if every reply has its full length; 0 for local models, None if a price
+            is unknown.
     """
 
     calls: CallPlan
@@ -241,14 +227,14 @@ class JobPlan:
 
     @property
     def text(self) -> str:
-        """The plan in one line."""
+        """Plan as one line of text."""
         calls = self.calls
         n_agent = calls.n_measured + calls.n_searched
-        parts = [f"at most {n_agent:,} calls of {self.model}, {calls.n_measured:,} to measure"]
+        parts = [f"at most {n_agent:,} calls to {self.model} ({calls.n_measured:,} to measure)"]
         if calls.n_written:
-            parts.append(f"{calls.n_written:,} of {self.writer} to write instructions")
+            parts.append(f"{calls.n_written:,} calls to {self.writer} to write instructions")
         if self.usd is None:
-            parts.append("the price is not known")
+            parts.append("the price is unknown")
         elif self.usd:
             parts.append(f"at most {usd_text(self.usd)}")
         return "; ".join(parts)
@@ -262,7 +248,7 @@ def plan_job(
     model: Settings,
     writer: Settings,
 ) -> JobPlan:
-    """Return the calls of a job and their price; there is at least one held-out item."""
+    """Estimate the calls and cost of a job; `dev` must not be empty."""
     calls = plan_calls(optimizer, sizes, len(dev))
     n_sent = _n_prompt_tokens(agent, dev[:N_RENDERED])
     shows_examples = optimizer in ("bootstrap", "miprov2")
@@ -287,14 +273,14 @@ def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
     """Return the approximate mean length of a prompt."""
     lengths: list[int] = []
     for item in items:
-        asked = agent.request(*item.arguments)
-        messages = agent.adapter.format(asked.signature, asked.demos, asked.inputs)
+        request = agent.request(*item.arguments)
+        messages = agent.adapter.format(request.signature, request.demos, request.inputs)
         lengths.append(sum(len(str(message["content"])) for message in messages))
     return round(statistics.fmean(lengths) / CHARS_PER_TOKEN)
 
 
 def shown_name(model: str) -> str:
-    """Return a model's name without folders of this machine."""
+    """Return a model name without local folders."""
     name = model.removeprefix(f"{PROVIDER}/")
     is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
     return f"{PROVIDER}/{Path(name).name}" if is_folder else model

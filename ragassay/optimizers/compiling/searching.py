@@ -1,4 +1,4 @@
-"""DSPy's optimizers for a small budget, and the prompts of those that write instructions."""
+"""Run DSPy's optimizers with a small budget, and render their requests for new instructions."""
 
 from __future__ import annotations
 
@@ -22,22 +22,20 @@ from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.prompts.texts import load_proposals
 
 LONGEST_LOCAL = 600
-"""Most characters of a text by the embedded model; hosted ones have no limit."""
+"""Maximum number of characters in a text by the embedded model; hosted models have no limit."""
 
 MOST_CASE_CHARS = 700
-"""Most characters of each input of a case, for a writer of instructions."""
-
+"""Maximum number of characters per input of a case in a request for a new instruction."""
 
 FENCE = "```"
-"""Around the text itself, where a writer adds remarks."""
 
 
 class ProposalAdapter(SharedPrefixAdapter):
-    """Renders DSPy's own signatures, with which optimizers ask for new instructions.
+    """Adapter for DSPy's own signatures, with which optimizers request new instructions.
 
-    A reply that is not the expected JSON is taken as the text itself: a candidate is tried, and a
-    bad one loses. One failed candidate must not end an optimizer: a refusal and an empty reply are
-    left out, and where nothing is left, the instruction to improve is the candidate.
+    If a reply is not the expected JSON, its text is used as the instruction, because bad candidates
+    lose anyway. A failed candidate must not stop the optimizer, so refusals and empty replies are
+    skipped. If no reply is left, the current instruction is returned.
     """
 
     def __init__(self, instruction: str) -> None:
@@ -52,10 +50,10 @@ class ProposalAdapter(SharedPrefixAdapter):
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Make one request in a waiting thread.
+        """Make a request from a synchronous thread.
 
         Returns:
-            The fields of each reply that has an instruction; at least one.
+            Fields of each reply with an instruction; at least one.
         """
         options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
@@ -65,9 +63,9 @@ class ProposalAdapter(SharedPrefixAdapter):
         except ModelError:
             outputs = [{"text": ""}]
         replies = [self.parse(signature, output["text"]) for output in outputs]
-        # The first output of each of these signatures is the instruction.
+        # The first output field of these signatures is the instruction. DSPy would replace an
+        # empty instruction with one generated from the field names.
         first, *others = signature.output_fields
-        # DSPy replaces an empty instruction with one of its own, made of the fields' names.
         return [reply for reply in replies if reply[first]] or [
             {first: self._instruction, **dict.fromkeys(others, "")}
         ]
@@ -75,24 +73,26 @@ class ProposalAdapter(SharedPrefixAdapter):
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the task as system message, the inputs as the user's."""
+        """Return the task as the system message and the inputs as the user message."""
         shape = ", ".join(f'"{name}": "..."' for name in signature.output_fields)
-        input_texts = [f"{name}:\n{_text(inputs[name])}" for name in signature.input_fields]
-        asked = "\n\n".join([*input_texts, f"Reply with JSON: {{{shape}}}"])
+        values = [inputs[name] for name in signature.input_fields]
+        texts = ["\n".join(map(str, v)) if isinstance(v, list) else v for v in values]
+        parts = map("{}:\n{}".format, signature.input_fields, texts)
+        prompt = "\n\n".join([*parts, f"Reply with JSON: {{{shape}}}"])
         return [
             {"role": "system", "content": signature.instructions},
-            {"role": "user", "content": asked},
+            {"role": "user", "content": prompt},
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the reply's fields, stripped; each is the whole reply if there is no JSON."""
+        """Return the stripped fields of a reply; without JSON, each field is the whole reply."""
         try:
-            found = super().parse(signature, completion)
+            fields = super().parse(signature, completion)
         except RefusedError:
             return dict.fromkeys(signature.output_fields, "")
         except UnparsableReplyError:
             return dict.fromkeys(signature.output_fields, _strip_fence(completion))
-        return {name: str(value).strip() for name, value in found.items()}
+        return {name: str(value).strip() for name, value in fields.items()}
 
 
 class BetterInstruction(dspy.Signature):
@@ -108,51 +108,39 @@ def propose_instructions(
     reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
     components_to_update: list[str],
 ) -> dict[str, str]:
-    """Have DSPy's current model write better instructions: GEPA's `ProposalFn`.
-
-    Args:
-        candidate: Instructions by predictor.
-        reflective_dataset: Cases by predictor: inputs, the reply, feedback.
-        components_to_update: The predictors to improve; one that the model gave none keeps its own.
-    """
+    """Write better instructions with DSPy's current model. Implements GEPA's `ProposalFn`."""
     words = load_proposals().improve
     ask = dspy.Predict(BetterInstruction.with_instructions(words.task))
-    found: dict[str, str] = {}
+    instructions: dict[str, str] = {}
     for name in components_to_update:
         cases = [_case(n, one) for n, one in enumerate(reflective_dataset.get(name, ()), 1)]
         with dspy.context(adapter=ProposalAdapter(candidate[name])):
             reply = ask(instruction=candidate[name], cases="\n\n".join(cases))
-        found[name] = reply.better_instruction
-    return found
+        instructions[name] = reply.better_instruction
+    return instructions
 
 
 def _case(number: int, case: Mapping[str, Any]) -> str:
     words = load_proposals().improve
     parts = [words.case.replace("{number}", str(number))]
     for title, key in ((words.given, "Inputs"), (words.replied, "Generated Outputs")):
-        held = case.get(key) or {}
-        shown = held.items() if isinstance(held, Mapping) else [("", held)]
+        values = case.get(key) or {}
+        shown = values.items() if isinstance(values, Mapping) else [("", values)]
         parts += [f"{title} {name}: {str(value)[:MOST_CASE_CHARS]}" for name, value in shown]
     return "\n".join([*parts, f"{words.remark}: {case.get('Feedback', '')}"])
 
 
 def _strip_fence(text: str) -> str:
-    """Return the first fenced block of a text that has one, else the text."""
+    """Return the first fenced block of a text, or the text if there is none."""
     parts = text.split(FENCE)
     if len(parts) < 3:
         return text.strip()
-    _, _, block = parts[1].partition("\n")  # the language stands before it
+    _, _, block = parts[1].partition("\n")  # Removes the language.
     return block.strip() or text.strip()
 
 
-def _text(value: object) -> str:
-    if isinstance(value, list):
-        return "\n".join(map(str, value))
-    return str(value)
-
-
 def _bound_schema(wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return a reply's schema with limits on texts, so that a small model stops."""
+    """Add length limits to the texts of a schema, so that small models stop."""
     schema = wanted["json_schema"]["schema"]
     properties = {
         name: part | {"maxLength": LONGEST_LOCAL} if part.get("type") == "string" else part
@@ -164,22 +152,22 @@ def _bound_schema(wanted: dict[str, Any]) -> dict[str, Any]:
 
 MOST_DEMOS = 3
 NEVER = 10**9
-"""Limit of errors: failed replies are graded, so they never end a job."""
+"""Maximum number of errors. Failed replies are graded, so they never stop a job."""
 
 TEMPERATURE = 1.0
-"""Temperature for writing candidates."""
+"""Temperature for generating candidates."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """The inputs of an optimizer.
+    """Inputs of an optimizer.
 
     Attributes:
-        taught: The part that gives examples and mistakes.
-        tried: The part of the data on which candidate prompts are compared.
-        n_budget: Approximate limit of calls of the agent.
-        task_lm: The model that the prompt is for.
-        writer: The model that writes candidates.
+        taught: Examples used as demonstrations and for finding errors.
+        tried: Examples on which candidate prompts are compared.
+        n_budget: Approximate maximum number of agent calls.
+        task_lm: Model that will use the prompt.
+        writer: Model that writes candidates.
     """
 
     task: CompileTask
@@ -193,22 +181,22 @@ class Search:
 
     @property
     def sizes(self) -> Sizes:
-        """The sizes of the search."""
+        """Sizes of the search."""
         return Sizes(len(self.taught), len(self.tried), self.n_budget)
 
     @property
     def n_labelled(self) -> int:
-        """Most labelled demonstrations; none if right replies are known only in part."""
+        """Maximum number of labeled demonstrations; 0 if expected replies are incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:
-        """Grade a student's prediction; 0 without a record."""
+        """Grade a prediction of the student."""
         if found.found is None:
             return mark_unusable(found.problem)
         return self.task.mark(example.item, found.found)
 
     def value(self, example: dspy.Example, found: dspy.Prediction, trace: object = None) -> float:
-        """Return the grade as a number."""
+        """Return the grade of a prediction as a number."""
         return self.mark(example, found).value
 
     def remark(
@@ -219,7 +207,7 @@ class Search:
         pred_name: str | None = None,
         pred_trace: object = None,
     ) -> dspy.Prediction:
-        """Return the grade with its feedback, as GEPA needs it."""
+        """Return the grade and feedback of a prediction for GEPA."""
         mark = self.mark(example, found)
         return dspy.Prediction(score=mark.value, feedback=mark.feedback)
 
@@ -227,17 +215,17 @@ class Search:
 def parts_of(
     items: Sequence[CompileItem], seed: int
 ) -> tuple[list[CompileItem], list[CompileItem]]:
-    """Split items into training examples and those to compare candidates on: half the groups."""
+    """Split items by group into two halves, for training and for comparing candidates."""
     taught, tried = split_by_group(items, 0.5, seed)
     random.Random(f"order:{seed}").shuffle(taught)
     return (taught, tried) if tried else (taught, taught)
 
 
 def search(name: OptimizerName, student: Student, setup: Search, log: Path) -> Student:
-    """Search for a better prompt; the optimizer's output goes to a log.
+    """Search for a better prompt, writing the optimizer's output to a log file.
 
     Raises:
-        JobStopped: No further call may be made.
+        JobStopped: The job was stopped.
     """
     adapter = ProposalAdapter(predictor_of(student).instructions)
     with dspy.context(lm=setup.task_lm, adapter=adapter), _printing_to(log):
@@ -247,7 +235,7 @@ def search(name: OptimizerName, student: Student, setup: Search, log: Path) -> S
 def _bootstrap(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
-    # It counts the candidates besides no, labelled and unshuffled examples.
+    # num_candidate_programs excludes the candidates with no, labeled and unshuffled examples.
     optimizer = BootstrapFewShotWithRandomSearch(
         metric=setup.value,
         metric_threshold=setup.task.accept,
@@ -275,7 +263,7 @@ def _miprov2(student: Student, setup: Search) -> Student:
         num_threads=setup.n_threads,
         max_errors=NEVER,
         init_temperature=TEMPERATURE,
-        # Zero means DSPy's default there.
+        # Zero selects DSPy's default seed.
         seed=setup.seed + 1,
     )
     return optimizer.compile(
@@ -284,7 +272,7 @@ def _miprov2(student: Student, setup: Search) -> Student:
         valset=list(setup.tried),
         num_trials=setup.sizes.n_trials,
         minibatch=False,
-        # It would send the source code of this package.
+        # Would send the source code of this package to the model.
         program_aware_proposer=False,
         data_aware_proposer=False,
     )
@@ -293,9 +281,8 @@ def _miprov2(student: Student, setup: Search) -> Student:
 def _gepa(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import GEPA
 
-    # Its type asks for DSPy's own LM; any BaseLM works.
-    writer: Any = setup.writer
-    # No log_dir: it would pickle its state, and all replies are on disk already.
+    writer: Any = setup.writer  # GEPA's annotation requires dspy.LM, but any BaseLM works.
+    # No log_dir, because GEPA would pickle its state there. All replies are stored anyway.
     optimizer = GEPA(
         metric=setup.remark,
         max_metric_calls=setup.sizes.n_gepa_calls,
@@ -322,7 +309,7 @@ def _copro(student: Student, setup: Search) -> Student:
     )
     options = {"num_threads": setup.n_threads, "display_progress": False}
     found = optimizer.compile(student, trainset=list(setup.tried), eval_kwargs=options)
-    # Among equals COPRO takes the first that it tried; the shipped instruction was its last.
+    # Among equal candidates, prefer the shipped instruction, which COPRO tries last.
     shipped = predictor_of(student).instructions
     scores = {one["instruction"]: one["score"] for one in reversed(found.candidate_programs)}
     return student if scores.get(shipped) == max(scores.values()) else found
@@ -338,7 +325,7 @@ _SEARCHES: Mapping[OptimizerName, Callable[[Student, Search], Student]] = {
 
 @contextlib.contextmanager
 def _printing_to(log: Path) -> Iterator[Any]:
-    """Redirect what optimizers print, on either stream of the whole process, to a file."""
+    """Redirect stdout and stderr of the process to a file."""
     with (
         log.open("a", encoding="utf-8") as file,
         contextlib.redirect_stdout(file),

@@ -1,4 +1,4 @@
-"""Prompts for a person: as a list, as a model sees them, and as a diff of shipped and compiled."""
+"""Format prompts for display: as a list, in full, and as a diff with a compiled prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N_WIDE = 96
 
 @dataclass(frozen=True)
 class PromptLine:
-    """An agent in a list, by the key of its prompt, with the prompt's hash."""
+    """List entry of an agent: prompt key, hash, fields and instruction."""
 
     name: str
     sha256: str
@@ -36,7 +36,7 @@ class PromptLine:
 
 
 def shipped_agents() -> dict[str, Agent]:
-    """Return all agents that ask a model one question, by the key of their prompt."""
+    """Return all single-call agents by prompt key."""
     agents = (
         RubricJudge(),
         *(Verifier(n) for n in (4, 3, 2)),
@@ -72,19 +72,19 @@ def _line(name: str, agent: Agent) -> PromptLine:
 
 
 def agent_of(name: str) -> Agent:
-    """Return an agent by the key of its prompt.
+    """Return an agent by prompt key.
 
     Raises:
-        InputError: There is none.
+        InputError: The agent is unknown.
     """
     agents = shipped_agents()
     if name not in agents:
-        raise InputError(f"no agent {name!r}; there are {', '.join(agents)}")
+        raise InputError(f"unknown agent {name!r}; choose from {', '.join(agents)}")
     return agents[name]
 
 
 def full_prompt(agent: Agent) -> str:
-    """Return everything that a model is sent, with placeholders for what differs between calls."""
+    """Return the full prompt, with placeholders for parts that change with each call."""
     signature: Any = agent.predict.signature
     inputs = {name: f"<{name}>" for name in signature.input_fields}
     inputs[CONTEXT_FIELD] = "<context: question, sources and answer of the case, fenced>"
@@ -93,10 +93,10 @@ def full_prompt(agent: Agent) -> str:
 
 
 def prompt_diff(compiled: CompiledPrompt) -> str:
-    """Return a unified diff of the shipped and a compiled prompt; then the examples.
+    """Return a unified diff from the shipped to a compiled prompt, followed by its examples.
 
     Raises:
-        InputError: There is no such agent.
+        InputError: The agent is unknown.
     """
     shipped = _shipped_prompt(agent_of(compiled.agent))
     lines = difflib.unified_diff(
@@ -106,7 +106,7 @@ def prompt_diff(compiled: CompiledPrompt) -> str:
         f"compiled {compiled.title} {compiled.predictor.sha256[:12]}",
         lineterm="",
     )
-    parts = list(lines) or [f"  the instruction of {compiled.agent} is the shipped one"]
+    parts = list(lines) or [f"  the instruction of {compiled.agent} is unchanged"]
     return "\n".join([*parts, *_examples(compiled.predictor)])
 
 

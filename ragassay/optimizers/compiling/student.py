@@ -1,4 +1,4 @@
-"""An agent in the form that DSPy's optimizers need, and its prompt measured on held-out data."""
+"""Wrap an agent for DSPy's optimizers, and measure its prompt on held-out data."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PROBLEM_FIELD = "problem"
 
 
 class Student(dspy.Module):
-    """The real agent with an optimizer's call: an item in, the agent's record out.
+    """DSPy module that calls an agent with an item.
 
-    It reports to the trace the inputs as an example shows them, so that a demonstration from a
-    trace fits into a prompt. An unusable reply is not an exception here: the prediction has no
-    record, and says why.
+    Inputs are added to the trace as few-shot examples show them, so that optimizers can use traces
+    as demonstrations. An unusable reply does not raise an exception; the prediction contains the
+    reason instead of a record.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -34,31 +34,31 @@ class Student(dspy.Module):
         self.agent = agent
 
     def forward(self, item: CompileItem) -> dspy.Prediction:
-        """Call `aforward` in a waiting thread."""
+        """Run `aforward` from a synchronous thread."""
         return dspy.settings.lm.shared.loop.wait(self.aforward, item)
 
     async def aforward(self, item: CompileItem) -> dspy.Prediction:
-        """Ask the agent.
+        """Call the agent.
 
         Returns:
-            `found`, the agent's record or None; `problem`, the reason if there is none.
+            Prediction with the agent's record in `found`, or None and the reason in `problem`.
         """
-        asked = self.agent.request(*item.arguments)
+        request = self.agent.request(*item.arguments)
         values: dict[str, Any] = {}
 
         def read(reply: dspy.Prediction, usage: Usage) -> Any:
             values.update((name, value) for name, value in reply.items() if name != "logprobs")
-            return asked.read(reply, usage)
+            return request.read(reply, usage)
 
         try:
-            found = await self.agent.ask(replace(asked, read=read))
+            found = await self.agent.ask(replace(request, read=read))
         except ModelError as error:
-            self._note(item, asked.inputs, {PROBLEM_FIELD: str(error)})
+            self._add_to_trace(item, request.inputs, {PROBLEM_FIELD: str(error)})
             return dspy.Prediction(found=None, problem=str(error), reason=error.reason)
-        self._note(item, asked.inputs, values)
+        self._add_to_trace(item, request.inputs, values)
         return dspy.Prediction(found=found, problem="", reason="")
 
-    def _note(
+    def _add_to_trace(
         self, item: CompileItem, inputs: Mapping[str, Any], values: Mapping[str, Any]
     ) -> None:
         trace = dspy.settings.trace
@@ -68,22 +68,19 @@ class Student(dspy.Module):
 
 
 def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return inputs as an example shows them: with `about` in place of the whole context."""
+    """Return inputs for a few-shot example, with `about` instead of the full context."""
     about = {CASE_FIELD: item.about} if item.about else {}
     return about | {name: value for name, value in inputs.items() if name != CONTEXT_FIELD}
 
 
 def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
-    """Return an item as a DSPy example.
-
-    Its input is the item; its other fields are those of a labelled demonstration.
-    """
+    """Return a DSPy example whose input is the item and whose other fields form a demonstration."""
     fields = example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 
 
 def predictor_of(student: Student) -> CompiledPredictor:
-    """Return a student's instruction and examples as a record."""
+    """Return a student's instruction and demonstrations as a record."""
     signature: Any = student.agent.predict.signature
     known = (CASE_FIELD, *signature.input_fields, *signature.output_fields)
     demos = [
@@ -101,10 +98,10 @@ def measure(
     lm: CompilingLM,
     n_at_once: int,
 ) -> list[ItemOutcome]:
-    """Have a student reply to all items, which the task grades, in their order.
+    """Run a student on all items, and return the graded outcomes in order.
 
     Raises:
-        JobStopped: No further call may be made.
+        JobStopped: The job was stopped.
     """
 
     async def all_outcomes() -> list[ItemOutcome]:
@@ -126,13 +123,13 @@ def measure(
 def comparisons(
     task: CompileTask, before: Sequence[ItemOutcome], after: Sequence[ItemOutcome]
 ) -> tuple[PromptComparison, ...]:
-    """Compare the task's figures before and after; undefined ones are left out."""
+    """Compare the task's metrics before and after, omitting undefined secondary metrics."""
     found = [compare(before, after, figure_of) for figure_of in task.figures]
     return tuple(c for n, c in enumerate(found) if n == 0 or c.before.value is not None)
 
 
 def is_better(comparison: PromptComparison) -> bool:
-    """Return whether the figure rose on what both scored, with no fewer scored replies."""
+    """Return whether the metric increased without additional unscored replies."""
     gain = comparison.gain.value
     return (
         gain is not None

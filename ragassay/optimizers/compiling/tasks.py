@@ -1,4 +1,4 @@
-"""Compile tasks by the names of agents; those on rows: verifier, nugget and query writer."""
+"""Optimization tasks by agent, including verifier, nugget writer and query writer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ragassay.optimizers.compiling.answer_tasks import (
     RubricJudgeTask,
     SentenceLabelTask,
 )
-from ragassay.optimizers.compiling.items import CompileItem, ItemResult
+from ragassay.optimizers.compiling.items import CompileItem, ItemResult, read_rows
 from ragassay.optimizers.compiling.metrics import (
     Grade,
     mark_hits,
@@ -38,24 +38,13 @@ from ragassay.optimizers.compiling.task import (
     key_of,
     label_figures,
     plain_case,
-    read_rows,
 )
+from ragassay.optimizers.finetuning.claims import WORDS, label_of
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, SentenceNuggets
-
-_OTHER_WORDS: Mapping[str, str] = {
-    "support": "supports",
-    "contradict": "contradicts",
-    "refute": "contradicts",
-    "refutes": "contradicts",
-    "nei": "neutral",
-    "not relevant": "not_relevant",
-    "not attributable": "not_attributable",
-}
-"""Labels of other collections (SciFact, HealthVer, FEVER)."""
 
 
 class ClaimRow(Row):
-    """A row of the data: a claim, its evidence and the label."""
+    """Input row with a claim, its evidence and its label."""
 
     claim: str = Field(min_length=1)
     evidence: str | None = Field(
@@ -69,15 +58,15 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Claims and passages."""
+    """Task on labeled claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
         super().__init__(tools, partial(Verifier, n_labels), *label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of claim, evidence (or sentences) and label, or the reviews of a run."""
-        return read_rows(claim_items(path), ClaimRow, self._item)
+        """Read rows with claim, evidence (or sentences) and label, or a reviewed run folder."""
+        return ItemResult(*read_rows(claim_items(path), ClaimRow, self._item))
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
         passage = row.evidence or " ".join(row.sentences)
@@ -99,8 +88,8 @@ class ClaimTask(CompileTask):
         )
 
     def _label(self, text: str) -> str | None:
-        plain = text.strip().lower()
-        label = _OTHER_WORDS.get(plain, plain)
+        code = label_of(text)
+        label = text.strip().lower().replace(" ", "_") if code is None else WORDS[code]
         if self.n_labels == 2 and label in ("contradicts", "neutral", "not_relevant"):
             return "not_attributable"
         if self.n_labels == 3 and label == "not_relevant":
@@ -108,7 +97,7 @@ class ClaimTask(CompileTask):
         return label if label in self.labels else None
 
     def mark(self, item: CompileItem, found: Comparison) -> Grade:
-        """Return 1 for the right verdict, else 0."""
+        """Grade a verdict: 1 if correct, else 0."""
         return mark_label(str(item.right), str(found.verdict))
 
 
@@ -116,7 +105,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class SentenceNuggetsRow(Row):
-    """A sentence with its facts."""
+    """Input row with a sentence and its nuggets."""
 
     sentence: Text
     nuggets: Annotated[list[Text], Field(min_length=1)]
@@ -126,7 +115,7 @@ class SentenceNuggetsRow(Row):
 
 
 class NuggetTask(CompileTask):
-    """Sentences and their facts."""
+    """Task on sentences and their nuggets."""
 
     accept = 0.75
 
@@ -134,8 +123,8 @@ class NuggetTask(CompileTask):
         super().__init__(tools, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of sentence and nuggets, or the lists of a run that people found right."""
-        return read_rows(nugget_items(path), SentenceNuggetsRow, self._item)
+        """Read rows with sentence and nuggets, or the approved nuggets of a reviewed run."""
+        return ItemResult(*read_rows(nugget_items(path), SentenceNuggetsRow, self._item))
 
     def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
         case = plain_case(key_of(item), row.question or row.sentence, row.answer or row.sentence)
@@ -144,23 +133,20 @@ class NuggetTask(CompileTask):
             group=row.topic or row.question or row.sentence,
             arguments=(case, "answer", 1, row.sentence),
             right=tuple(row.nuggets),
-            # An example has no more facts than a reply may have.
             reply={"facts": row.nuggets[:MOST_NUGGETS]},
         )
 
     def mark(self, item: CompileItem, found: SentenceNuggets) -> Grade:
-        """Grade by F1 with one-to-one alignment."""
+        """Grade nuggets by F1 after one-to-one alignment."""
         right = list(item.right) if isinstance(item.right, tuple) else []
-        found_texts = [nugget.text for nugget in found.nuggets]
-        vectors = self.tools.models.embedder.encode([*right, *found_texts])
+        texts = [nugget.text for nugget in found.nuggets]
+        vectors = self.tools.models.embedder.encode([*right, *texts])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
-        return mark_nuggets(
-            right, found_texts, similarity, self.tools.settings.nuggets.nugget_threshold
-        )
+        return mark_nuggets(right, texts, similarity, self.tools.settings.nuggets.nugget_threshold)
 
 
 N_HITS = 10
-"""Number of hits to look at."""
+"""Number of search results to grade."""
 
 
 def _first(value: object) -> object:
@@ -168,12 +154,12 @@ def _first(value: object) -> object:
 
 
 def _pmid(value: object) -> object:
-    """Return the end of an address: BioASQ names articles by theirs."""
+    """Return the last part of a URL, because BioASQ identifies articles by URL."""
     return value.rsplit("/", 1)[-1] if isinstance(value, str) else value
 
 
 class QueryWriterRow(Row):
-    """A row of the data: a question, a sentence that answers it, and the relevant articles."""
+    """Input row with a question, a claim that answers it, and the relevant articles."""
 
     question: str = Field(min_length=1, validation_alias=AliasChoices("question", "body"))
     claim: Annotated[str, BeforeValidator(_first)] = Field(
@@ -185,7 +171,7 @@ class QueryWriterRow(Row):
 
 
 class QueryWriterTask(CompileTask):
-    """Questions and their articles; the tools' corpus is searched."""
+    """Task on questions and their relevant articles in a corpus."""
 
     accept = 0.5
 
@@ -193,13 +179,13 @@ class QueryWriterTask(CompileTask):
         super().__init__(tools, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows of question and pmids, perhaps with a claim; BioASQ's files have such rows."""
-        return read_rows(iter_items(path), QueryWriterRow, self._item)
+        """Read rows with question, pmids and optionally a claim, as in BioASQ files."""
+        return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._item))
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
         if not known:
-            return Problem("pmids", "the corpus has none of the articles", "ids of the corpus")
+            return Problem("pmids", "no article is in the corpus", "article ids of the corpus")
         claim = row.claim or row.question
         return CompileItem(
             key=key_of(item),
@@ -209,7 +195,7 @@ class QueryWriterTask(CompileTask):
         )
 
     def mark(self, item: CompileItem, found: Queries) -> Grade:
-        """Grade by recall among the first hits."""
+        """Grade a query by recall of the relevant articles."""
         right = item.right if isinstance(item.right, tuple) else ()
         hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
         return mark_hits(right, [hit.document.id for hit in hits])
@@ -217,13 +203,12 @@ class QueryWriterTask(CompileTask):
 
 @dataclass(frozen=True)
 class TaskOptions:
-    """A user's options for a task.
+    """Options of a task.
 
     Attributes:
-        rubrics: The rubric judge's rubrics; empty for all.
-        n_labels: Number of the verifier's labels.
-        gold: A separate file of labels, for judge, labeller and assigner.
-        n_perturbed: Number of answers to damage as well, for the judge; the seed draws them.
+        rubrics: For the rubric judge: rubrics to optimize for; empty for all.
+        gold: For judge, labeller and assigner: file of labels; None if the data contains them.
+        n_perturbed: For the rubric judge: number of answers to perturb.
     """
 
     rubrics: tuple[str, ...] = ()
@@ -246,12 +231,12 @@ _TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
 
 
 def task_of(agent: str, tools: Run, options: TaskOptions) -> CompileTask:
-    """Return an agent's compile task.
+    """Return the optimization task of an agent.
 
     Raises:
-        InputError: It cannot be compiled, or the query writer has no corpus to search.
+        InputError: The agent cannot be optimized, or the query writer has no corpus.
     """
     check_agent(agent)
     if agent == "query_writer" and not tools.retrieval.has_corpus:
-        raise InputError("query_writer: name what its queries search, with --corpus")
+        raise InputError("query_writer requires a corpus; set --corpus")
     return _TASKS[agent](tools, options)

@@ -1,1 +1,1 @@
-"""Fine-tuning of small models: data as chats, packed rows, SFT and CPO by TRL."""
+"""Fine-tune small models on chats and labeled pairs, with SFT and CPO from TRL."""

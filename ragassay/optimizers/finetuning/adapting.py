@@ -1,4 +1,4 @@
-"""Train a low-rank adapter that turns a base model into a cross-encoder, calibrate and write it."""
+"""Train, calibrate and save a low-rank adapter that turns a base model into a cross-encoder."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 
 LIBRARIES = ("torch", "transformers", "peft")
-"""Those whose versions are noted."""
+"""Libraries whose versions are stored."""
 
 SCALE = 2.0
-"""Factor of the product of the two low-rank factors."""
+"""Scaling factor of the low-rank update (alpha / rank)."""
 
 N_MEASURED = 240
-"""Number of examples from which the features' mean and spread are measured before training."""
+"""Number of examples for computing the mean and spread of the features before training."""
 
 
 class _Learner(nn.Module):
-    """An encoder with its loss, as the trainer needs it."""
+    """Encoder with a loss, for transformers' Trainer."""
 
     def __init__(self, encoder: PairEncoder, smoothing: float) -> None:
         super().__init__()
@@ -60,25 +60,23 @@ class _Learner(nn.Module):
 
 
 def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
-    """Return the mean cross-entropy, where a label may leave two columns open.
+    """Return the mean cross-entropy with support for the partial label `NOT_CONTRADICTED`.
 
-    Of a verifier's pair that is `NOT_CONTRADICTED` the two other labels count as one.
+    For that label of a verifier, the probabilities of the two allowed classes are summed.
 
     Args:
-        logits: shape (n, n_labels); three of a verifier.
-        labels: shape (n,).
-        smoothing: Share of the loss against even probabilities.
+        logits: Shape (n, n_labels); three labels for a verifier.
+        labels: Shape (n,).
+        smoothing: Weight of the uniform distribution (label smoothing).
     """
     shares = logits.float().log_softmax(-1)
     n_labels = logits.shape[-1]
     allowed = torch.arange(n_labels, device=labels.device) == labels[:, None]
-    if n_labels == N_LABELS:  # in a head with more labels that number is one of them
-        allowed |= _OPEN.to(labels.device) & (labels == NOT_CONTRADICTED)[:, None]
+    if n_labels == N_LABELS:  # With more labels, NOT_CONTRADICTED would be a regular label.
+        is_open = torch.arange(N_LABELS, device=labels.device) != CONTRADICTS
+        allowed |= is_open & (labels == NOT_CONTRADICTED)[:, None]
     right = shares.masked_fill(~allowed, -torch.inf).logsumexp(-1)
     return -((1 - smoothing) * right + smoothing * shares.mean(-1)).mean()
-
-
-_OPEN = torch.arange(N_LABELS) != CONTRADICTS
 
 
 def train(
@@ -92,22 +90,20 @@ def train(
     steps: int = 0,
     start: Path | None = None,
 ) -> dict[str, Tensor]:
-    """Train an adapter, with progress; resume from the last checkpoint in `work`.
+    """Train an adapter, resuming from the last checkpoint in `work`.
 
     Args:
-        encoder: The encoder, which is trained in place.
-        work: Folder of checkpoints, for this data and tuning only.
-        epochs: Number of passes over the examples.
-        seed: The seed of all draws.
-        steps: Most steps of `tuning.batch` examples; 0 for all epochs.
-        start: Folder of an adapter to start from, of the same base and rank; None for a new one.
+        encoder: Encoder, which is trained in place.
+        work: Checkpoint folder for this data and tuning.
+        steps: Maximum number of steps of `tuning.batch` examples; 0 for all epochs.
+        start: Folder of an adapter with the same base and rank to start from, if any.
 
     Returns:
-        The tensors that `save_adapter` takes.
+        Tensors for `save_adapter`.
 
     Raises:
-        InputError: The checkpoints are of other data or of another tuning, or the adapter to start
-            from is of another base or rank.
+        InputError: The checkpoints are for other data or another tuning, or the adapter in `start`
+            has another base or rank.
     """
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
@@ -124,7 +120,9 @@ def train(
         _standardise(encoder, examples, tuning, seed)
     set_seed(seed)
     encoder.base = _add_adapter(encoder.base, tuning)
-    _load_factors(encoder.base, tensors)
+    for (matrix, letter), tensor in _factors(encoder.base).items():
+        if f"{matrix}.{letter}" in tensors:
+            tensor.copy_(tensors[f"{matrix}.{letter}"])
     trainer = _trainer(encoder, examples, tuning, _arguments(tuning, work, epochs, seed, steps))
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
     encoder.eval()
@@ -132,12 +130,12 @@ def train(
 
 
 def new_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
-    """Return a job's base with a new head.
+    """Return the base model of a job with a new head.
 
     Raises:
-        SettingsError: It is unavailable.
+        SettingsError: The base model is unavailable.
     """
-    torch.manual_seed(job.seed)  # a head may start at random
+    torch.manual_seed(job.seed)  # For the initialization of the head.
     return pair_encoder(job.base, load_settings().literature.cache_dir, n_labels)
 
 
@@ -149,7 +147,7 @@ def train_encoder(
     start: Path | None = None,
     name: str = "",
 ) -> dict[str, Tensor]:
-    """Train a job's encoder, with checkpoints in a folder of this name; see `train`."""
+    """Train the encoder of a job, with checkpoints in a subfolder `name`; see `train`."""
     work = (job.work or job.out / "checkpoints") / name
     seed, steps = job.seed, job.steps
     return train(
@@ -165,7 +163,7 @@ def training_of(
     start: Path | None = None,
     dev: Path | None = None,
 ) -> Training:
-    """Return the description of a training on examples, by default with their own digest."""
+    """Return the training metadata of a job; `data_sha256` defaults to a hash of the examples."""
     return Training(
         data=tuple(path.name for path in job.data),
         data_sha256=data_sha256 or digest_of(examples),
@@ -179,7 +177,7 @@ def training_of(
 
 
 def digest_of(examples: Sequence[Example]) -> str:
-    """Return the SHA-256 of all training examples."""
+    """Return the SHA-256 of training examples."""
     rows = [dataclasses.astuple(example) for example in examples]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
@@ -187,7 +185,6 @@ def digest_of(examples: Sequence[Example]) -> str:
 def _standardise(
     encoder: PairEncoder, examples: Sequence[Example], tuning: Tuning, seed: int
 ) -> None:
-    """Fit a standardising head to the mean and spread of its features."""
     if not isinstance(encoder.head, StandardisedHead):
         return
     chosen = random.Random(seed).sample(examples, min(N_MEASURED, len(examples)))
@@ -210,10 +207,10 @@ def _add_adapter(base: nn.Module, tuning: Tuning) -> nn.Module:
 
 
 def _targets(base: nn.Module, untouched: float) -> list[str]:
-    """Return the names of the matrices to adapt: all of the upper layers.
+    """Return the names of all linear modules in the upper layers.
 
     Raises:
-        SettingsError: The base's layers have an unknown form.
+        SettingsError: The base model has no linear layers.
     """
     config: Any = base.config
     stacks = (
@@ -229,7 +226,9 @@ def _targets(base: nn.Module, untouched: float) -> list[str]:
         if isinstance(module, nn.Linear)
     ]
     if not found:
-        raise SettingsError("a head cannot be trained on this base: its layers have no linear maps")
+        raise SettingsError(
+            "a head cannot be trained on this base model because it has no linear layers"
+        )
     return found
 
 
@@ -302,25 +301,18 @@ def _digest_in(start: Path | None) -> str:
 
 
 def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, Tensor]:
-    """Return the tensors of the adapter to start from."""
     tensors, shape = read_tensors(start), read_shape(start)
-    mine = (encoder.base_name, encoder.base_sha256)
-    if (shape.base or encoder.base_name, shape.base_sha256) != mine:
-        raise InputError(f"{start} is an adapter of another base: name it with --base")
+    expected = (encoder.base_name, encoder.base_sha256)
+    if (shape.base or encoder.base_name, shape.base_sha256) != expected:
+        raise InputError(f"{start} is an adapter for another base model; set --base to that model")
     ranks = {tensor.shape[0] for name, tensor in tensors.items() if name.endswith(".a")}
     if ranks != {tuning.rank}:
-        raise InputError(f"{start} is of rank {min(ranks)}: name it with --rank")
+        raise InputError(f"{start} has rank {min(ranks)}; set --rank to the same value")
     return tensors
 
 
-def _load_factors(base: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    for (matrix, letter), tensor in _factors(base).items():
-        if f"{matrix}.{letter}" in tensors:
-            tensor.copy_(tensors[f"{matrix}.{letter}"])
-
-
 def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
-    """Return the two factors of each adapted matrix, by its name and "a" or "b"."""
+    """Return the low-rank factors by matrix name and "a" or "b"."""
     return {
         (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
         for name, tensor in base.state_dict().items()
@@ -330,9 +322,9 @@ def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
 
 
 def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
-    """Return the two factors of each adapted matrix, named after it, and the head."""
-    found = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
-    return found | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
+    """Return the low-rank factors and the tensors of the head, by name."""
+    factors = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
+    return factors | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
 
 
 def write_trained(
@@ -343,12 +335,11 @@ def write_trained(
     held: Sequence[Example],
     training: Training | None = None,
 ) -> Shape:
-    """Calibrate a trained adapter, and write it.
+    """Calibrate and save a trained adapter.
 
     Args:
-        tensors: The result of `train`.
-        tuning: How it was trained.
-        held: Held-out examples for calibration; without any, the probabilities stay unchanged.
+        tensors: Result of `train`.
+        held: Held-out examples for calibration. If empty, the adapter is not calibrated.
     """
     return save_adapter(
         out,
@@ -364,21 +355,18 @@ def write_trained(
 
 
 def _temperature(encoder: PairEncoder, held: Sequence[Example], tuning: Tuning) -> float:
-    pairs = [read_as(tuning.reads, e.claim, e.passage) for e in held]
-    rows = [encoder.row(*pair, tuning.n_tokens) for pair in pairs]
+    rows = [_row(encoder, example, tuning) for example in held]
     with torch.inference_mode():
         logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
     return fit_temperature(logits, torch.tensor([e.label for e in held]))
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:
-    """Return the divisor of the logits with the least negative log-likelihood.
-
-    Guo et al. 2017, section 4.2.
+    """Return the temperature with the lowest negative log-likelihood (Guo et al. 2017, 4.2).
 
     Args:
-        logits: shape (n, n_labels).
-        labels: shape (n,).
+        logits: Shape (n, n_labels).
+        labels: Shape (n,).
     """
     from scipy.optimize import minimize_scalar
 

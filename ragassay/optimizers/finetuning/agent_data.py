@@ -1,4 +1,4 @@
-"""Training data of agents: prompts with right replies, labelled claims, pairs of papers."""
+"""Training data of agents: labeled items, claims, and question-answer pairs with papers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ from ragassay.text.search import tokenize
 def agent_examples(
     task: CompileTask, paths: Sequence[Path]
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Return every item of the files as the agent's prompt with the right reply.
-
-    Returns:
-        The examples, and the unreadable lines.
+    """Convert items to prompts with expected replies; return examples and rejected lines.
 
     Raises:
         InputError: A file cannot be read.
@@ -51,9 +48,9 @@ def agent_examples(
 
 
 def _example(agent: Agent, item: CompileItem) -> ChatExample:
-    asked = agent.request(*item.arguments)
+    request = agent.request(*item.arguments)
     return ChatExample(
-        messages=as_messages(ADAPTER.format(asked.signature, [], asked.inputs)),
+        messages=as_messages(ADAPTER.format(request.signature, [], request.inputs)),
         reply=as_reply(item.reply),
         group=item.group,
         kind=str(item.right),
@@ -61,22 +58,22 @@ def _example(agent: Agent, item: CompileItem) -> ChatExample:
 
 
 FOREIGN = 0.1
-"""Share of the claims that are also paired with the document of another claim."""
+"""Share of claims that are also paired with an unrelated document."""
 
 N_MARKED = N_READ - 1
-"""Most marked sentences to read; the closest ones fill up the rest."""
+"""Maximum number of marked sentences in a passage; the rest are the closest sentences."""
 
 
 def read_verifier_examples(
     paths: Sequence[Path], embedder: TextEncoder, *, seed: int = 0
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Read the claims of files, and return examples of them.
+    """Read claims, and return verifier examples and rejected lines.
 
     Raises:
         InputError: A file cannot be opened.
     """
     results = [read_claims(path) for path in paths]
-    # Files may share claims and documents.
+    # Claims are grouped again, because files may share claims and documents.
     claims = group_claims([claim for claims, _ in results for claim in claims])
     rejections = [rejection for _, rejected in results for rejection in rejected]
     return verifier_examples(claims, embedder, seed=seed), rejections
@@ -85,31 +82,29 @@ def read_verifier_examples(
 def verifier_examples(
     claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
 ) -> list[ChatExample]:
-    """Return examples of claims and of their contraries, with their documents.
-
-    Returns:
-        In the order of the claims, each in its claim's group.
-    """
+    """Return examples for claims, for claims with reversed labels, and for unrelated documents."""
     rng = random.Random(seed)
-    found: list[ChatExample] = []
+    examples: list[ChatExample] = []
     for claim in claims:
-        found.append(_claim_example(claim, embedder))
+        examples.append(_claim_example(claim, embedder))
         turned = contrary(claim, rng) if claim.rationale else None
         if turned:
-            found.append(_claim_example(turned, embedder, "turned"))
+            examples.append(_claim_example(turned, embedder, "turned"))
         other = rng.choice(claims)
         if other.group != claim.group and rng.random() < FOREIGN:
-            beside = replace(other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT)
-            found.append(_claim_example(replace(beside, rationale=()), embedder, "foreign"))
-    return found
+            unrelated = replace(
+                other, claim=claim.claim, group=claim.group, label=NOT_RELEVANT, rationale=()
+            )
+            examples.append(_claim_example(unrelated, embedder, "foreign"))
+    return examples
 
 
 def _claim_example(claim: LabelledClaim, embedder: TextEncoder, kind: str = "") -> ChatExample:
     marked = claim.rationale[:N_MARKED]
-    read = passage_for(claim.claim, claim.title, claim.sentences, embedder, marked)
+    passage = passage_for(claim.claim, claim.title, claim.sentences, embedder, marked)
     word = WORDS[claim.label]
     return ChatExample(
-        messages=as_messages(_VERIFIER.messages(claim.claim, read)),
+        messages=as_messages(_VERIFIER.messages(claim.claim, passage)),
         reply=as_reply({"label": word}),
         group=claim.group,
         kind=f"{word}, {kind}" if kind else word,
@@ -120,10 +115,10 @@ _VERIFIER = TunedVerifier()
 
 
 PROMPT_TOKENS = 900
-"""About what the instruction, the keywords and the reply take of a row."""
+"""Approximate number of tokens for the instruction, the keywords and the reply."""
 
 CHARS_A_TOKEN = 3
-"""Fewer than English has on average, so that most groups fit."""
+"""Conservative estimate of characters per token, so that most groups of sections fit."""
 
 LEAST_CHARS = 1_000
 
@@ -131,27 +126,23 @@ LEAST_CHARS = 1_000
 def qa_examples(
     paths: Sequence[Path], papers: Path | None, row_tokens: int
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Read pairs with their papers, and return an example a paper, or a part of it.
-
-    Returns:
-        The examples, in the papers' order, and what could not be read.
+    """Return an example for each paper or group of sections, and rejected lines.
 
     Raises:
-        InputError: A file cannot be read, or no pair has its paper.
+        InputError: A file cannot be read, or no paper was found.
     """
     known = read_papers(papers) if papers else None
-    given = known.papers if known else ()
     rejections = list(known.rejections if known else ())
     by_paper: dict[str, tuple[Paper, list[QAPair]]] = {}
     for path in paths:
-        found = read_pairs(path, given)
-        rejections += found.rejections
-        texts = {paper.id: paper for paper in found.papers}
-        for pair in found.pairs:
+        result = read_pairs(path, known.papers if known else ())
+        rejections += result.rejections
+        texts = {paper.id: paper for paper in result.papers}
+        for pair in result.pairs:
             if pair.paper in texts:
                 by_paper.setdefault(pair.paper, (texts[pair.paper], []))[1].append(pair)
     if not by_paper:
-        raise InputError("no pair has its paper: name the file of papers, --papers")
+        raise InputError("found no paper for any pair; set --papers to the file of papers")
     n_chars = max(LEAST_CHARS, (row_tokens - PROMPT_TOKENS) * CHARS_A_TOKEN)
     examples = [
         one for paper, pairs in by_paper.values() for one in _examples(paper, pairs, n_chars)
@@ -164,30 +155,21 @@ def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatE
     job = QAJob(long="whole" if is_whole else "sections", section_chars=n_chars)
     parts = parts_of(paper, job)
     keywords = paper.keywords or find_keywords(paper.text)
-    dealt: list[list[QAPair]] = [[] for _ in parts]
+    by_part: list[list[QAPair]] = [[] for _ in parts]
     for pair in pairs if parts else ():
-        dealt[_home(pair, parts)].append(pair)
-    return [
-        _pair_example(paper.id, part, keywords, own)
-        for part, own in zip(parts, dealt, strict=True)
-        if own
-    ]
+        by_part[_find_part(pair, parts)].append(pair)
+    examples: list[ChatExample] = []
+    for part, own in zip(parts, by_part, strict=True):
+        if own:
+            request = _WRITER.request(part, keywords, len(own))
+            messages = as_messages(ADAPTER.format(request.signature, [], request.inputs))
+            reply = as_reply(generator_reply(own))
+            examples.append(ChatExample(messages, reply, "", paper.id, f"{len(own)} pairs"))
+    return examples
 
 
-def _pair_example(
-    group: str, part: Document, keywords: Sequence[str], pairs: Sequence[QAPair]
-) -> ChatExample:
-    asked = _WRITER.request(part, keywords, len(pairs))
-    return ChatExample(
-        messages=as_messages(ADAPTER.format(asked.signature, [], asked.inputs)),
-        reply=as_reply(generator_reply(pairs)),
-        group=group,
-        kind=f"{len(pairs)} pairs",
-    )
-
-
-def _home(pair: QAPair, parts: Sequence[Document]) -> int:
-    """Return the number of the part that has most words of a pair's sources, or of its answer."""
+def _find_part(pair: QAPair, parts: Sequence[Document]) -> int:
+    """Return the index of the part that shares most words with the pair's sources or answer."""
     words = set(tokenize(" ".join(pair.sources) or pair.answer))
     shared = [len(words & set(tokenize(part.text))) for part in parts]
     return shared.index(max(shared))

@@ -1,20 +1,21 @@
-"""Labelled claims for training: read, turned into contradictions, and paired with passages."""
+"""Read labeled claims, create contradicting claims, and pair claims with passages."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import AliasChoices, Field
 from scipy.cluster.hierarchy import DisjointSet
 
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.items import Item
+from ragassay.formats.problems import Problem, found_text
 from ragassay.formats.reviews import claim_items
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
+from ragassay.optimizers.compiling.items import read_rows
 from ragassay.perturbations.counterfactuals import Change, turn_direction, turn_negation
 from ragassay.perturbations.numbers import change_number
 from ragassay.records import Rejection, Verdict
@@ -22,7 +23,7 @@ from ragassay.text.search import passage_of_sentences
 from ragassay.text.sentences import sentences_of
 
 NOT_RELEVANT = 3
-"""The label of a claim paired with a document on another subject."""
+"""Label of a claim paired with an unrelated document."""
 
 LABEL_OF = {
     "support": SUPPORTS,
@@ -36,7 +37,7 @@ LABEL_OF = {
     "not_relevant": NOT_RELEVANT,
     "not relevant": NOT_RELEVANT,
 }
-"""Labels by the words of several collections (SciFact, HealthVer, FEVER), in lower case."""
+"""Labels by lower-case label name in SciFact, HealthVer and FEVER."""
 
 WORDS: dict[int, Verdict] = {
     SUPPORTS: "supports",
@@ -46,19 +47,15 @@ WORDS: dict[int, Verdict] = {
 }
 
 
-R = TypeVar("R", bound=Row)
-T = TypeVar("T")
-
-
 @dataclass(frozen=True)
 class LabelledClaim:
-    """A claim, a document, and the label of the pair.
+    """A claim, a document and the label of the pair.
 
     Attributes:
-        title: The document's title; may be empty.
-        rationale: The decisive sentences, 0-based; empty if unknown.
+        title: Title of the document; may be empty.
+        rationale: Indices of the decisive sentences; empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
-        group: Claims with a shared text have one group; no split divides a group.
+        group: Name shared by claims with the same text or document, which are never split.
     """
 
     claim: str
@@ -69,71 +66,61 @@ class LabelledClaim:
     group: str
 
 
-class LabelledClaimRow(Row):
-    """A row of a claims file (SciFact's pairs, HealthVer): a claim, its document and the label."""
+NO_EVIDENCE = Problem("evidence", "there is no evidence text", "evidence, or sentences")
 
-    claim: str = Field(min_length=1)
+
+class EvidenceRow(Row):
+    """Input row with a document, and optionally the indices of its decisive sentences."""
+
     text: str = Field(default="", validation_alias=AliasChoices("evidence", "passage", "abstract"))
     sentences: list[str] = Field(default_factory=list[str])
-    title: str = ""
     marked: list[int] = Field(
         default_factory=list[int], validation_alias=AliasChoices("evidence_sentences", "rationale")
     )
+
+    @property
+    def document_sentences(self) -> tuple[str, ...]:
+        """Sentences of the document."""
+        return tuple(self.sentences or sentences_of(self.text))
+
+    def find_wrong_mark(self) -> Problem | None:
+        """Return the problem with a marked sentence that does not exist, if any."""
+        last = len(self.document_sentences) - 1
+        if all(0 <= index <= last for index in self.marked):
+            return None
+        return Problem("evidence_sentences", f"found {self.marked}", f"numbers from 0 to {last}")
+
+
+class LabelledClaimRow(EvidenceRow):
+    """Input row with a claim, its document and its label, as in SciFact and HealthVer."""
+
+    claim: str = Field(min_length=1)
+    title: str = ""
     label: str
 
 
 def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
-    """Read the labelled claims of a file, grouped by claim and document.
+    """Read labeled claims, grouped by claim and document.
 
     Args:
-        path: JSON lines or an array, plain or gzip, of claim, evidence (or passage, abstract,
-            sentences), label, and perhaps title and evidence_sentences (0-based); or a run folder
-            whose verdicts people reviewed.
+        path: JSON lines or array, plain or gzip, with claim, evidence (or passage, abstract,
+            sentences), label, and optionally title and evidence_sentences (0-based); or a reviewed
+            run folder.
 
     Returns:
-        The claims, and the rows that could not be read.
+        Claims, and rejected rows.
 
     Raises:
         InputError: The file cannot be opened.
     """
-    claims, rejections = read_labelled(path, LabelledClaimRow, _claim)
-    return group_claims(claims), rejections
+    claims, rejections = read_rows(claim_items(path), LabelledClaimRow, _claim)
+    return group_claims(claims), list(rejections)
 
 
-def read_labelled(
-    path: Path, kind: type[R], make: Callable[[R], T | Problem]
-) -> tuple[list[T], list[Rejection]]:
-    """Read the rows of a file of claims, or of a run folder that people reviewed.
-
-    Args:
-        kind: The model of a row.
-        make: Makes of a row what is wanted, or says what is wrong with it.
-
-    Returns:
-        What was made, and the rows that could not be read.
-
-    Raises:
-        InputError: The file cannot be opened.
-    """
-    found: list[T] = []
-    rejections: list[Rejection] = []
-    for item in claim_items(path):
-        if isinstance(item, Rejection):
-            rejections.append(item)
-            continue
-        row = validate(kind, item.fields)
-        made = row if isinstance(row, Problem) else make(row)
-        if isinstance(made, Problem):
-            rejections.append(item.place.reject(made))
-        else:
-            found.append(made)
-    return found, rejections
-
-
-def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:
-    sentences = tuple(row.sentences or sentences_of(row.text))
+def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
+    sentences = row.document_sentences
     if not sentences:
-        return Problem("evidence", "no text to compare the claim with", "evidence, or sentences")
+        return NO_EVIDENCE
     label = label_of(row.label)
     if label is None:
         return Problem(
@@ -141,25 +128,24 @@ def _claim(row: LabelledClaimRow) -> LabelledClaim | Problem:
             f"found the text {found_text(row.label)}",
             " or ".join(dict.fromkeys(WORDS.values())),
         )
-    if any(not 0 <= place < len(sentences) for place in row.marked):
-        wanted = f"numbers from 0 to {len(sentences) - 1}"
-        return Problem("evidence_sentences", f"found {row.marked}", wanted)
+    if problem := row.find_wrong_mark():
+        return problem
     return LabelledClaim(row.claim, row.title, sentences, tuple(row.marked), label, "")
 
 
 def claim_names(claim: LabelledClaim) -> tuple[str, str]:
-    """Return the two names that link a claim to others: its own text, and its document's."""
+    """Return the names that link a claim to others: its text and the text of its document."""
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
 def group_claims(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
-    """Give the claims that share a text or a document the same group."""
+    """Assign the same group to claims that share a text or a document."""
     groups = link_names(map(claim_names, claims))
     return [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
 
 
 def label_of(text: str) -> int | None:
-    """Return the label of a collection's word; None for an unknown word.
+    """Return the label with a given name, or None if the name is unknown.
 
     Example:
         >>> label_of("REFUTES") == CONTRADICTS, label_of("maybe")
@@ -169,7 +155,7 @@ def label_of(text: str) -> int | None:
 
 
 def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Group names that pairs link: the group's name, by name.
+    """Return the group of each name; linked names are in the same group.
 
     Example:
         >>> groups = link_names([("a", "x"), ("b", "x"), ("c", "y")])
@@ -185,19 +171,19 @@ def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 NUMBERS = 0.1
-"""Share of the supported claims whose number may be changed: with more such examples a verifier
-takes any sentence full of figures for a contradiction."""
+"""Share of supported claims whose numbers may be changed. With more of these, a verifier tends to
+label any sentence with many numbers as a contradiction."""
 
 
 def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> str | None:
-    """Make one change after which a sentence's evidence contradicts it.
+    """Change a sentence so that its evidence contradicts it.
 
     Args:
-        rng: Draws the change; a reversed direction is twice as likely as any other.
-        numbers: Whether a number may be changed.
+        rng: Random generator. Reversing a direction is twice as likely as other changes.
+        numbers: Whether numbers may be changed.
 
     Returns:
-        None where no change applies.
+        The changed sentence, or None if no change is possible.
 
     Example:
         >>> contradict("Drug A, then.", random.Random(0)) is None
@@ -208,17 +194,18 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
     changes: list[Change] = [turn_direction, turn_direction, turn_negation]
     if numbers:
         changes.append(change_number)
-    found = [changed for change in changes if (changed := change(sentence, rng))]
-    return rng.choice(found) if found else None
+    options = [changed for change in changes if (changed := change(sentence, rng))]
+    return rng.choice(options) if options else None
 
 
 def contrary(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
-    """Reverse a labelled claim; of a contradicted one, only its direction.
+    """Change a claim so that its label is reversed.
 
-    If a document contradicts a claim, it does not necessarily state the claim's negation.
+    For a contradicted claim, only directions are reversed, because a document that contradicts a
+    claim does not necessarily support its negation.
 
     Returns:
-        None for a neutral claim, or if no change applies.
+        The changed claim, or None if the claim is neutral or no change is possible.
     """
     if claim.label == SUPPORTS:
         numbers = rng.random() < NUMBERS
@@ -231,12 +218,12 @@ def contrary(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
 
 
 NOT_CONTRADICTED = 3
-"""The label of a pair that is supported or neutral, nobody knows which; for training alone."""
+"""Training label of a pair that is supported or neutral, but not contradicted."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A claim, a passage, and `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_CONTRADICTED`."""
+    """A claim, a passage and their label, which can also be `NOT_CONTRADICTED`."""
 
     claim: str
     passage: str
@@ -244,9 +231,9 @@ class Example:
 
 
 def claim_examples(claims: Iterable[LabelledClaim]) -> list[Example]:
-    """Pair claims with what is read of their documents; `NOT_RELEVANT` becomes neutral.
+    """Pair claims with passages of their documents, preferring decisive sentences.
 
-    Sentences that people marked as decisive are read before others.
+    The label `NOT_RELEVANT` becomes `NEUTRAL`.
     """
     return [
         Example(

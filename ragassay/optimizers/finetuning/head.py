@@ -1,6 +1,6 @@
-"""Fine-tune a verifier that writes nothing: a classification head over a base model's states.
+"""Fine-tune a verifier with a classification head on a base model.
 
-The adapter is read like the shipped ones (`ragassay.models.verifiers`).
+The adapter has the same format as the shipped ones (see `ragassay.models.verifiers`).
 """
 
 from __future__ import annotations
@@ -40,13 +40,11 @@ LABELS = tuple(WORDS[label] for label in (SUPPORTS, CONTRADICTS, NEUTRAL))
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadJob(EncoderJob):
-    """A training job of a verifier with a head.
-
-    Of `data`, a file that is named twice counts twice.
+    """Job for training a verifier with a head. Files repeated in `data` count repeatedly.
 
     Attributes:
-        start: A verifier to start from, by its name in settings or its folder; None for a new one.
-        dev: Held-out claims, for calibration and for measurement; None for neither.
+        start: Name or folder of a verifier to start from, if any.
+        dev: Held-out claims for calibration and measurement, if any.
     """
 
     start: Path | None = None
@@ -54,24 +52,20 @@ class HeadJob(EncoderJob):
 
     @property
     def command(self) -> str:
-        """The shell command of the same job."""
-        chosen_options = {"dev": self.dev, "start": self.start, **self.options, "seed": self.seed}
-        chosen_options |= {
-            "limit": self.limit or None,
-            "steps": self.steps or None,
-            "out": self.out,
-        }
-        return command_text("verifier", self.data, chosen_options)
+        """Shell command that runs this job."""
+        options = {"dev": self.dev, "start": self.start, **self.options, "seed": self.seed}
+        options |= {"limit": self.limit or None, "steps": self.steps or None, "out": self.out}
+        return command_text("verifier", self.data, options)
 
 
 def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Train an adapter with its head; the same job again resumes from its last checkpoint.
+    """Train an adapter with a head, resuming from the last checkpoint.
 
     Raises:
-        InputError: There are no examples, held-out claims are among the training claims, the
-            checkpoints are of another job, or `start` does not fit this one.
+        InputError: There are no examples, training and dev claims overlap, the checkpoints are for
+            another job, or `start` is incompatible.
         ExtraError: PEFT is not installed.
-        SettingsError: The base is unavailable.
+        SettingsError: The base model is unavailable.
     """
     need("peft")
     from ragassay.optimizers.finetuning.adapting import (
@@ -87,11 +81,13 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     examples = head_examples([sets[path] for path in job.data], seed=job.seed)
     measured_on = claim_examples(held)
     examples = examples[: job.limit] if job.limit else examples
-    say(f"{len(examples)} examples: {_counts(examples)}")
+    labels = [example.label for example in examples]
+    counts = ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
+    say(f"{len(examples)} examples: {counts}")
     tensors = train_encoder(job, encoder, examples, start=start)
     training = training_of(job, examples, start=start, dev=job.dev)
     shape = write_trained(job.out, encoder, tensors, job.tuning, measured_on, training)
-    del encoder, tensors  # the base is loaded once more
+    del encoder, tensors  # Frees memory, because the base model is loaded again.
     measured = _measure_adapter(job, held, measured_on) if held else None
     name, digest = f"{PROVIDER}/{job.out}", shape.weights_sha256
     write_card(job.out, head_card(name, job.base, digest, training, measured, job.command))
@@ -100,53 +96,56 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
 
 
 def _start(job: HeadJob) -> Path | None:
-    """Return the folder of the adapter to start from."""
     if job.start is None:
         return None
     name = str(job.start)
-    found = adapter_of(name) or adapter_of(f"{PROVIDER}/{name}")
-    if found is None:
-        raise InputError(f"{name} is not an adapter with a head: it holds no {SHAPE}")
-    return found.folder
+    adapter = adapter_of(name) or adapter_of(f"{PROVIDER}/{name}")
+    if adapter is None:
+        raise InputError(f"{name} is not an adapter with a head: {SHAPE} is missing")
+    return adapter.folder
 
 
 def _read_rows(
     job: HeadJob,
 ) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
-    """Return the claims of each file, the held-out ones, and unreadable rows."""
+    """Return the training claims by file, the dev claims, and rejected rows."""
     sets: dict[Path, list[LabelledClaim]] = {}
     rejections: list[Rejection] = []
     for path in dict.fromkeys(job.data):
         sets[path], rejected = read_claims(path)
         rejections += rejected
     if not any(sets.values()):
-        raise InputError("there is nothing to learn: no claim came of the data")
+        raise InputError("the training data contains no claims")
     if job.dev is None:
         return sets, [], rejections
     held, rejected = read_claims(job.dev)
     if not held:
-        raise InputError(f"{job.dev} holds no claim to measure on")
-    _check_apart([claim for claims in sets.values() for claim in claims], held, job.dev)
+        raise InputError(f"{job.dev} contains no claims")
+    _check_overlap([claim for claims in sets.values() for claim in claims], held, job.dev)
     return sets, held, [*rejections, *rejected]
 
 
-def _check_apart(learnt: Sequence[LabelledClaim], held: Sequence[LabelledClaim], dev: Path) -> None:
-    groups = link_names(claim_names(claim) for claim in [*learnt, *held])
-    known = {groups[claim_names(claim)[0]] for claim in learnt}
+def _check_overlap(
+    train: Sequence[LabelledClaim], held: Sequence[LabelledClaim], dev: Path
+) -> None:
+    groups = link_names(claim_names(claim) for claim in [*train, *held])
+    known = {groups[claim_names(claim)[0]] for claim in train}
     n_shared = sum(groups[claim_names(claim)[0]] in known for claim in held)
     if n_shared:
         raise InputError(
-            f"{dev}: {n_shared} of {len(held)} claims share their text or document with what is "
-            "learnt from, and would flatter the model: split the claims by group"
+            f"{dev}: {n_shared} of {len(held)} claims share their text or document with the "
+            "training data; split the claims by text and document"
         )
 
 
 def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list[Example]:
-    """Return each set's claims, then the contraries of those with marked decisive sentences.
+    """Return the claims of each set, and changed claims with reversed labels.
+
+    Claims are only changed if their decisive sentences are known.
 
     Args:
-        sets: Claims; a set may come twice.
-        seed: The seed of the contraries; a repeated set gets the same ones.
+        sets: Sets of claims; a set can be repeated.
+        seed: Random seed for the changes, which are the same for repeated sets.
     """
     rng = random.Random(seed)
     made: dict[int, list[Example]] = {}
@@ -157,15 +156,10 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
     return [example for claims in sets for example in made[id(claims)]]
 
 
-def _counts(examples: Sequence[Example]) -> str:
-    labels = [example.label for example in examples]
-    return ", ".join(f"{name} {labels.count(i)}" for i, name in enumerate(LABELS))
-
-
 def _measure_adapter(
     job: HeadJob, held: Sequence[LabelledClaim], examples: Sequence[Example]
 ) -> Agreement:
-    """Return the agreement of the saved adapter's labels with people's."""
+    """Return the agreement of the saved adapter with human labels."""
     from ragassay.models.cross_encoder import CrossEncoder
 
     encoder: PairEncoder = pair_encoder(job.base, load_settings().literature.cache_dir)

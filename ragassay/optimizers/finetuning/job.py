@@ -1,4 +1,4 @@
-"""A fine-tuning job: examples from files, training, an adapter in a folder."""
+"""Run a fine-tuning job: read examples, train, and save an adapter."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 LIBRARIES = ("torch", "transformers", "peft", "trl")
 
 CHARS_PER_TOKEN = 4
-"""Characters of a token of English, about."""
+"""Approximate number of characters per English token."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +53,16 @@ class FinetuneJob:
     """A fine-tuning job.
 
     Attributes:
-        base: The base model: `SMOLLM2`, a Hugging Face id, or a folder.
-        start: Folder of an adapter to start from; None for a new one.
-        labels: The file of labels, for a labeller, if the answers have none.
-        papers: The papers, for a generator of pairs, if the pairs' files have none.
-        n_systems: Systems per question in a judge's data.
-        targets: Of a judge: ratings and reasons that are "made", or the "replies" of the data's
-            own judges.
-        source_chars: Of a judge: budget of the sources that it reads; 0 for none.
-        limit: Most examples; 0 for all.
-        work: Folder of checkpoints; None for `out/checkpoints`.
+        base: Base model: `SMOLLM2`, a Hugging Face id, or a folder.
+        start: Folder of an adapter to start from, if any.
+        labels: For a labeller: file of labels; None if the answers contain them.
+        papers: For a question generator: file of papers; None if the pairs contain them.
+        n_systems: For a judge: number of systems to sample per question.
+        targets: For a judge: "made" for generated ratings and reasons, or "replies" for those of
+            the judges in the data.
+        source_chars: For a judge: maximum number of source characters in a prompt; 0 for none.
+        limit: Maximum number of examples; 0 for all.
+        work: Checkpoint folder; None for `out/checkpoints`.
     """
 
     task: TunedTask
@@ -81,12 +81,12 @@ class FinetuneJob:
 
 
 def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Train an adapter; the same job again resumes from its last checkpoint.
+    """Train an adapter, resuming from the last checkpoint.
 
     Raises:
         InputError: There are no examples, or `start` is an adapter for another base or task.
         ExtraError: TRL is not installed.
-        SettingsError: The base is unavailable.
+        SettingsError: The base model is unavailable.
     """
     need("trl")
     _check_start(job)
@@ -95,7 +95,7 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
     examples, n_rejected = _examples(job, settings, say)
     if job.limit:
         examples = examples[: job.limit]
-    say(f"{len(examples)} examples, of {len({e.group for e in examples})} groups")
+    say(f"{len(examples)} examples in {len({e.group for e in examples})} groups")
     model, tokenizer = trainable_base(job.base, settings)
     _check_context(model, job.recipe.row_tokens)
     work = job.work or job.out / "checkpoints"
@@ -124,68 +124,70 @@ def _check_start(job: FinetuneJob) -> None:
     if job.start is None:
         return
     if not (job.start / SHAPE).is_file():
-        raise InputError(f"{job.start} is not an adapter: it holds no {SHAPE}")
+        raise InputError(f"{job.start} is not an adapter: {SHAPE} is missing")
     note = read_note(job.start)
     if (note.task, note.base) != (job.task, job.base):
         raise InputError(
-            f"{job.start} is a {note.task} on {note.base}, and a {job.task} on {job.base} is to be "
-            "trained"
+            f"{job.start} is a {note.task} based on {note.base}; it cannot be used to train a "
+            f"{job.task} based on {job.base}"
         )
 
 
 def _check_sources(job: FinetuneJob) -> None:
-    """Refuse sources that the task does not read, or that no row has room for."""
+    """Check that the task supports sources, and that they fit into a row."""
     if job.task != "judge" and (job.source_chars or job.targets != "made"):
-        raise InputError(f"sources and targets are for a judge, not for a {job.task}")
-    n_least = job.source_chars // CHARS_PER_TOKEN
-    if n_least >= job.recipe.row_tokens:
+        raise InputError(f"--source-chars and --targets are only for a judge, not for {job.task}")
+    n_tokens = job.source_chars // CHARS_PER_TOKEN
+    if n_tokens >= job.recipe.row_tokens:
         raise InputError(
-            f"{job.source_chars} characters of sources are about {n_least} tokens, and an example "
-            f"may have {job.recipe.row_tokens}: raise --row-tokens, or lower --source-chars"
+            f"--source-chars {job.source_chars} is about {n_tokens} tokens, but the limit is "
+            f"--row-tokens {job.recipe.row_tokens}; increase --row-tokens or reduce --source-chars"
         )
 
 
 def _check_context(model: PreTrainedModel, row_tokens: int) -> None:
-    most = getattr(model.config, "max_position_embeddings", None)
-    if most and row_tokens > most:
+    limit = getattr(model.config, "max_position_embeddings", None)
+    if limit and row_tokens > limit:
         raise InputError(
-            f"an example may have {row_tokens} tokens, and the base reads {most}: lower "
-            "--row-tokens, and --source-chars with it"
+            f"--row-tokens {row_tokens} exceeds the context length of the base model ({limit}); "
+            "reduce --row-tokens and --source-chars"
         )
 
 
 def _examples(
     job: FinetuneJob, settings: Settings, say: Callable[[str], None]
 ) -> tuple[Sequence[ChatExample], int]:
-    """Return the examples of the job's files, and the number of unreadable lines."""
+    """Return the examples of a job, and the number of rejected lines."""
     if job.task == "judge":
         rejected = sum(
             len(dict.fromkeys((*read_answers(path).rejections, *read_labels(path).rejections)))
             for path in job.data
         )
-        options: dict[str, Any] = {"n_systems": job.n_systems, "seed": job.recipe.seed, "say": say}
-        options["source_chars"] = job.source_chars
+        options: dict[str, Any] = {
+            "n_systems": job.n_systems,
+            "seed": job.recipe.seed,
+            "source_chars": job.source_chars,
+            "say": say,
+        }
         if job.targets == "replies":
-            return replied_examples(
-                job.data, settings, method=job.recipe.method, **options
-            ), rejected
+            method = job.recipe.method
+            return replied_examples(job.data, settings, method=method, **options), rejected
         return judge_examples(job.data, settings, **options), rejected
     if job.task == "verifier":
-        read = read_verifier_examples(
-            job.data, Embedder(settings.literature.embedder), seed=job.recipe.seed
-        )
+        embedder = Embedder(settings.literature.embedder)
+        examples, rejections = read_verifier_examples(job.data, embedder, seed=job.recipe.seed)
     elif job.task == "qa":
-        read = qa_examples(job.data, job.papers, job.recipe.row_tokens)
+        examples, rejections = qa_examples(job.data, job.papers, job.recipe.row_tokens)
     else:
-        read = agent_examples(SentenceLabelTask(build_run(settings), job.labels), job.data)
-    examples, rejections = read
+        task = SentenceLabelTask(build_run(settings), job.labels)
+        examples, rejections = agent_examples(task, job.data)
     return examples, len(rejections)
 
 
 def trainable_base(
     base: str, settings: Settings
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Return a base model to train: in four bits with a GPU and bitsandbytes (QLoRA)."""
+    """Load a base model for training, in 4 bits with a GPU and bitsandbytes (QLoRA)."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

@@ -1,14 +1,14 @@
-"""A judge's training data: answers with others' ratings, perturbed ones with desired ratings.
+"""Training data of a judge: rated answers, and perturbed answers with target ratings.
 
-YESciEval, section 5 and appendix G: one example for each rubric and answer; preference pairs of a
-desired rating and one that is too high, at most 1 for extreme damage and at most 3 for subtle.
+As in YESciEval (section 5 and appendix G), there is one example per rubric and answer. Preference
+pairs consist of a target rating and a rating that is too high (above 1 for extreme and above 3 for
+subtle perturbations).
 
-Two kinds of targets. "made": the desired and the rejected ratings and their reasons are ours, by
-what was done to an answer. The damage is made anew with texts of many origins: the sets themselves
-append the same few sentences, and a judge would learn those. Only redundant answers, which a model
-wrote for each, are taken from the file. "replies": both are other judges' own replies on the file's
-answers, as in the paper (`judge_replies`); the marks of sentences, which the paper has not, are
-made all the same.
+There are two kinds of targets. With "made", ratings and reasons are generated from the known
+perturbation. New perturbations are created with texts from many sources, because YESciEval appends
+the same few sentences, which a judge would memorize. Only redundant answers are taken from the
+file. With "replies", targets are the replies of other judges in the file, as in the paper (see
+`judge_replies`), but sentence marks, which the paper does not use, are still generated.
 """
 
 from __future__ import annotations
@@ -40,39 +40,37 @@ from ragassay.settings import Settings
 from ragassay.text.sentences import sentences_of
 
 EXCERPTS = 0.85
-"""Share of the answers reduced to their end: it shows most of what there is to learn, at a third of
-the tokens."""
+"""Share of answers that are shortened to their last sentences, to save two thirds of the tokens."""
 
 EXCERPT_SENTENCES = (2, 4)
 
 N_UNPERTURBED = 6
-"""Rubrics per whole answer."""
+"""Number of rubrics per original answer."""
 
 N_DAMAGED = 8
-"""Perturbed versions per answer."""
+"""Number of perturbed versions per answer."""
 
 ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
-"""Further damage that teaches only the mark of the added sentence, which costs little more than the
-sentence. The subtlest damage is learnt most often."""
+"""Attacks for additional examples of sentence marks, which are cheap. The subtlest attack is used
+twice."""
 
 BESIDE = 0.5
-"""Share of perturbed answers that are also rated on a second rubric that the damage affects."""
+"""Share of perturbed answers that are also rated on a second affected rubric."""
 
 FOREIGN_TO = ("relevancy", "coherence", "readability")
-"""Rubrics on which an injection makes an answer bad."""
+"""Rubrics affected by an injection."""
 
 UNSEEN = ("drop_last", "drop_inside", "first_connective")
-"""Attacks whose result another system might have written: a judge that learns to rate it low rates
-every answer lower."""
+"""Attacks that are not used for training because their results look like ordinary answers."""
 
 MIDDLE = {"swap_last": 3}
-"""Desired ratings of damage that is hardly visible, by attack; others get those of `DESIRED`."""
+"""Target ratings of barely visible attacks, instead of those in `DESIRED`."""
 
 TOO_HIGH, TOO_LOW = 5, 1
-"""Rejected ratings of a perturbed answer, and of a whole one."""
+"""Rejected ratings of perturbed and of original answers."""
 
 WORSE: Mark = "subject"
-"""Rejected mark of a sentence that is fine."""
+"""Rejected mark of a flawless sentence."""
 
 
 def judge_examples(
@@ -84,20 +82,17 @@ def judge_examples(
     source_chars: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Return examples with generated targets, from answers to questions that are not held out.
+    """Return examples with generated targets, for questions that are not held out.
 
     Args:
-        answers: YESciEval files, or run folders whose ratings people reviewed.
-        settings: How answers are cut into cases.
-        n_systems: How many systems' answers are taken of each question, at random.
-        seed: Of all draws.
-        source_chars: Budget of the sources in a rating's prompt; 0 for none.
-        say: Told of progress.
+        answers: YESciEval files, or reviewed run folders.
+        n_systems: Number of systems to sample per question.
+        source_chars: Maximum number of source characters in a rating prompt; 0 for none.
 
     Raises:
         InputError: A file cannot be read.
     """
-    found: list[ChatExample] = []
+    examples: list[ChatExample] = []
     corpus = Corpus()
     for path in answers:
         records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
@@ -110,9 +105,9 @@ def judge_examples(
         ).answers
         whole_ids = {record.id: record for record in unperturbed}
         uncut = [record for record in chosen if record == whole_ids[record.id]]
-        # Among ends of answers, a whole redundant one would stand out by its length.
+        # A full redundant answer would stand out by its length among excerpts.
         for one in (*made, *redundant(records, uncut)):
-            # Without the sources, nobody can tell whether a figure is right.
+            # Clinical errors cannot be detected without the sources.
             if one.family != "clinical" and one.attack not in UNSEEN:
                 perturbed.setdefault(one.original, []).append(one)
         added = _add_sentences(chosen, unperturbed, seed)
@@ -120,13 +115,14 @@ def judge_examples(
             say(f"{path.name}: {n} of {len(chosen)}")
             rng = random.Random(f"{seed}:{record.id}")
             case = case_of(record, settings, corpus)
-            found += _of_unperturbed(case, record, rated.get(record.id, {}), rng, source_chars)
+            examples += _of_unperturbed(case, record, rated.get(record.id, {}), rng, source_chars)
             for one in _draw_perturbed(perturbed.get(record.id, []), rng):
-                found += _of_damaged(case_of(one.record, settings, corpus), one, rng, source_chars)
+                case = case_of(one.record, settings, corpus)
+                examples += _of_damaged(case, one, rng, source_chars)
             for one in added[record.id]:
-                found += _of_added(case_of(one.record, settings, corpus), one)
-    # The prompts on what stands before the damage are those of the whole answer.
-    first = {(example.group, example.messages): example for example in reversed(found)}
+                examples += _of_added(case_of(one.record, settings, corpus), one)
+    # Prompts about sentences before the perturbation are duplicates of the original's.
+    first = {(example.group, example.messages): example for example in reversed(examples)}
     return list(first.values())[::-1]
 
 
@@ -140,44 +136,40 @@ def replied_examples(
     source_chars: int = 0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[ChatExample]:
-    """Return examples whose ratings and reasons are the replies of the files' own judges.
+    """Return examples whose targets are the judge replies in YESciEval files.
 
     Args:
-        answers: YESciEval files.
-        settings: How answers are cut into cases.
-        method: SFT takes single replies, CPO pairs of them.
-        n_systems: How many systems' answers are taken of each question, at random.
-        seed: Of all draws.
-        source_chars: Budget of the sources in a rating's prompt; 0 for none.
-        say: Told of progress.
+        method: SFT uses single replies, CPO uses pairs of replies. For other arguments see
+            `judge_examples`.
 
     Raises:
-        InputError: A file cannot be read, or has no judge's ratings.
+        InputError: A file cannot be read, or contains no ratings by judges.
     """
-    options = {"n_systems": n_systems, "seed": seed}
-    made = judge_examples(answers, settings, say=say, **options)
-    found = [example for example in made if not example.is_rating]
+    made = judge_examples(answers, settings, n_systems=n_systems, seed=seed, say=say)
+    examples = [example for example in made if not example.is_rating]
     all_replies = [replies_of(path) for path in answers]
     corpus = Corpus()
     for path, replies in zip(answers, all_replies, strict=True):
         records = [r for r in read_answers(path).records if not is_held_out(r.topic or r.id)]
         unperturbed = [r for r in records if r.metadata.get("variant", UNPERTURBED) == UNPERTURBED]
         for original in some_systems(unperturbed, n_systems):
-            place = original.topic, original.system
-            perturbed = [r for r in records if r is not original and (r.topic, r.system) == place]
+            key = original.topic, original.system
+            perturbed = [r for r in records if r is not original and (r.topic, r.system) == key]
             for record in (original, *(perturbed if method == "cpo" else ())):
                 case = case_of(record, settings, corpus)
                 papers = papers_shown(case, source_chars)
-                found += reply_examples(case, record, original, replies, perturbed, method, papers)
+                examples += reply_examples(
+                    case, record, original, replies, perturbed, method, papers
+                )
     say(
-        f"{sum(e.is_rating for e in found)} examples of ratings are judges' own replies; "
-        f"{n_without_reason(all_replies)} replies of the files have no reason: ours stands there"
+        f"{sum(e.is_rating for e in examples)} rating examples use replies of judges; reasons were "
+        f"generated for {n_without_reason(all_replies)} replies without one"
     )
-    return found
+    return examples
 
 
 def _excerpt(record: Record, seed: int) -> Record:
-    """Return the answer, or its last sentences only."""
+    """Return the answer, or with probability `EXCERPTS` its last sentences."""
     rng = random.Random(f"excerpt:{seed}:{record.id}")
     if rng.random() >= EXCERPTS or not isinstance(record.answer, str):
         return record
@@ -188,16 +180,16 @@ def _excerpt(record: Record, seed: int) -> Record:
 def _add_sentences(
     chosen: Sequence[Record], unperturbed: Sequence[Record], seed: int
 ) -> dict[str, list[PerturbedAnswer]]:
-    """Return answers with an added sentence, by the id of the whole one."""
-    found: dict[str, list[PerturbedAnswer]] = {record.id: [] for record in chosen}
+    """Return answers with an added sentence, by the id of the original answer."""
+    perturbed: dict[str, list[PerturbedAnswer]] = {record.id: [] for record in chosen}
     for n, name in enumerate(ADDED, 1):
         attacks = [attack for attack in ATTACKS if attack.name == name]
         made = perturb_answers(
             chosen, attacks=attacks, pools="fit", seed=seed + n, among=unperturbed
         )
         for one in made.answers:
-            found[one.original].append(one)
-    return found
+            perturbed[one.original].append(one)
+    return perturbed
 
 
 def _of_added(case: Case, one: PerturbedAnswer) -> list[ChatExample]:
@@ -229,7 +221,7 @@ def _of_unperturbed(
 def _draw_perturbed(
     perturbed: Sequence[PerturbedAnswer], rng: random.Random
 ) -> list[PerturbedAnswer]:
-    """Draw some of an answer's perturbed versions, balanced by rubric and severity."""
+    """Sample perturbed versions of an answer, balanced by rubric and severity."""
     cells: dict[tuple[str, str, str], list[PerturbedAnswer]] = {}
     for one in perturbed:
         if one.family == "injection":
@@ -274,7 +266,7 @@ def _of_damaged(
 
 
 def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
-    """Return the sentences that a reason names; of redundant answers, the repeating ones."""
+    """Return the numbers of the sentences to list in a reason."""
     added: Sequence[int] = one.sentences
     if one.attack == "redundant" and one.severity == "subtle":
         added = [n_sentences]
@@ -286,7 +278,7 @@ def _numbers(one: PerturbedAnswer, n_sentences: int) -> tuple[int, ...]:
 def _build_mark_examples(
     case: Case, record: Record, faults: Mapping[int, Mark], kind: str
 ) -> list[ChatExample]:
-    """Return an example for the mark of each sentence of an answer."""
+    """Return an example for the mark of each sentence."""
     return [
         ChatExample(
             messages=as_messages(_READER.messages(case, n)),
@@ -310,7 +302,6 @@ def _build_rating_example(
     reason: str,
     papers: str,
 ) -> ChatExample:
-    """Return an example of a rating of an answer with these faults in its sentences."""
     other = TOO_LOW if kind == "whole" else TOO_HIGH
     return ChatExample(
         messages=as_messages(_JUDGE.messages(case, faults, rubric, papers)),

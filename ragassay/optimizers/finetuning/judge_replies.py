@@ -1,4 +1,4 @@
-"""YESciEval's training answers, and other judges' replies to them as data (section 5)."""
+"""Training data from the judge replies in YESciEval files (section 5)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from statistics import median_low
 from ragassay.agents.tuned_judge import TunedJudge
 from ragassay.errors import InputError
 from ragassay.formats import read_labels
+from ragassay.optimizers.compiling.answer_tasks import read_perturbed_answers
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
 from ragassay.prompts import load_prompts, load_rubrics
 from ragassay.prompts.texts import load_rationales
@@ -19,63 +20,52 @@ from ragassay.records import AttackFamily, Case, Mark, PerturbedAnswer, Record, 
 from ragassay.text.sentences import sentences_of
 
 SEED = 5
-"""Seed of the choice among a question's systems."""
+"""Random seed for sampling systems."""
 
 HELD_OUT_PERCENT = 40
-"""Share of the questions that nothing is fitted on."""
+"""Percentage of questions that are never used for training."""
 
 DESIRED: dict[tuple[AttackFamily, Severity], int] = {
     ("rubric", "extreme"): 1,
     ("rubric", "subtle"): 2,
     ("clinical", "subtle"): 2,
 }
-"""Desired ratings of perturbed answers. YESciEval asks for at most 1 and at most 3; a model that
-aims at 3 for perturbations that it often overlooks ends above."""
+"""Target ratings of perturbed answers. YESciEval allows up to 1 (extreme) and 3 (subtle), but a
+model trained on 3 often exceeds it."""
 
 WRITTEN_BY_MODELS = "conciseness"
-"""The rubric whose perturbed answers also come from the file."""
+"""Rubric for which the perturbed answers in the file are used."""
 
 
 def is_held_out(question: str) -> bool:
-    """Return whether a question is held out from fitting, by the hash of its id."""
+    """Return whether a question is held out from training, based on the hash of its id."""
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 100 < HELD_OUT_PERCENT
 
 
 def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[PerturbedAnswer]:
-    """Return the file's own redundant answers to the questions of the whole ones."""
-    originals = {(record.topic, record.system): record.id for record in unperturbed}
-    severities: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
+    """Return the redundant answers in a file, for the given original answers."""
     return [
-        PerturbedAnswer(
-            record=record.model_copy(update={"rubrics": (WRITTEN_BY_MODELS,)}),
-            original=originals[record.topic, record.system],
-            attack="redundant",
-            family="rubric",
-            severity=severities[record.metadata["variant"]],
-            targets=(f"rubric.{WRITTEN_BY_MODELS}",),
-        )
-        for record in records
-        if record.metadata["variant"] in severities
-        and record.metadata.get("target_rubric", "").lower() == WRITTEN_BY_MODELS
-        and (record.topic, record.system) in originals
+        one.model_copy(update={"attack": "redundant"})
+        for one in read_perturbed_answers(records, unperturbed)
+        if one.record.rubrics == (WRITTEN_BY_MODELS,)
     ]
 
 
 def ratings_of(path: Path) -> dict[str, dict[str, int]]:
-    """Return the median of all ratings for each answer and rubric."""
-    given: dict[str, dict[str, list[int]]] = {}
+    """Return the median rating by answer and rubric."""
+    ratings: dict[str, dict[str, list[int]]] = {}
     for label in read_labels(path).labels:
         if label.record_id and label.task == "rubric":
-            by_rubric = given.setdefault(label.record_id, {})
+            by_rubric = ratings.setdefault(label.record_id, {})
             by_rubric.setdefault(label.item, []).append(int(label.label))
     return {
-        record: {rubric: median_low(ratings) for rubric, ratings in by_rubric.items()}
-        for record, by_rubric in given.items()
+        record: {rubric: median_low(values) for rubric, values in by_rubric.items()}
+        for record, by_rubric in ratings.items()
     }
 
 
 def some_systems(records: Sequence[Record], n: int) -> list[Record]:
-    """Draw so many systems' answers to each question, always the same ones."""
+    """Sample the answers of up to `n` systems per question, with a fixed seed."""
     by_question: dict[str, list[Record]] = {}
     for record in records:
         by_question.setdefault(record.topic or record.id, []).append(record)
@@ -88,32 +78,33 @@ def some_systems(records: Sequence[Record], n: int) -> list[Record]:
 
 
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
-"""Highest rating of a good evaluation of a perturbed answer, by severity (section 5)."""
+"""Maximum acceptable rating of a perturbed answer by severity (section 5)."""
 
 UNPERTURBED = "benign"
-"""The variant of an unperturbed answer."""
+"""Variant name of original answers."""
 
 ADDED: Mapping[tuple[str, str], str] = {
-    **{("subtle", rubric): "same_domain" for rubric in ("relevancy", "correctness")},
-    **{("subtle", rubric): "same_domain" for rubric in ("informativeness", "coherence")},
-    **{("extreme", rubric): "off_topic" for rubric in ("relevancy", "correctness")},
-    **{("extreme", rubric): "off_topic" for rubric in ("informativeness", "coherence")},
+    **{
+        (variant, rubric): attack
+        for variant, attack in (("subtle", "same_domain"), ("extreme", "off_topic"))
+        for rubric in ("relevancy", "correctness", "informativeness", "coherence")
+    },
     ("extreme", "completeness"): "drop_last_off_topic",
     ("subtle", "readability"): "blog",
     ("extreme", "readability"): "tweet",
     ("subtle", "conciseness"): "repeat_last",
     ("extreme", "conciseness"): "repeat_all",
 }
-"""The attacks that add sentences, by variant and rubric (appendix B.3)."""
+"""Attacks that add sentences, by variant and rubric (appendix B.3)."""
 
 
 @dataclass(frozen=True)
 class JudgeReply:
-    """One judge's evaluation of an answer on a rubric.
+    """A judge's rating of an answer on a rubric.
 
     Attributes:
-        rating: From 1 to 5.
-        reason: Its own; empty where the file has none.
+        rating: Rating from 1 to 5.
+        reason: Reason for the rating; empty if the file has none.
     """
 
     judge: str
@@ -122,23 +113,23 @@ class JudgeReply:
 
 
 Replies = Mapping[str, Mapping[str, Sequence[JudgeReply]]]
-"""Replies by the answer's id and the rubric's name."""
+"""Replies by answer id and rubric."""
 
 
 def replies_of(path: Path) -> Replies:
-    """Return all judges' replies in a file of answers.
+    """Read the judge replies in a file of answers.
 
     Raises:
-        InputError: It has none.
+        InputError: The file contains no replies.
     """
-    found: dict[str, dict[str, list[JudgeReply]]] = {}
+    replies: dict[str, dict[str, list[JudgeReply]]] = {}
     for label in read_labels(path).labels:
         if label.task == "rubric" and label.record_id and label.item in load_rubrics():
             reply = JudgeReply(label.annotator, int(label.label), label.reason)
-            found.setdefault(label.record_id, {}).setdefault(label.item, []).append(reply)
-    if not found:
-        raise InputError(f"{path} has no judge's ratings to learn from: use --targets made")
-    return found
+            replies.setdefault(label.record_id, {}).setdefault(label.item, []).append(reply)
+    if not replies:
+        raise InputError(f"{path} contains no ratings by judges; use --targets made")
+    return replies
 
 
 def reply_examples(
@@ -150,15 +141,15 @@ def reply_examples(
     method: Method,
     papers: str = "",
 ) -> list[ChatExample]:
-    """Return the examples of one answer.
+    """Return the training examples for an answer.
 
     Args:
-        record: The answer, unperturbed or perturbed.
-        original: The whole answer that it was made of; itself for a whole one.
-        replies: From `replies_of`.
-        perturbed: The perturbed versions of an answer.
-        method: SFT takes the replies on unperturbed answers, CPO pairs of all answers.
-        papers: The sources as the judge reads them; empty for none.
+        record: Original or perturbed answer.
+        original: Original answer; the same as `record` if it is not perturbed.
+        replies: Result of `replies_of`.
+        perturbed: Perturbed versions of the answer.
+        method: SFT uses replies to original answers, CPO uses pairs of replies to all answers.
+        papers: Sources as shown to the judge; empty for none.
     """
     variant = record.metadata.get("variant", UNPERTURBED)
     own = replies.get(record.id, {})
@@ -194,7 +185,7 @@ def _sort_replies(
     replies: Replies,
     perturbed: Sequence[Record],
 ) -> tuple[Sequence[JudgeReply], Sequence[JudgeReply]]:
-    """Return the good and the bad replies to one prompt."""
+    """Return the chosen and the rejected replies to a prompt."""
     if variant in GOOD_UP_TO:
         limit = GOOD_UP_TO[variant]
         return [r for r in own if r.rating <= limit], [r for r in own if r.rating > limit]
@@ -209,9 +200,9 @@ def _sort_replies(
 
 
 def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
-    """Return the marks of a perturbed answer's sentences that the whole one does not have."""
-    place = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
-    mark = load_rationales().marks.get(ADDED.get(place, ""))
+    """Return the marks of sentences that were added to a perturbed answer, by sentence number."""
+    key = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
+    mark = load_rationales().marks.get(ADDED.get(key, ""))
     if mark is None or not isinstance(original.answer, str):
         return {}
     known = {" ".join(text.split()) for text in sentences_of(original.answer)}
@@ -223,7 +214,7 @@ def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark
 
 
 def n_without_reason(replies: Sequence[Replies]) -> int:
-    """Return the number of replies whose file has no reason, whose reason is ours therefore."""
+    """Return the number of replies without a reason, for which a reason is generated."""
     return sum(
         not reply.reason.strip()
         for one in replies
@@ -235,24 +226,24 @@ def n_without_reason(replies: Sequence[Replies]) -> int:
 
 def _write_reply(reply: JudgeReply, rubric: str) -> str:
     reason = " ".join(reply.reason.split())
-    ours = load_rationales().of_unperturbed(rubric, reply.rating)
+    default = load_rationales().of_unperturbed(rubric, reply.rating)
     return as_reply(
-        {"rating": reply.rating, "rationale": _shorten_reason(reason) if reason else ours}
+        {"rating": reply.rating, "rationale": _shorten_reason(reason) if reason else default}
     )
 
 
 def _shorten_reason(reason: str) -> str:
-    """Return a reason as long as a tuned judge may write: whole sentences, or its first words."""
-    most = load_prompts().agents["tuned_judge"].rationale_chars
+    """Shorten a reason to the limit of a tuned judge, at a sentence or word boundary."""
+    limit = load_prompts().agents["tuned_judge"].rationale_chars
     text = reason[:1].upper() + reason[1:]
-    if len(text) <= most:
+    if len(text) <= limit:
         return text
-    kept = ""
+    shortened = ""
     for sentence in sentences_of(text):
-        if len(f"{kept} {sentence}".strip()) > most:
+        if len(longer := f"{shortened} {sentence}".strip()) > limit:
             break
-        kept = f"{kept} {sentence}".strip()
-    return kept or f"{text[: most - 3].rpartition(' ')[0]}..."
+        shortened = longer
+    return shortened or f"{text[: limit - 3].rpartition(' ')[0]}..."
 
 
 _JUDGE = TunedJudge()

@@ -1,4 +1,4 @@
-"""Read the labelled pairs that classifiers of correctness and completeness are fitted to."""
+"""Read labeled pairs for training classifiers of correctness and completeness."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from ragassay.evaluators.build_run import build_run
+from ragassay.formats.items import Item
 from ragassay.formats.problems import Problem, found_text
-from ragassay.formats.rows import Row
+from ragassay.formats.reviews import claim_items
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
-from ragassay.optimizers.finetuning.claims import link_names, read_labelled
+from ragassay.optimizers.compiling.items import read_rows
+from ragassay.optimizers.finetuning.claims import NO_EVIDENCE, EvidenceRow, link_names
 from ragassay.records import RELEVANCE_LABELS, Rejection
 from ragassay.settings import load_settings
 from ragassay.text.search import WINDOW, Bm25Index
-from ragassay.text.sentences import sentences_of
 
 LABEL_WORDS = {
     "correct": ("correct", "true", "yes", "1", "supports", "support", "supported", "attributable"),
@@ -30,17 +31,17 @@ LABEL_WORDS = {
         *("not_attributable", "not attributable", "unsupported"),
     ),
 }
-"""Words of several collections, in lower case: a passage that does not support makes incorrect."""
+"""Label names of several data sets in lower case. Unsupported claims count as incorrect."""
 
 
 @dataclass(frozen=True)
 class LabelledPair:
-    """A sentence, the text that it is read with, and a label.
+    """A sentence, a second text and a label.
 
     Attributes:
-        passage: A passage of a document; of completeness the question.
-        label: Its place among the task's labels.
-        group: The question's name; no split divides a group.
+        passage: Passage of a document, or the question for completeness.
+        label: Index of the label in the labels of the task.
+        group: Name of the question. Pairs of a group are never split.
     """
 
     sentence: str
@@ -49,8 +50,8 @@ class LabelledPair:
     group: str
 
 
-class CorrectnessRow(Row):
-    """A row of the user's data: a sentence, its document or passage, and whether it is correct."""
+class CorrectnessRow(EvidenceRow):
+    """Input row with a sentence, its document or passage, and whether it is correct."""
 
     sentence: str = Field(
         min_length=1,
@@ -59,10 +60,6 @@ class CorrectnessRow(Row):
     text: str = Field(
         default="", validation_alias=AliasChoices("evidence", "passage", "abstract", "document")
     )
-    sentences: list[str] = Field(default_factory=list[str])
-    marked: list[int] = Field(
-        default_factory=list[int], validation_alias=AliasChoices("evidence_sentences", "rationale")
-    )
     label: Annotated[
         str | bool | int, Field(validation_alias=AliasChoices("label", "correct", "verdict"))
     ]
@@ -70,45 +67,44 @@ class CorrectnessRow(Row):
 
 
 def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejection]]:
-    """Read pairs of sentence and passage; labels are places in `CORRECTNESS`.
+    """Read pairs of sentence and passage, with labels as indices of `CORRECTNESS`.
 
-    A row whose evidence sentences are marked makes two pairs, as in BioACE (section 4.1.3): the
-    marked span is correct, and the fragment of three sentences without any of it that BM25 ranks
-    first for the question is incorrect (for the sentence, where there is no question). Any other
-    row is one pair, with its whole passage.
+    A correct row with marked evidence sentences yields two pairs, as in BioACE (section 4.1.3). The
+    marked sentences form a correct pair. The window of three unmarked sentences that BM25 ranks
+    first for the question (or the sentence, if there is no question) forms an incorrect pair. Any
+    other row yields one pair.
 
     Args:
-        path: JSON lines or an array, plain or gzip, of sentence (or claim), evidence (passage,
-            abstract, sentences), label and perhaps evidence_sentences (0-based) and question; or a
-            run folder whose verdicts people reviewed.
+        path: JSON lines or array, plain or gzip, with sentence (or claim), evidence (passage,
+            abstract, sentences), label and optionally evidence_sentences (0-based) and question; or
+            a reviewed run folder.
 
     Returns:
-        The pairs, each once, and the rows that could not be read. Rows of one question have one
-        group; without questions those that share a sentence or passage.
+        Unique pairs, and rejected rows. Pairs are grouped by question, or if there is none, by
+        shared sentences or passages.
 
     Raises:
         InputError: The file cannot be opened.
     """
-    rows, rejections = read_labelled(path, CorrectnessRow, _pairs)
-    return group_pairs(dict.fromkeys(pair for pairs in rows for pair in pairs)), rejections
+    rows, rejections = read_rows(claim_items(path), CorrectnessRow, _pairs)
+    return group_pairs(dict.fromkeys(pair for pairs in rows for pair in pairs)), list(rejections)
 
 
-def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
-    sentences = row.sentences or sentences_of(row.text)
+def _pairs(row: CorrectnessRow, item: Item) -> list[LabelledPair] | Problem:
+    sentences = row.document_sentences
     text = row.text or " ".join(sentences)
     if not text.strip():
-        return Problem("evidence", "no text to compare the sentence with", "evidence, or sentences")
+        return NO_EVIDENCE
     word = str(row.label).strip().lower()
     label = next((i for i, name in enumerate(CORRECTNESS) if word in LABEL_WORDS[name]), None)
     if label is None:
         problem = f"found the text {found_text(str(row.label))}"
         return Problem("label", problem, "correct or incorrect")
-    if any(not 0 <= place < len(sentences) for place in row.marked):
-        wanted = f"numbers from 0 to {len(sentences) - 1}"
-        return Problem("evidence_sentences", f"found {row.marked}", wanted)
+    if wrong_mark := row.find_wrong_mark():
+        return wrong_mark
     if not row.marked:
         return [LabelledPair(row.sentence, text, label, row.question)]
-    span = " ".join(sentences[place] for place in sorted(set(row.marked)))
+    span = " ".join(sentences[index] for index in sorted(set(row.marked)))
     pairs = [LabelledPair(row.sentence, span, label, row.question)]
     other = best_fragment(row.question or row.sentence, sentences, row.marked) if not label else ""
     if other:
@@ -118,25 +114,27 @@ def _pairs(row: CorrectnessRow) -> list[LabelledPair] | Problem:
 
 
 def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -> str:
-    """Return the fragment of three sentences that BM25 ranks first among those not marked.
+    """Return the window of three unmarked sentences that BM25 ranks first.
 
     Args:
-        sentences: Those of a document.
-        marked: Places of sentences, from 0, that the fragment must not have.
+        marked: Indices of sentences to exclude.
 
     Returns:
-        Empty where each fragment has a marked sentence, or none shares a word with the query.
+        The text; empty if every window contains a marked sentence, or none matches the query.
     """
-    last = max(1, len(sentences) - WINDOW + 1)
-    runs = [range(start, min(start + WINDOW, len(sentences))) for start in range(last)]
-    free = [run for run in runs if not set(run) & set(marked)]
-    texts = [" ".join(sentences[run.start : run.stop]) for run in free]
+    n_windows = max(1, len(sentences) - WINDOW + 1)
+    windows = [range(start, min(start + WINDOW, len(sentences))) for start in range(n_windows)]
+    texts = [
+        " ".join(sentences[window.start : window.stop])
+        for window in windows
+        if not set(window) & set(marked)
+    ]
     hits = Bm25Index(texts).search(query, 1)
     return texts[hits[0][0]] if hits else ""
 
 
 def group_pairs(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
-    """Give the pairs without a question that share a sentence or passage the same group."""
+    """Assign the same group to pairs without a question that share a sentence or passage."""
     pairs = list(pairs)
     unnamed = [(f"s {p.sentence}", f"p {p.passage}") for p in pairs if not p.group]
     groups = link_names(unnamed)
@@ -146,14 +144,14 @@ def group_pairs(pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
 def read_completeness_pairs(
     path: Path, labels: Path | None
 ) -> tuple[list[LabelledPair], list[Rejection]]:
-    """Read answer sentences with their questions; labels are places in `RELEVANCE_LABELS`.
+    """Read answer sentences and their questions, with labels as indices of `RELEVANCE_LABELS`.
 
     Args:
-        path: Answers in any known format, such as MedAESQA's.
-        labels: The file of the sentences' labels, where the answers have none.
+        path: Answers in any supported format, such as MedAESQA.
+        labels: File of sentence labels; None if the answers contain them.
 
     Raises:
-        InputError: A file cannot be read, or no label is about a sentence of an answer.
+        InputError: A file cannot be read, or no label refers to an answer sentence.
     """
     settings = load_settings(evidence_rounds=0, only=("sentences",))
     found = SentenceLabelTask(build_run(settings), labels).read(path)
@@ -169,6 +167,6 @@ def read_completeness_pairs(
 
 
 def pairs_sha256(pairs: Sequence[LabelledPair]) -> str:
-    """Return the hash of pairs, in their order."""
+    """Return the SHA-256 of pairs in their order."""
     rows = [(pair.sentence, pair.passage, pair.label) for pair in pairs]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()

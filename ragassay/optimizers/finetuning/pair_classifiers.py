@@ -1,4 +1,4 @@
-"""Fit the classical classifiers of correctness, cross-validated (BioACE, 4.1.3, table 3)."""
+"""Fit and cross-validate classical classifiers of correctness (BioACE, 4.1.3, table 3)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ragassay.models.fitted_models import (
     pair_features,
 )
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, pairs_sha256
+from ragassay.optimizers.finetuning.tunings import card_figures
 from ragassay.records import Bound, CardFigure, Score
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 
 RISK = 0.2
-"""Largest share of wrong labels above a bound."""
+"""Maximum share of wrong labels above a confidence bound."""
 
 Fit = Callable[[Sequence[LabelledPair], str], "Callable[[Sequence[LabelledPair]], Shares]"]
-"""Fits to pairs, under the name of a fold; what it returns gives probabilities of the labels."""
+"""Function that fits a classifier to pairs, with a fold name, and returns its predict function."""
 
 if TYPE_CHECKING:
     Shares = NDArray[np.float64]
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Predictions of each pair by a classifier that did not see its question.
+    """Cross-validated predictions for pairs.
 
     Attributes:
-        folds: shape (n_pairs,), the fold of each.
-        shares: shape (n_pairs, n_labels), probabilities.
+        folds: Fold of each pair, shape (n_pairs,).
+        shares: Predicted probabilities, shape (n_pairs, n_labels).
     """
 
     pairs: tuple[LabelledPair, ...]
@@ -50,11 +51,11 @@ class HeldOut:
 
     @property
     def n_folds(self) -> int:
-        """The number of folds."""
+        """Number of folds."""
         return int(self.folds.max()) + 1
 
     def measure_fold(self, fold: int | None = None) -> Agreement:
-        """Return the agreement with people over one fold, or over all."""
+        """Return the agreement with the labels in a fold, or in all folds if None."""
         rows = [i for i in range(len(self.pairs)) if fold is None or self.folds[i] == fold]
         best = self.shares.argmax(axis=1)
         return agreement(
@@ -65,47 +66,35 @@ class HeldOut:
         )
 
     def bounds(self, data: str) -> tuple[Bound, ...]:
-        """Return for each label the confidence from which it is right in four of five cases."""
-        best, found = self.shares.argmax(axis=1), list[Bound]()
-        for place, label in enumerate(self.labels):
-            rows = [i for i in range(len(self.pairs)) if best[i] == place]
-            found.append(
+        """Return the minimum confidence of each label for at most 20 % errors."""
+        best, bounds = self.shares.argmax(axis=1), list[Bound]()
+        for index, label in enumerate(self.labels):
+            rows = [i for i in range(len(self.pairs)) if best[i] == index]
+            bounds.append(
                 risk_bound(
                     label,
-                    [float(self.shares[i, place]) for i in rows],
-                    [self.pairs[i].label == place for i in rows],
+                    [float(self.shares[i, index]) for i in rows],
+                    [self.pairs[i].label == index for i in rows],
                     risk=RISK,
                     clusters=[self.pairs[i].group for i in rows],
                     data=f"{data}, {self.n_folds} held-out folds",
                 )
             )
-        return tuple(found)
+        return tuple(bounds)
 
     def figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
-        """Return the figures of BioACE's tables 2 and 3 over all folds, and F1 of each fold."""
+        """Return the metrics of BioACE's tables 2 and 3 over all folds, and F1 by fold."""
         scores = _scores(self.measure_fold())
         if len(self.labels) == 2:
             is_first = [pair.label == 0 for pair in self.pairs]
             groups = [pair.group for pair in self.pairs]
             scores["AUC"] = discrimination(self.shares[:, 0].tolist(), is_first, groups).auroc
-        rows = [(data, name, score) for name, score in scores.items()]
+        all_folds = f"{data}, {self.n_folds} held-out folds"
+        rows = [(all_folds, name, score) for name, score in scores.items()]
         for fold in range(self.n_folds):
-            one = self.measure_fold(fold).averages["macro"].f1
-            rows.append((f"{data}, fold {fold + 1} of {self.n_folds}", "macro-F1", one))
-        return tuple(
-            CardFigure(
-                task=task,
-                data=where if where != data else f"{data}, {self.n_folds} held-out folds",
-                metric=metric,
-                value=score.value,
-                low=score.low,
-                high=score.high,
-                n=score.n,
-                command=command,
-            )
-            for where, metric, score in rows
-            if score.value is not None
-        )
+            f1 = self.measure_fold(fold).averages["macro"].f1
+            rows.append((f"{data}, fold {fold + 1} of {self.n_folds}", "macro-F1", f1))
+        return card_figures(task, rows, command)
 
 
 def _scores(measured: Agreement) -> dict[str, Score]:
@@ -127,16 +116,14 @@ def cross_validate(
     seed: int,
     say: Callable[[str], None] = lambda text: None,
 ) -> HeldOut:
-    """Fit without each fold of questions in turn, and predict it.
+    """Cross-validate a classifier by question.
 
     Args:
-        pairs: Labelled pairs of at least two different questions.
-        labels: The task's labels.
-        n_folds: Most folds; fewer where a label comes in fewer questions.
-        say: Receives progress messages.
+        pairs: Labeled pairs for at least two questions.
+        n_folds: Maximum number of folds; fewer if a label occurs in fewer questions.
 
     Raises:
-        InputError: A fold would leave nothing, or one label only, to learn from.
+        InputError: There are too few questions or labels.
     """
     import numpy as np
 
@@ -144,18 +131,17 @@ def cross_validate(
     shares = np.zeros((len(pairs), len(labels)))
     for fold in range(int(folds.max()) + 1):
         say(f"fold {fold + 1} of {int(folds.max()) + 1}")
-        learnt = [pair for pair, own in zip(pairs, folds, strict=True) if own != fold]
+        train = [pair for pair, own in zip(pairs, folds, strict=True) if own != fold]
         rows = [i for i, own in enumerate(folds.tolist()) if own == fold]
-        shares[rows] = fit(learnt, f"fold-{fold + 1}")([pairs[i] for i in rows])
+        shares[rows] = fit(train, f"fold-{fold + 1}")([pairs[i] for i in rows])
     return HeldOut(tuple(pairs), tuple(labels), folds, shares)
 
 
 def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Return the fold of each pair, from 0: a question in one fold, the labels spread evenly.
+    """Assign pairs to folds by question, with a similar label distribution in each fold.
 
     Raises:
-        InputError: There are fewer than two labels, or the commonest label but one comes in fewer
-            than two questions.
+        InputError: Fewer than two labels occur in at least two questions.
     """
     import warnings
 
@@ -166,38 +152,37 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
     sizes = sorted((len(groups) for groups in by_label), reverse=True)
     if len(sizes) < 2 or sizes[1] < 2:
         raise InputError(
-            "cross-validation needs two labels, each of them in two questions: "
-            f"the labels of {len(pairs)} pairs come in {', '.join(map(str, sizes)) or 0}"
+            "cross-validation requires two labels with at least two questions each; the labels of "
+            f"{len(pairs)} pairs have {', '.join(map(str, sizes)) or 0} questions"
         )
     splitter = StratifiedGroupKFold(min(n_folds, sizes[1]), shuffle=True, random_state=seed)
     labels, groups = [p.label for p in pairs], [p.group for p in pairs]
-    found = np.zeros(len(pairs), dtype=np.int64)
+    folds = np.zeros(len(pairs), dtype=np.int64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # a rare label is in fewer folds
+        warnings.simplefilter("ignore", UserWarning)  # Rare labels are not in every fold.
         for fold, (_, held) in enumerate(splitter.split(np.zeros(len(pairs)), labels, groups)):
-            found[held] = fold
-    return found
+            folds[held] = fold
+    return folds
 
 
 N_PLATT_FOLDS = 5
 FEW_TEXTS = 200
-"""With fewer texts a word counts that is in one of them; with more it must be in three."""
+"""Number of texts from which words must occur in at least three texts to be used."""
 
 
 def fit_classifier(
     pairs: Sequence[LabelledPair], family: Family, *, seed: int = 0, bounds: Sequence[Bound] = ()
 ) -> PairClassifier:
-    """Fit a classifier over the words of pairs.
+    """Fit a bag-of-words classifier of pairs.
 
     Args:
-        pairs: With both labels among them; 0 is "correct".
-        family: A linear support vector machine, whose decisions become probabilities by Platt's
-            method over folds of questions, or logistic regression.
-        seed: The seed of all draws.
-        bounds: What its labels need to count.
+        pairs: Pairs with both labels; 0 is "correct".
+        family: Logistic regression, or a linear support vector machine with probabilities from
+            Platt scaling over folds of questions.
+        bounds: Minimum confidence of each label, stored with the classifier.
 
     Raises:
-        InputError: There are too few pairs, or their texts have no word.
+        InputError: There are too few pairs, or their texts contain no words.
     """
     import numpy as np
     from sklearn.linear_model import LogisticRegression
@@ -207,7 +192,7 @@ def fit_classifier(
     try:
         vectorizer = new_vectorizer(1 if len(texts) < FEW_TEXTS else 3).fit(texts)
     except ValueError as error:
-        raise InputError("the texts of the pairs have no word to learn from") from error
+        raise InputError("the texts of the pairs contain no usable words") from error
     features = pair_features(vectorizer, [(p.sentence, p.passage) for p in pairs])
     labels = np.array([pair.label == 0 for pair in pairs])
     slope, offset = 1.0, 0.0
@@ -240,7 +225,7 @@ def fit_classifier(
 def _platt(
     model: Any, features: Any, labels: Any, pairs: Sequence[LabelledPair], seed: int
 ) -> tuple[float, float]:
-    """Return slope and offset of the curve from held-out decisions to probabilities."""
+    """Return the slope and offset of Platt scaling, fitted to held-out decisions."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
@@ -249,7 +234,7 @@ def _platt(
         held: Any = cross_val_predict(model, features, labels, cv=folds, method="decision_function")
     except ValueError as error:
         raise InputError(
-            f"{len(pairs)} pairs are too few for a support vector machine: give more questions"
+            f"{len(pairs)} pairs are too few for a support vector machine; add more questions"
         ) from error
     curve = LogisticRegression().fit(held[:, None], labels)
     return float(curve.coef_[0, 0]), float(curve.intercept_[0])

@@ -1,6 +1,6 @@
-"""Fit a classifier of correctness or completeness to a user's data, with cross-validation and card.
+"""Cross-validate and fit classifiers of correctness or completeness.
 
-BioACE fits support vector machines, logistic regression and encoders (sections 4.1.2 and 4.1.3,
+BioACE uses support vector machines, logistic regression and encoders (sections 4.1.2 and 4.1.3,
 tables 2 and 3).
 """
 
@@ -43,28 +43,28 @@ TASKS = {
     "correctness": "sentences and passages, correct or incorrect",
     "completeness": "questions and answer sentences, four labels",
 }
-"""What a card says of its figures."""
+"""Task descriptions for model cards."""
 
 KINDS = {
-    "svm": "a linear support vector machine over words that sentence and passage share",
-    "logistic": "logistic regression over words that sentence and passage share",
-    "head": "a low-rank adapter and a linear head over {base}, which reads both texts at once",
+    "svm": "a linear support vector machine on the words shared by sentence and passage",
+    "logistic": "logistic regression on the words shared by sentence and passage",
+    "head": "a low-rank adapter with a linear head on {base}, which reads both texts together",
 }
 LIMITS = (
-    "Its figures and bounds are of classifiers that were fitted without each fold in turn; the one "
-    "here was fitted to all of the data, and was itself not measured.",
-    "Data of another kind than this was not seen.",
+    "Figures and bounds are from cross-validation. This classifier was fitted to all data and was "
+    "not measured itself.",
+    "It was not tested on other kinds of data.",
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PairJob(EncoderJob):
-    """A fit of a classifier of pairs; what an `EncoderJob` says of training, only a head heeds.
+    """Job for fitting a classifier of pairs. Training options only apply to the method "head".
 
     Attributes:
-        method: A support vector machine or logistic regression, of correctness only; or a head.
-        labels: Of completeness: the file of labels, where the answers have none.
-        folds: Most folds of the cross-validation.
+        method: "svm" or "logistic" (correctness only), or "head".
+        labels: For completeness: file of labels; None if the answers contain them.
+        folds: Maximum number of cross-validation folds.
     """
 
     task: PairTask
@@ -75,7 +75,7 @@ class PairJob(EncoderJob):
 
     @property
     def command(self) -> str:
-        """The shell command of the same job."""
+        """Shell command that runs this job."""
         chosen_options: dict[str, object] = {"method": self.method, "labels": self.labels}
         chosen_options |= {"folds": self.folds, "seed": self.seed, "limit": self.limit or None}
         if self.method == "head":
@@ -84,26 +84,26 @@ class PairJob(EncoderJob):
 
 
 def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> Finetuned:
-    """Cross-validate a classifier, fit it to all pairs, and write it with its bounds and card.
+    """Cross-validate a classifier, fit it to all pairs, and save it with its bounds and card.
 
     Returns:
-        What was written; `measured` is of the held-out folds.
+        Result with `measured` from the held-out folds.
 
     Raises:
-        InputError: The data cannot be read, or has too few questions or labels; or the method does
-            not fit the task.
-        ExtraError: PEFT is not installed, which a head needs.
-        SettingsError: The base is unavailable.
+        InputError: The data cannot be read or has too few questions or labels, or the method does
+            not support the task.
+        ExtraError: PEFT is not installed, which is required for a head.
+        SettingsError: The base model is unavailable.
     """
     if job.task == "completeness" and job.method != "head":
-        raise InputError(f"--method {job.method} works for correctness only: name head or sft")
+        raise InputError(f"--method {job.method} only supports correctness; use head or sft")
     if job.method == "head":
         need("peft")
     pairs, rejections = _read_pairs(job)
     names = LABELS[job.task]
     counts = [f"{name} {sum(p.label == i for p in pairs)}" for i, name in enumerate(names)]
     n_groups = len({pair.group for pair in pairs})
-    say(f"{len(pairs)} pairs of {n_groups} questions: {', '.join(counts)}")
+    say(f"{len(pairs)} pairs for {n_groups} questions: {', '.join(counts)}")
     fitter = _Head(job) if job.method == "head" else _Classical(job)
     held = cross_validate(pairs, names, fitter.predictor, n_folds=job.folds, seed=job.seed, say=say)
     say("all pairs")
@@ -126,7 +126,7 @@ def _read_pairs(job: PairJob) -> tuple[list[LabelledPair], list[Rejection]]:
         pairs += found
         rejections += rejected
     if not pairs:
-        raise InputError("there is nothing to learn: no labelled pair came of the data")
+        raise InputError("the training data contains no labeled pairs")
     return (pairs[: job.limit] if job.limit else pairs), rejections
 
 
@@ -218,8 +218,8 @@ def _card(
     return ModelCard(
         model=f"{PROVIDER}/{job.out}",
         description=(
-            f"It tells {job.task} ({', '.join(LABELS[job.task])}) by {kind}. Fitted to "
-            f"{len(pairs):,} pairs of {n_groups:,} questions from {data} (SHA-256 "
+            f"It predicts {job.task} ({', '.join(LABELS[job.task])}) with {kind}. Fitted to "
+            f"{len(pairs):,} pairs for {n_groups:,} questions from {data} (SHA-256 "
             f"{pairs_sha256(pairs)}), seed {job.seed}."
         ),
         digest=digest,

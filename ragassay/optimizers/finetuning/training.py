@@ -1,7 +1,7 @@
-"""Supervised fine-tuning and contrastive preference optimisation, by TRL on PEFT's LoRA.
+"""Supervised fine-tuning and contrastive preference optimization with TRL and LoRA.
 
-Both resume from their last checkpoint when the same command is given again. With a GPU and
-bitsandbytes, the base model is loaded in four bits (QLoRA, as in YESciEval's appendix G).
+A repeated command resumes from the last checkpoint. With a GPU and bitsandbytes, the base model is
+loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
 """
 
 from __future__ import annotations
@@ -37,14 +37,11 @@ class TrainingRecipe:
     """Training settings of an adapter.
 
     Attributes:
-        learning_rate: The highest rate, after warm-up; it then falls along a cosine.
-        rank: Rank of the two factors of each changed matrix.
-        share_of_layers: Share of the layers, from the top, that is changed; fewer save time.
-        row_tokens: Most tokens of a row of packed examples.
-        rows: Rows per step.
-        beta: CPO's inverse temperature of a preference.
-        cap: CPO's most pairs of a kind (rubric and severity of the damage); 0 for no limit.
-        steps: Most steps; 0 for all epochs.
+        learning_rate: Peak learning rate, after warm-up and before cosine decay.
+        share_of_layers: Share of the layers to train, from the top.
+        row_tokens: Maximum number of tokens in a row of packed examples.
+        cap: For CPO: maximum number of pairs per rubric and severity; 0 for no limit.
+        steps: Maximum number of steps; 0 for all epochs.
     """
 
     method: Method = "sft"
@@ -63,7 +60,7 @@ class TrainingRecipe:
 def tokenise_examples(
     examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast
 ) -> list[Tokens]:
-    """Return examples as tokens, each reply with its end token."""
+    """Tokenize examples, appending the end token to each reply."""
     chat = ChatEncoder(tokenizer)
     end: Any = tokenizer.eos_token_id
     return [
@@ -78,15 +75,15 @@ def tokenise_examples(
 def that_fit(
     examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast, n_most: int
 ) -> list[ChatExample]:
-    """Return the examples that fit into a row.
+    """Return the examples with at most `n_most` tokens.
 
     Raises:
-        InputError: None is short enough.
+        InputError: All examples are longer.
     """
     lengths = [len(t.prompt) + len(t.reply) for t in tokenise_examples(examples, tokenizer)]
     found = [e for e, length in zip(examples, lengths, strict=True) if length <= n_most]
     if not found:
-        raise InputError(f"no example of {len(examples)} fits into a row of {n_most} tokens")
+        raise InputError(f"all {len(examples)} examples are longer than {n_most} tokens")
     return found
 
 
@@ -99,16 +96,14 @@ def train(
     start: Path | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> PeftModel:
-    """Train an adapter, with progress; resume from the last checkpoint in `work`.
+    """Train an adapter, resuming from the last checkpoint in `work`.
 
     Args:
-        tokenizer: Its tokenizer, with a chat template.
-        work: Folder of checkpoints, for this data and recipe only.
-        start: Folder of an adapter to start from, as CPO starts from one of SFT.
-        say: Receives messages on what is left out.
+        work: Checkpoint folder for this data and recipe.
+        start: Folder of an adapter to start from, e.g. of SFT for CPO.
 
     Raises:
-        InputError: There are no examples, or the checkpoints are of other data.
+        InputError: There are no examples, or the checkpoints are for other data.
         ExtraError: TRL is not installed.
     """
     need("trl", "peft", "accelerate")
@@ -116,7 +111,7 @@ def train(
     from transformers.trainer_utils import get_last_checkpoint
 
     if not examples:
-        raise InputError("there is nothing to learn: no example came of the data")
+        raise InputError("the training data contains no examples")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     set_seed(recipe.seed)
@@ -125,7 +120,7 @@ def train(
     adapted = with_adapter(model, recipe, start)
     fitting = that_fit(examples, tokenizer, recipe.row_tokens)
     if n_long := len(examples) - len(fitting):
-        say(f"left out: {n_long} that are longer than a row of {recipe.row_tokens} tokens")
+        say(f"skipped {n_long} examples longer than {recipe.row_tokens} tokens")
     build = _sft if recipe.method == "sft" else _cpo
     trainer = build(fitting, adapted, tokenizer, recipe, work)
     trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)))
@@ -135,39 +130,28 @@ def train(
 def with_adapter(
     model: PreTrainedModel, recipe: TrainingRecipe, start: Path | None = None
 ) -> PeftModel:
-    """Return a model with low-rank factors on all linear maps of its upper layers."""
+    """Add an adapter to all linear modules of the upper layers of a model."""
     from peft import LoraConfig, PeftModel, get_peft_model
+    from torch.nn import Linear
 
     if start is not None:
         return PeftModel.from_pretrained(model, str(start), is_trainable=True)
+    base: Any = model.base_model
+    linear = {name.rpartition(".")[2] for name, m in base.named_modules() if isinstance(m, Linear)}
     n_layers: int = model.config.num_hidden_layers
     first = round(n_layers * (1 - recipe.share_of_layers))
     config = LoraConfig(
         r=recipe.rank,
         lora_alpha=2 * recipe.rank,
         lora_dropout=0.0,
-        target_modules=_linear_maps(model),
+        target_modules=sorted(linear),
         layers_to_transform=list(range(first, n_layers)),
         task_type="CAUSAL_LM",
     )
     return get_peft_model(model, config)  # pyright: ignore[reportReturnType]
 
 
-def _linear_maps(model: PreTrainedModel) -> list[str]:
-    """Return the names of a layer's linear maps, below the head."""
-    import torch
-
-    base: Any = model.base_model
-    maps = {
-        name.rpartition(".")[2]
-        for name, module in base.named_modules()
-        if isinstance(module, torch.nn.Linear)
-    }
-    return sorted(maps)
-
-
 def _arguments(recipe: TrainingRecipe, work: Path) -> dict[str, Any]:
-    """Return the arguments of both trainers."""
     import torch
 
     has_gpu = torch.cuda.is_available()
@@ -234,7 +218,9 @@ def _cpo(
 
     pairs = cap_pairs([example for example in examples if example.rejected], recipe)
     if not pairs:
-        raise InputError("CPO learns from pairs of a wanted and an unwanted reply; there are none")
+        raise InputError(
+            "CPO requires pairs of a chosen and a rejected reply, but the data contains none"
+        )
     data = {
         "prompt": [_prompt_text(example, tokenizer) for example in pairs],
         "chosen": [example.reply for example in pairs],
@@ -249,24 +235,22 @@ def _cpo(
 
 
 def cap_pairs(pairs: Sequence[ChatExample], recipe: TrainingRecipe) -> list[ChatExample]:
-    """Draw at most `cap` pairs of each kind, and keep their order (YESciEval, section 5)."""
+    """Sample at most `cap` pairs of each kind in their order (YESciEval, section 5)."""
     by_kind: dict[str, list[int]] = {}
-    for place, pair in enumerate(pairs):
-        by_kind.setdefault(pair.kind, []).append(place)
+    for index, pair in enumerate(pairs):
+        by_kind.setdefault(pair.kind, []).append(index)
     rng = random.Random(f"cap:{recipe.seed}")
-    chosen = [
-        rng.sample(places, min(recipe.cap or len(places), len(places)))
-        for _, places in sorted(by_kind.items())
-    ]
-    return [pairs[place] for place in sorted(place for places in chosen for place in places)]
+    chosen: list[int] = []
+    for _, indices in sorted(by_kind.items()):
+        chosen += rng.sample(indices, min(recipe.cap or len(indices), len(indices)))
+    return [pairs[index] for index in sorted(chosen)]
 
 
 def _prompt_text(example: ChatExample, tokenizer: PreTrainedTokenizerFast) -> str:
-    """Return the prompt as text for TRL's CPO; no content can pass for the chat's own marks."""
-    marks = tokenizer.all_special_tokens
+    """Return the prompt as text for TRL's CPO, with special tokens in the content removed."""
     messages = []
     for role, content in example.messages:
-        for mark in marks:
-            content = content.replace(mark, " ")
+        for token in tokenizer.all_special_tokens:
+            content = content.replace(token, " ")
         messages.append({"role": role, "content": content})
     return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))

@@ -1,10 +1,10 @@
-"""Settings, checkpoints, result and card of a fine-tuned adapter."""
+"""Training settings, checkpoint folders, results and model cards of fine-tuned adapters."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -13,29 +13,30 @@ from ragassay.errors import InputError
 from ragassay.metrics.stats.agreement import Agreement
 from ragassay.model_names import MINILM, SMOLLM2
 from ragassay.models.adapters import Form, Training
-from ragassay.records import CardFigure, ModelCard
+from ragassay.records import CardFigure, ModelCard, Score
 
 NOTE = "training.json"
+SCORE_FIELDS = {"value", "low", "high", "n"}
 
 
 def claim_folder(work: Path, training: Mapping[str, object]) -> None:
-    """Record in a folder what is trained there, so that no other job resumes its checkpoints.
+    """Store the training options in a checkpoint folder, or check that they match.
 
     Args:
-        work: The folder; created if missing.
-        training: The data's hash and the recipe, stored as JSON; other types as their `repr`.
+        training: Hash of the data and training options. Values that are not valid in JSON are
+            stored as their `repr`.
 
     Raises:
-        InputError: The folder contains checkpoints of another training.
+        InputError: The folder contains checkpoints of another training job.
     """
     work.mkdir(parents=True, exist_ok=True)
-    note, mine = work / NOTE, json.dumps(training, indent=2, default=repr)
-    if note.exists() and note.read_text("utf-8") != mine:
+    note, text = work / NOTE, json.dumps(training, indent=2, default=repr)
+    if note.exists() and note.read_text("utf-8") != text:
         raise InputError(
-            f"{work} holds checkpoints of other data or of another recipe: name another --work, "
-            "or delete it"
+            f"{work} contains checkpoints for other data or training options; choose another "
+            "--work folder, or delete it"
         )
-    note.write_text(mine, "utf-8")
+    note.write_text(text, "utf-8")
 
 
 @dataclass(frozen=True)
@@ -43,12 +44,8 @@ class Tuning:
     """Training settings of an adapter on a base model.
 
     Attributes:
-        untouched: Share of the layers, from the lowest, that stays unchanged, which saves time.
-        rank: Rank of the two factors of each changed matrix.
-        n_tokens: Longest input.
-        learning_rate: Highest learning rate of the factors.
-        smoothing: Smoothing of the labels, which are noisy.
-        batch: Examples a step.
+        untouched: Share of the layers, from the bottom, that is not trained.
+        n_tokens: Maximum number of input tokens.
     """
 
     untouched: float
@@ -82,20 +79,19 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""Training settings of each packaged base model; one from the hub gets those of SmolLM2."""
+"""Training settings by packaged base model. Other base models use those of SmolLM2."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderJob:
-    """A training job of a base model with a head.
+    """Job for training a base model with a classification head.
 
     Attributes:
-        base: A packaged model, one from the hub, or a folder.
-        learning_rate: Learning rate of the low-rank factors; None for the base's default.
-        rank: Rank of the low-rank factors; None for the base's default.
-        limit: Most examples; 0 for all.
-        steps: Most steps; 0 for all epochs.
-        work: Folder of checkpoints; None for `out/checkpoints`.
+        learning_rate: Learning rate of the adapter; None for the default of the base model.
+        rank: Rank of the adapter; None for the default of the base model.
+        limit: Maximum number of examples; 0 for all.
+        steps: Maximum number of steps; 0 for all epochs.
+        work: Checkpoint folder; None for `out/checkpoints`.
     """
 
     data: tuple[Path, ...]
@@ -111,29 +107,29 @@ class EncoderJob:
 
     @property
     def tuning(self) -> Tuning:
-        """The base's settings, with those of the job."""
+        """Training settings of the base model, updated with those of the job."""
         own = TUNINGS.get(self.base, TUNINGS[SMOLLM2])
         rate = own.learning_rate if self.learning_rate is None else self.learning_rate
         return replace(own, learning_rate=rate, rank=self.rank or own.rank)
 
     @property
     def options(self) -> dict[str, object]:
-        """The options of the command that all training has, by name."""
-        chosen_options = {
+        """Command-line options shared by all training jobs, by name."""
+        return {
             "base": self.base,
             "epochs": self.epochs,
             "learning-rate": self.learning_rate,
+            "rank": self.rank,
         }
-        return {**chosen_options, "rank": self.rank}
 
 
 @dataclass(frozen=True)
 class Finetuned:
-    """A written adapter.
+    """Result of a training job.
 
     Attributes:
-        n_rejected: Lines of the data that could not be read.
-        measured: Its agreement with the labels of held-out claims; None without any.
+        n_rejected: Number of rejected lines in the training data.
+        measured: Agreement with the labels of held-out examples, if there are any.
     """
 
     weights_sha256: str
@@ -144,11 +140,7 @@ class Finetuned:
 
 
 def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, object]) -> str:
-    """Return the shell command of a job.
-
-    Args:
-        data: The user's files.
-        chosen_options: Its options by name; those that are None are left out.
+    """Return the shell command that runs a job.
 
     Example:
         >>> command_text("verifier", [Path("my claims.jsonl")], {"rank": 8, "dev": None})
@@ -162,9 +154,10 @@ def command_text(task: str, data: Sequence[Path], chosen_options: Mapping[str, o
 
 TASK = "claims and passages, three labels"
 FITTED = (
-    "Its probabilities were fitted to the claims that it was measured on, which changes no label."
+    "Its probabilities were calibrated on the same claims as it was measured on, which does not "
+    "change labels."
 )
-NOT_MEASURED = "It was not measured on claims that it did not learn from."
+NOT_MEASURED = "It was not measured on held-out claims."
 
 
 def head_card(
@@ -175,40 +168,35 @@ def head_card(
     measured: Agreement | None,
     command: str,
 ) -> ModelCard:
-    """Return the card that a report and `ragassay models show` print for a user's verifier."""
-    begun = f", begun with the adapter {training.start[:12]}" if training.start else ""
+    """Return the model card of a fine-tuned verifier."""
+    begun = f", starting from the adapter {training.start[:12]}" if training.start else ""
+    epochs = "1 epoch" if training.epochs == 1 else f"{training.epochs:.3g} epochs"
+    rows: list[tuple[str, str, Score]] = []
+    if measured is not None:
+        f1 = measured.averages["macro"].f1
+        rows = [(training.dev, "accuracy", measured.accuracy), (training.dev, "macro-F1", f1)]
     return ModelCard(
         model=model,
         description=(
-            f"A low-rank adapter that makes {base} a cross-encoder: it reads a passage and a "
-            "claim, and a linear head tells whether one supports the other. It writes nothing. "
-            f"Trained on {training.n_examples:,} examples from {', '.join(training.data)} "
-            f"(SHA-256 {training.data_sha256}), each seen {_times(training.epochs)}, "
+            f"A low-rank adapter that turns {base} into a cross-encoder. It reads a passage and a "
+            "claim, and a linear head decides whether the passage supports the claim. It generates "
+            f"no text. Trained on {training.n_examples:,} examples from "
+            f"{', '.join(training.data)} (SHA-256 {training.data_sha256}) for {epochs}, "
             f"seed {training.seed}{begun}."
         ),
         digest=digest,
         limits=(NOT_MEASURED if measured is None else FITTED,),
-        figures=() if measured is None else _figures(measured, training.dev, command),
+        figures=card_figures(TASK, rows, command),
     )
 
 
-def _figures(measured: Agreement, data: str, command: str) -> tuple[CardFigure, ...]:
-    scores = {"accuracy": measured.accuracy, "macro-F1": measured.averages["macro"].f1}
+def card_figures(
+    task: str, rows: Iterable[tuple[str, str, Score]], command: str
+) -> tuple[CardFigure, ...]:
+    """Return figures of a model card from rows of data, metric and score."""
+    fields = {"task": task, "command": command}
     return tuple(
-        CardFigure(
-            task=TASK,
-            data=data,
-            metric=metric,
-            value=score.value,
-            low=score.low,
-            high=score.high,
-            n=score.n,
-            command=command,
-        )
-        for metric, score in scores.items()
+        CardFigure(data=data, metric=metric, **fields, **score.model_dump(include=SCORE_FIELDS))
+        for data, metric, score in rows
         if score.value is not None
     )
-
-
-def _times(epochs: float) -> str:
-    return "once" if epochs == 1 else f"{epochs:.3g} times"

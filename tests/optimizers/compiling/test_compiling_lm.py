@@ -112,7 +112,7 @@ def test_money_that_is_spent_stops_the_job_and_a_larger_budget_goes_on(tmp_path)
 def test_a_limit_on_money_wants_a_known_price(tmp_path):
     with ScriptedModel() as model, opened(model, tmp_path, "openai/scripted", 1.0) as lm:
         ask(lm, "Say 0.")
-        with pytest.raises(JobStopped, match=r"price of openai/scripted is not known"):
+        with pytest.raises(JobStopped, match=r"price of openai/scripted is unknown"):
             ask(lm, "Say 1.")
 
 

@@ -139,7 +139,7 @@ def test_data_that_leave_nothing_are_refused_by_name(tmp_path):
     path = write_claims(tmp_path / "c.jsonl", 0, 1)
     with (
         ScriptedModel(verdict_reply) as model,
-        pytest.raises(InputError, match=r"c\.jsonl: nothing"),
+        pytest.raises(InputError, match=r"c\.jsonl: there are no"),
     ):
         run(CompileJob("verifier", path), model, tmp_path / "work")
 
@@ -148,7 +148,7 @@ def test_a_wrong_budget_or_optimizer_is_named(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         with pytest.raises(InputError, match="--budget lots"):
             run(job_in(tmp_path, budget="lots"), model, tmp_path / "work")
-        with pytest.raises(InputError, match="no optimizer 'adam'"):
+        with pytest.raises(InputError, match="unknown optimizer 'adam'"):
             run(job_in(tmp_path, "adam"), model, tmp_path / "work")
     assert (n_calls_of("light", 10), n_calls_of("77", 10)) == (60, 77)
     with pytest.raises(InputError, match="--budget 0"):

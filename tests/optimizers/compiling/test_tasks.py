@@ -122,9 +122,7 @@ def test_labels_of_another_task_are_refused_by_name(tools, tmp_path):
     answers = jsonl(tmp_path / "a.jsonl", *ANSWERS)
     gold = jsonl(tmp_path / "g.jsonl", {"task": "accuracy", "label": "yes", "record_id": "q1"})
     for agent in ("sentence_labeller", "nugget_assigner", "rubric_judge"):
-        with pytest.raises(
-            InputError, match=r"g\.jsonl has no label .* its labels are of accuracy"
-        ):
+        with pytest.raises(InputError, match=r"g\.jsonl contains no .* it has labels for accuracy"):
             task_of(agent, tools, TaskOptions(gold=gold)).read(answers)
 
 
@@ -142,7 +140,7 @@ def test_ratings_are_the_lower_median_and_of_the_chosen_rubrics(tools, tmp_path)
     assert (item.right, item.group, item.reply) == (3.0, "Does aspirin help?", {})
     assert task.mark(item, Judgment(rubric="cohesion", rating=3, score=2.0)).value == 0.75
     assert len(task_of("rubric_judge", tools, replace(chosen, rubrics=())).read(answers).items) == 2
-    with pytest.raises(InputError, match="no rubric 'wit'"):
+    with pytest.raises(InputError, match="unknown rubric 'wit'"):
         task_of("rubric_judge", tools, TaskOptions(rubrics=("wit",)))
 
 
@@ -204,5 +202,5 @@ def test_questions_with_their_articles(tmp_path):
 def test_a_query_writer_wants_a_corpus_and_an_unknown_agent_is_named(tools):
     with pytest.raises(InputError, match="--corpus"):
         task_of("query_writer", tools, TaskOptions())
-    with pytest.raises(InputError, match=r"fact_lister cannot be compiled: .* rubric_judge, veri"):
+    with pytest.raises(InputError, match=r"fact_lister cannot be optimized: .* rubric_judge, veri"):
         task_of("fact_lister", tools, TaskOptions())

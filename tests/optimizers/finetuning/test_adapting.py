@@ -32,7 +32,7 @@ def test_no_other_training_goes_on_from_a_folders_checkpoints(tmp_path: Path):
     work = tmp_path / "work"
     for _ in range(2):
         claim_folder(work, {"data_sha256": "1", "layers": range(3)})
-    with pytest.raises(InputError, match="of other data or of another recipe"):
+    with pytest.raises(InputError, match="for other data or training options"):
         claim_folder(work, {"data_sha256": "1", "layers": range(4)})
 
 
@@ -93,7 +93,7 @@ def test_a_training_begins_with_the_adapter_that_it_is_given(tmp_path: Path):
 
 @pytest.mark.parametrize(
     ("start", "rank", "problem"),
-    [(SMOLLM2, 32, "of another base"), (WHOLE, 8, "of rank 64: name it with --rank")],
+    [(SMOLLM2, 32, "for another base"), (WHOLE, 8, "has rank 64; set --rank")],
 )
 def test_an_adapter_that_does_not_fit_is_refused(
     start: Adapter, rank: int, problem: str, tmp_path: Path

@@ -33,7 +33,7 @@ def test_a_question_is_in_one_fold_and_every_fold_has_both_labels():
     "pairs", [[], pairs_of(1), [LabelledPair("s", "p", 0, f"q{i}") for i in range(9)]]
 )
 def test_too_few_questions_are_refused(pairs):
-    with pytest.raises(InputError, match="two labels, each of them in two questions"):
+    with pytest.raises(InputError, match="two labels with at least two questions each"):
         group_folds(pairs, 5, seed=0)
 
 

@@ -74,7 +74,7 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     assert done.exit_code == 3, done.output
     assert "6 examples: supports 2, contradicts 2, neutral 2" in done.output
     assert "held.jsonl: accuracy" in done.output
-    assert "1 line of the training data" in done.output and "use it as ragassay/mine" in done.output
+    assert "1 line of the training data" in done.output and "Use it as ragassay/mine" in done.output
     training = read_shape(Path("mine")).training
     assert training is not None and training.dev == "held.jsonl" and training.seed == 3
     assert training.data == ("claims.jsonl", "claims.jsonl") and training.n_examples == 6
@@ -99,7 +99,7 @@ def test_a_verifier_is_trained_measured_and_named_in_a_run(
     ]
     again = shlex.split(card.figures[0].command)
     assert again[:3] == ["ragassay", "finetune", "verifier"] and again.count("--data") == 2
-    assert "begun with" in getattr(load_card("ragassay/more"), "description", "")
+    assert "starting from" in getattr(load_card("ragassay/more"), "description", "")
     shown = CliRunner().invoke(app, ["models", "show", "mine"])
     assert "6 examples from claims.jsonl, claims.jsonl" in " ".join(shown.output.split())
     assert "held.jsonl" in shown.output and "accuracy" in shown.output
@@ -129,7 +129,7 @@ def test_any_base_learns_and_is_found_again(
     assert found.sum() == pytest.approx(1) and found[0] != pytest.approx([1 / 3] * 3, abs=1e-6)
     other = save_base(tmp_path / "other", architecture)
     refused = run("--data", data, "--base", other, "--start", "mine", "--out", "more")
-    assert refused.exit_code == 1 and "an adapter of another base" in refused.stderr
+    assert refused.exit_code == 1 and "an adapter for another base" in refused.stderr
 
 
 def test_the_command_of_a_job_is_that_job():
@@ -146,7 +146,7 @@ def test_the_command_of_a_job_is_that_job():
         (["--base", "/nowhere/large"], "the model /nowhere/large is unavailable"),
         (["--start", "."], "is not an adapter with a head"),
         (["--dev", "claims.jsonl"], "3 of 3 claims share their text or document"),
-        (["--dev", "empty.jsonl"], "empty.jsonl holds no claim to measure on"),
+        (["--dev", "empty.jsonl"], "empty.jsonl contains no claims"),
         (["--method", "sft", "--dev", "claims.jsonl"], "--dev requires --method head"),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_judge_is_trained_saved_and_answers(base: Path, answers: Path, tmp_pat
     )  # fmt: skip
     assert more.exit_code == 0, more.output
     other = run("completeness", "--data", answers, "--start", out, "--out", tmp_path / "x", *small)
-    assert other.exit_code == 1 and "is a judge on" in other.output
+    assert other.exit_code == 1 and "is a judge based on" in other.output
 
 
 def test_a_judge_learns_from_replies_and_reads_sources(
@@ -59,17 +59,17 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     more = ("--targets", "replies", "--source-chars", 400)
     done = run("judge", "--data", answers, "--out", out, *small, *more)
     assert done.exit_code == 0, done.output
-    assert "are judges' own replies" in done.output
+    assert "use replies of judges" in done.output
     note = metadata_of(f"ragassay/{out}")
     assert note is not None and (note.targets, note.source_chars) == ("replies", 400)
     shown = CliRunner().invoke(app, ["models", "show", str(out)])
-    assert "replies of the data's own judges; it reads up to 400 characters of" in shown.output
+    assert "by the judges in the data; its prompts contain up to 400 characters of" in shown.output
 
     wide = run("judge", "--data", answers, "--out", out, "--base", base, "--source-chars", 9000)
     assert wide.exit_code == 1 and "raise --row-tokens" in wide.output
     long = ("--source-chars", 9000, "--row-tokens", 10**6)
     beyond = run("judge", "--data", answers, "--out", tmp_path / "b", "--base", base, *long)
-    assert beyond.exit_code == 1 and "the base reads" in beyond.output
+    assert beyond.exit_code == 1 and "context length of the base model" in beyond.output
     other = run(
         "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
     )
@@ -106,7 +106,7 @@ def test_a_verifier_learns_from_claims_and_says_which_could_not_be_read(
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
     small = ("--base", base, "--steps", 1, "--method", "sft")
     done = run("verifier", "--data", data, "--out", tmp_path / "v", *small)
-    assert done.exit_code == 3 and "1 line of the data" in done.output
+    assert done.exit_code == 3 and "1 line of the training data" in done.output
     note = metadata_of(f"ragassay/{tmp_path / 'v'}")
     assert note is not None and note.task == "verifier" and note.n_examples >= 2
 

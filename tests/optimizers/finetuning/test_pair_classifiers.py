@@ -79,7 +79,7 @@ def test_the_hash_is_of_the_pairs_and_their_order():
 def test_few_texts_are_enough_for_words_but_not_none():
     assert fit_classifier(made_pairs(3), "svm").scores([("gout", "gout")]).shape == (1,)
     silent = [LabelledPair("?", "!", i % 2, f"q{i}") for i in range(8)]
-    with pytest.raises(InputError, match="no word"):
+    with pytest.raises(InputError, match="no usable words"):
         fit_classifier(silent, "svm")
 
 

@@ -81,9 +81,9 @@ def test_a_classifier_is_fitted_to_ones_own_data_and_named_in_a_run(
     data = correctness_file(tmp_path / "pairs.jsonl")
     done = run("correctness", "--data", data, "--method", method, "--seed", 3, "--out", "mine")
     assert done.exit_code == 0, done.output
-    assert "48 pairs of 24 questions: correct 24, incorrect 24" in done.output
+    assert "48 pairs for 24 questions: correct 24, incorrect 24" in done.output
     assert "fold 5 of 5" in done.output and "held-out folds: accuracy" in done.output
-    assert "use it as --correctness ragassay/mine" in done.output
+    assert "Use it as --correctness ragassay/mine" in done.output
 
     model = correctness_model("ragassay/mine", Embedder(), tmp_path)
     assert isinstance(model, PairClassifier) and model.name == "ragassay/mine"
@@ -99,7 +99,7 @@ def test_a_classifier_is_fitted_to_ones_own_data_and_named_in_a_run(
 
     card = load_card("ragassay/mine")
     assert card is not None and card.digest == model.digest and card.bounds == model.bounds
-    assert "48 pairs of 24 questions from pairs.jsonl (SHA-256 " in card.description
+    assert "48 pairs for 24 questions from pairs.jsonl (SHA-256 " in card.description
     assert "seed 3" in card.description
     folds = [figure for figure in card.figures if "fold " in figure.data]
     assert len(folds) == 5 and all(figure.low is not None for figure in folds)
@@ -138,8 +138,8 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
     answers = completeness_file(tmp_path / "answers.json", 4)
     done = run("completeness", "--data", answers, *small, "--out", "label")
     assert done.exit_code == 0, done.output
-    assert "8 pairs of 4 questions: required 4, borderline 0, unnecessary 4" in done.output
-    assert "use it as --labeller ragassay/label" in done.output
+    assert "8 pairs for 4 questions: required 4, borderline 0, unnecessary 4" in done.output
+    assert "Use it as --labeller ragassay/label" in done.output
     shape = read_shape(Path("label"))
     assert shape.labels == RELEVANCE_LABELS and shape.training is not None
     assert [bound.label for bound in shape.bounds] == list(RELEVANCE_LABELS)
@@ -176,11 +176,11 @@ def test_heads_are_fitted_on_an_encoder_and_named_in_a_run(
 REFUSED = [
     (["correctness", "--method", "sft"], "choose svm, logistic or head"),
     (["correctness", "--dev", "x.jsonl"], "which is cross-validated"),
-    (["completeness", "--method", "svm"], "--method svm works for correctness only"),
-    (["completeness", "--method", "logistic"], "--method logistic works for correctness only"),
-    (["judge", "--method", "svm"], "--method svm works for correctness only"),
-    (["qa", "--method", "logistic"], "--method logistic works for correctness only"),
-    (["correctness"], "two labels, each of them in two questions"),
+    (["completeness", "--method", "svm"], "--method svm only supports correctness"),
+    (["completeness", "--method", "logistic"], "--method logistic only supports correctness"),
+    (["judge", "--method", "svm"], "--method svm only supports correctness"),
+    (["qa", "--method", "logistic"], "--method logistic only supports correctness"),
+    (["correctness"], "two labels with at least two questions each"),
 ]
 
 
@@ -193,7 +193,7 @@ def test_what_does_not_fit_together_is_refused_in_one_line(tmp_path: Path, monke
         assert problem in " ".join(refused.stderr.split()), (arguments, refused.stderr)
     write(Path("none.jsonl"), {"sentence": "a", "passage": "b", "label": "?"})
     refused = run("correctness", "--data", "none.jsonl", "--out", "out")
-    assert refused.exit_code == 1 and "no labelled pair came of the data" in refused.stderr
+    assert refused.exit_code == 1 and "contains no labeled pairs" in refused.stderr
 
 
 def test_the_command_of_a_job_is_that_job():

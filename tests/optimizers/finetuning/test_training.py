@@ -88,14 +88,14 @@ def test_checkpoints_of_other_data_or_of_another_recipe_are_refused(tmp_path: Pa
     trained(tmp_path)
     with pytest.raises(InputError, match="other data"):
         trained(tmp_path, examples=EXAMPLES[:3])
-    with pytest.raises(InputError, match="another recipe"):
+    with pytest.raises(InputError, match="other data or training options"):
         trained(tmp_path, replace(RECIPE, seed=3))
 
 
 def test_nothing_to_learn_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nothing to learn"):
+    with pytest.raises(InputError, match="contains no examples"):
         trained(tmp_path, examples=[])
-    with pytest.raises(InputError, match="fits into a row of 8"):
+    with pytest.raises(InputError, match="are longer than 8 tokens"):
         trained(tmp_path, replace(RECIPE, row_tokens=8))
     bare = [replace(example, rejected="") for example in EXAMPLES]
     with pytest.raises(InputError, match="there are none"):
@@ -107,7 +107,7 @@ def test_what_is_too_long_for_a_row_is_said(tmp_path: Path) -> None:
     longer = replace(EXAMPLES[0], messages=(("user", "the drug " * 500),))
     model = tiny_model(len(tokenizer))
     train([*EXAMPLES, longer], model, tokenizer, RECIPE, tmp_path, say=told.append)
-    assert told == ["left out: 1 that are longer than a row of 400 tokens"]
+    assert told == ["skipped 1 examples longer than 400 tokens"]
 
 
 def test_without_trl_it_says_what_to_install(
