@@ -1,4 +1,4 @@
-"""Perturb answers or mislead a judge, by pure seeded functions."""
+"""Seeded perturbations of answers, and misleading ratings for judges."""
 
 from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.lexicon import Side
