@@ -99,7 +99,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path, answers):
     with pytest.raises(InputError, match="1 systems"):
         similarity(new_open_case(tmp_path / "one.jsonl", one), ["bleu"])
     unnamed = {("q1", None): "text"}
-    with pytest.raises(InputError, match="'q1-None' names no system"):
+    with pytest.raises(InputError, match="'q1-None' has no system"):
         similarity(new_open_case(tmp_path / "unnamed.jsonl", unnamed), ["bleu"])
 
 
