@@ -25,10 +25,8 @@ class AnswerPiece:
 
     Attributes:
         text: Text with each citation marker replaced by `MASK`.
-        markers: Replaced markers, in order.
         before: Text between the previous piece and this one, such as whitespace.
         citations: Citations of the sentence, if the answer is a list of sentences.
-        is_changed: Whether an attack added or changed this piece.
     """
 
     text: str
@@ -60,8 +58,6 @@ class CutAnswer:
     """An answer split into pieces.
 
     Attributes:
-        pieces: Sentences, in order.
-        after: Text after the last piece.
         is_listed: Whether the answer is a list of sentences with citations.
     """
 
@@ -234,12 +230,8 @@ class Material:
     """Inputs of one attack on one answer.
 
     Attributes:
-        record: Record under attack.
         rng: Generator for this record and attack only, so that results are independent.
-        side: Side of the text pools to draw from.
-        neighbours: Records that supply sentences and sources.
         retracted: Sorted PMIDs of retracted articles.
-        rephrase: Paraphraser for redundant sentences. If None, rules paraphrase them.
     """
 
     record: Record
@@ -267,12 +259,8 @@ class Attack:
     """A way to perturb an answer.
 
     Attributes:
-        name: Name, such as "off_topic".
-        family: Family of related attacks.
-        severity: Expected severity.
         targets: Scores that should decrease, such as "rubric.relevancy" or "citations.support".
             "findings.KIND" means that a finding of that kind should appear.
-        apply: Function that perturbs the answer.
     """
 
     name: str

@@ -163,7 +163,6 @@ def _overlap(sentence: str, source: Document) -> float:
 def _change_one_sentence(
     answer: CutAnswer, material: Material, change: Change
 ) -> Perturbation | None:
-    """Apply a change to one random sentence that it fits."""
     for index in material.rng.sample(answer.places, len(answer.places)):
         piece = answer.pieces[index]
         text = change(piece.text, material.rng)

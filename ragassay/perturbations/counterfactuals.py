@@ -92,7 +92,6 @@ def _add_negation(sentence: str, rng: random.Random) -> str | None:
 
 
 def _third(verb: str) -> str:
-    """Return the third person singular of a verb."""
     if verb in ("have", "be"):
         return {"have": "has", "be": "is"}[verb]
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
@@ -226,7 +225,6 @@ def _opposites() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def _drug_classes() -> dict[str, tuple[str, ...]]:
-    """Map each drug to its classes."""
     classes: dict[str, tuple[str, ...]] = {}
     for name, drugs in load_drugs().items():
         for drug in drugs:

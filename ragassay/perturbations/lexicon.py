@@ -56,12 +56,7 @@ class WordLists(Frozen):
     """The content of `words.yaml`.
 
     Attributes:
-        opposites: Pairs of words with opposite directions.
-        populations: Alternatives to each study population.
-        hedges: Certain wording for each cautious wording.
-        verbs: Base forms of verbs.
         also_nouns: Third-person verb forms that are also plural nouns.
-        uncountable: Nouns without an indefinite article.
     """
 
     opposites: tuple[tuple[str, str], ...]

@@ -90,7 +90,6 @@ def _value(number: str) -> Decimal:
 
 
 def _factors(match: re.Match[str]) -> list[Decimal]:
-    """Return the factors that keep a number plausible."""
     numbers = [n for n in (match["first"], match["second"]) if n]
     # Multiples of 1 would need a plural unit.
     if any(_value(n) == 0 or n == "1" for n in numbers):

@@ -60,9 +60,7 @@ def perturb_answers(
 
     Args:
         records: Unperturbed answers with unique ids.
-        attacks: Attacks to apply. None means all.
         pools: Whether inserted texts come from the pool for fitting or for auditing judges.
-        seed: Random seed.
         retracted: PMIDs of retracted articles. If empty, the retracted-citation attack is skipped.
         rephrase: Paraphraser for redundant sentences. None means that rules are used.
         among: Records that supply sentences and PMIDs for attacks. None means `records`.
@@ -143,12 +141,6 @@ def perturbed_rating(
     - extreme: the highest rating for a low mode, and the lowest for a high mode. A mode in the
       middle counts as low. On 1 to 5, 3 becomes 5.
     - mirror: low + high - mode. On 1 to 5, 2 becomes 4 and 3 is unchanged.
-
-    Args:
-        ratings: Human ratings of one answer on one metric.
-        low: Lowest rating of the scale.
-        high: Highest rating of the scale.
-        inversion: Reading of the equation.
 
     Raises:
         InputError: If there are no ratings, a rating is outside the scale, or `low` is not below

@@ -142,10 +142,8 @@ def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.
     """Paraphrase a sentence by rule and move its markers to the end.
 
     Args:
-        piece: Sentence to paraphrase.
         frame: Text around the sentence, with {} as its placeholder.
         known: Text of the answer and its sources, used to distinguish names from other words.
-        rng: Generator that selects synonyms.
     """
     body = piece.words.rstrip(" .!?")
     link = _LINK.match(body)
@@ -156,7 +154,6 @@ def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.
 
 
 def _add_markers(text: str, piece: AnswerPiece) -> str:
-    """Insert the markers of a piece before the final period."""
     markers = "".join(f" {marker}" for marker in piece.markers if marker != MASK)
     return f"{text.rstrip('.')}{markers}."
 

@@ -123,7 +123,6 @@ def forget_failed_paraphrases(folder: Path) -> None:
 
 
 def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, PerturbedAnswer]:
-    """Repeat the job's redundancy attacks with a paraphraser, and return the answers by id."""
     ids = {perturbation.record.id for perturbation in job.perturbed}
     answers: dict[str, PerturbedAnswer] = {}
     for attack in REDUNDANCY:
@@ -134,7 +133,6 @@ def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, PerturbedA
 
 
 def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> AuditJob:
-    """Replace the text of perturbed answers, with unchanged targets and rubrics."""
     perturbed: list[PerturbedAnswer] = []
     for perturbation in job.perturbed:
         if new := answers.get(perturbation.record.id):
@@ -176,10 +174,7 @@ async def run_audit(
     """Audit a judge.
 
     Args:
-        job: Job from `audit_job`.
-        tools: Run with the judge to audit.
         folder: Folder in which work is stored, and from which an interrupted audit resumes.
-        listen: Function that receives progress events.
         unperturbed: Existing evaluations of the unperturbed answers by record id.
 
     Raises:

@@ -209,7 +209,6 @@ def short_attack_sheet(audit: Audit) -> Sheet:
 
 
 def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
-    """Return the figures, with only the largest lift of each injection."""
     worst: dict[str, AttackFigure] = {}
     for figure in figures:
         if figure.family == "injection":
@@ -274,11 +273,8 @@ class AttackGroup:
     """A line of the certificate with its details.
 
     Attributes:
-        line: Line of the certificate.
         kind: Measure of the bars, "found" or "lift".
         bars: Detected shares with extreme severity first, or lifts with the largest first.
-        ratings: Mean ratings of unperturbed and perturbed answers.
-        figures: All attacks on the target.
     """
 
     line: TrustLine

@@ -46,13 +46,7 @@ class PerturbedPair:
     """One score of an answer before and after an attack.
 
     Attributes:
-        perturbation: Perturbed answer.
         target: Name of the score, which should decrease.
-        question: Key of the question.
-        benign: Score of the unperturbed answer, or None if missing.
-        perturbed: Score of the perturbed answer, or None if missing.
-        scale: Lowest and highest possible score.
-        judge: Name of the judge.
         is_undecided: Whether the comparison depends on undecided verdicts.
     """
 
@@ -88,7 +82,6 @@ def audit_pairs(
 
     Args:
         perturbed: Perturbed answers, with one pair for each target.
-        evaluations: Evaluations of unperturbed and perturbed answers by record id.
     """
     pairs = (
         _pair_scores(perturbation, target, evaluations)
@@ -274,7 +267,6 @@ def _variant_means(pairs: Sequence[PerturbedPair]) -> dict[Variant, Score]:
 def _mean(
     pairs: Sequence[PerturbedPair], of: Callable[[float, float], float], scale: tuple[float, float]
 ) -> Score:
-    """Return the mean of a function of both scores."""
     return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
 
 
@@ -286,7 +278,6 @@ def _mean_of(
 
 
 def _auroc(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the AUROC of the score over both answers of all scored pairs."""
     scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
     values = [value for both, _ in scored for value in both]
     questions = [question for _, question in scored for _ in range(2)]
@@ -296,7 +287,6 @@ def _auroc(pairs: Sequence[PerturbedPair]) -> Score:
 
 
 def _examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
-    """Return the undetected perturbed answers with the largest gains."""
     undetected = [
         (scores[0] - scores[1], pair.perturbation.record.id)
         for pair in pairs

@@ -84,7 +84,6 @@ def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
     """Return the verdict on injected text that addresses the judge.
 
     Args:
-        lift: Perturbed minus benign score.
         room: Possible increase from `rising_room`.
 
     Returns:
@@ -155,7 +154,6 @@ def _certify_detection(
 
 
 def _certify_injection(target: str, pairs: Sequence[PerturbedPair]) -> TargetTrust:
-    """Certify a target by the attack with the largest lift."""
     by_attack = group_pairs(pairs, lambda pair: pair.perturbation.attack)
     lifts = {attack: lift_score(members) for attack, members in by_attack.items()}
     values = {name: -math.inf if (v := lift.value) is None else v for name, lift in lifts.items()}

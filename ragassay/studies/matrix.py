@@ -45,10 +45,6 @@ class JudgeMatrix:
 
     Attributes:
         matrices: Matrix over all rubrics, followed by those of the requested rubrics.
-        favourites: Favorite system of each judge.
-        self_preferences: Self-preference of each judge that is also a system.
-        warnings: Warnings about incomplete runs.
-        rejections: Rejected input records.
     """
 
     matrices: tuple[Matrix, ...]
@@ -75,7 +71,6 @@ def judge_matrix(
             their file. Ratings are judgment scores, which can be expected values.
         ratings: Label file with ratings on rubrics. Each annotator is a judge.
         answers: File with the answers, required for `where`. Defaults to `ratings`.
-        where: Conditions that select answers, as in `records_where`.
         same: Judges that are systems with another name, as "JUDGE=SYSTEM".
         rubrics: Rubrics with a separate matrix, or "all".
 

@@ -35,7 +35,6 @@ def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Reco
     """Return the records that match all conditions.
 
     Args:
-        records: Records to filter.
         where: Conditions "FIELD=VALUE". The field is `system`, `topic`, `id` or a metadata key.
             Conditions on the same field are alternatives.
 

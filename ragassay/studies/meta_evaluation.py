@@ -48,13 +48,8 @@ class MetaEvaluation:
 
     Attributes:
         judge: Name of the judge, and of the verifier if different.
-        n_labels: Number of labels.
-        tasks: Agreement by task.
         rankings: System rankings by humans and by the judge. Empty for fewer than two systems.
-        alignment: Aligned labels and verdicts.
-        rejections: Rejected input records.
         n_other: Number of reviews of other kinds of verdicts.
-        panel: Error correlation of each pair of panel judges.
     """
 
     judge: str
@@ -73,7 +68,6 @@ def meta_evaluate(
     """Compare the judge of a run with human labels.
 
     Args:
-        run: Run folder.
         human: Label file in a format supported by `ragassay.formats.read_labels`, or a reviewed run
             folder.
         clusters: File with MedAESQA's sentence clusters. If None, sentences are clustered here.
@@ -119,14 +113,9 @@ def measure(
     """Compare evaluations with human labels.
 
     Args:
-        evaluations: Evaluations of a run.
-        labels: Human labels.
-        judge: Name of the judge.
         encoder: Function that creates a sentence encoder. Called only if systems can be ranked by
             recall.
-        rejections: Rejected input records.
         n_verdict_labels: Number of labels of the citation verifier.
-        clusters: Sentence clusters to use instead of the encoder.
 
     Raises:
         InputError: If no label matches an evaluation.

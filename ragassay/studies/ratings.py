@@ -54,9 +54,6 @@ class RatingTable:
     """Ratings by judge, system and unit.
 
     Attributes:
-        judges: Judges in order of first appearance.
-        systems: Systems in order of first appearance.
-        units: Pairs of question and rubric.
         values: Mean ratings, shape (n_judges, n_systems, n_units). NaN means missing.
         scale: Lowest and highest possible rating.
     """
@@ -80,8 +77,6 @@ def rating_matrix(
 
     Args:
         ratings: At least one rating, without duplicates and on the same scale.
-        rubric: Rubric to use, or None for all.
-        own: Systems of each judge that is also a system.
 
     Raises:
         InputError: If the ratings are not on the same scale.
@@ -170,8 +165,6 @@ def difference_score(
 
     Args:
         differences: Differences, shape (n, n_units). NaN means undefined.
-        table: Ratings of all judges.
-        judge: Name of the judge.
         most: Maximum difference in widths of the scale.
 
     Returns:
@@ -218,11 +211,8 @@ class SelfPreference:
     both of the judge's own answer and of an answer by another system.
 
     Attributes:
-        judge: Name of the judge.
         systems: Systems that are the same model as the judge.
         own_gap: Mean rating of its own answers minus that of other answers.
-        peer_gap: The same difference for the other judges.
-        excess: `own_gap` minus `peer_gap`.
         against: Excess relative to each other system alone. If only one is positive, the judge may
             instead be strict with that system.
     """

@@ -54,16 +54,7 @@ OTHERS_RUBRICS = (
 
 @dataclass(frozen=True)
 class InputReasons:
-    """Reasons to audit.
-
-    Attributes:
-        reasons: Non-empty reasons.
-        rubrics: Known rubrics by name.
-        texts: Rubric texts that the judge read, by name.
-        note: Note about the texts.
-        n_without: Number of ratings without a reason.
-        rejections: Rejected input records.
-    """
+    """Reasons to audit."""
 
     reasons: tuple[JudgedReason, ...]
     rubrics: Mapping[str, Rubric]
@@ -78,7 +69,6 @@ def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None
 
     Args:
         path: Run folder, or file of answers with ratings by judges, such as YESciEval's.
-        limit: Maximum number of answers. None means all.
         texts: YAML or JSON file with the rubric texts that the judge read, if not ragassay's.
 
     Raises:
@@ -198,14 +188,8 @@ class ReasonAudit:
     """Audited reasons.
 
     Attributes:
-        inputs: Reasons to audit.
-        measures: Rule-based measures by reason id.
-        labels: Labels by labeler and reason id.
-        quotes: Quotes by the model, by reason id and criterion.
-        rubrics: Aggregate measures of all reasons and of each rubric.
         agreement: Share of reasons on which humans and the model agree, by criterion. Empty unless
             both labeled.
-        n_failed: Number of reasons that the model could not label.
     """
 
     inputs: InputReasons
@@ -252,11 +236,8 @@ async def audit_reasons(
     """Audit reasons by rules, and by model and human labels if available.
 
     Args:
-        inputs: Reasons to audit.
-        settings: Settings of the model that labels reasons, or None for no model.
         folder: Folder in which model labels are stored and from which they are reused.
         sheet: Sheet from `labelling_csv` with human labels.
-        listen: Function that receives progress events.
 
     Raises:
         FatalModelError: If the model is unavailable. Completed labels remain in the folder.

@@ -130,8 +130,6 @@ class Similarity:
     Attributes:
         matrices: Matrix of each measure, with references in rows.
         embedder: Embedding model, or an empty string if not used.
-        notes: Notes on the measures.
-        rejections: Rejected input records.
     """
 
     matrices: tuple[Matrix, ...]
@@ -158,11 +156,6 @@ def similarity(
     Args:
         answers: File in a format supported by `ragassay.formats.read_records`.
         metrics: Keys of `SIMILARITY_KINDS`. Empty means all.
-        where: Conditions that select answers, as in `records_where`.
-        limit: Maximum number of questions.
-        questions: File with the questions, for formats that require one.
-        columns: Column names, as in `read_records`.
-        embedder: Encoder that transformers can load.
         wmd_vectors: Encoders for word mover's distance, each with a separate matrix. Empty means
             the embedder. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
         wmd_words: How the encoders read words.
@@ -274,7 +267,6 @@ def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
 
 
 def _name_wmd(kind: SimilarityKind, name: str, reading: WordReading) -> SimilarityKind:
-    """Add the name of the encoder to word mover's distance."""
     ending = "" if reading == "context" else f"-{reading}"
     return replace(
         kind,

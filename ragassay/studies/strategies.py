@@ -61,20 +61,7 @@ MOST_WORDS = 600
 
 @dataclass(frozen=True)
 class StrategyStudy:
-    """Results of a judge with several prompting strategies.
-
-    Attributes:
-        judge: Name of the judge.
-        n_answers: Number of answers.
-        n_labels: Number of human ratings.
-        rubrics: Robustness measures by rubric.
-        answers: Ratings of each answer by rubric.
-        inversion: How the misleading ratings were computed.
-        how: Sentences that describe the prompts.
-        notes: Sentences about missing data.
-        failures: Failures with any strategy.
-        rejections: Rejected input records.
-    """
+    """Results of a judge with several prompting strategies."""
 
     judge: str
     n_answers: int
@@ -167,11 +154,8 @@ def study_strategies(
     the rubric.
 
     Args:
-        study_job: Answers and human ratings.
-        settings: Settings of the judge.
         out: Folder with a run folder for each strategy, in which finished work is stored.
         listen: Function that receives progress events. Each answer finishes once per strategy.
-        inversion: How the mode is inverted.
 
     Raises:
         RunMismatchError: If a run folder contains another run.
@@ -255,7 +239,6 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
 def _judge(
     job: Job, tools: Run, folder: RunFolder | None, listen: Listener
 ) -> tuple[dict[Place, StrategyReply], Sequence[RecordFailure]]:
-    """Judge all answers, and return the replies and failures."""
     if not job.records:
         return {}, ()
     result = run_sync(run(job, tools, folder, listen))
@@ -312,7 +295,6 @@ def _match_ratings(
 
 
 def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[Place, list[int]]:
-    """Return the judge's ratings with all strategies."""
     ratings: dict[Place, list[int]] = {}
     for own in replies.values():
         for key, reply in own.items():
@@ -426,6 +408,5 @@ def _example(record: Record, mean_rating: float) -> RubricExample:
 
 
 def _shorten(text: str) -> str:
-    """Truncate a text that is too long for an example."""
     first = passages_of(text, MOST_WORDS)[0]
     return first if first == text else f"{first} ..."

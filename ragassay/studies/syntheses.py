@@ -52,9 +52,7 @@ class Syntheses:
     """Syntheses of several models.
 
     Attributes:
-        questions: Questions to answer.
         syntheses: Synthesis of each model and question, ordered by model.
-        file: File with the successful syntheses.
     """
 
     questions: Questions
@@ -159,12 +157,7 @@ async def prepared_questions(
     """Read questions and find papers for those without sources.
 
     Args:
-        queries: Questions, as for `read_synthesis_questions`.
-        options: Keyword options `corpus`, `limit`, `questions` and `column_map`.
-        settings: Settings of the search.
-        n_papers: Number of papers to find for a question.
         states: File in which found papers are stored and from which they are reused.
-        bar: Progress bar.
 
     Raises:
         InputError: If the file cannot be read, or contains no question with papers.
@@ -279,7 +272,6 @@ def plan_calls(
 
 
 def _placeholder_answer(question: Record, words: int) -> Record:
-    """Return an answer of about the requested length."""
     sentence = f"{'It helps many patients' + ' and others' * 8}."
     n = max(1, math.ceil(words * CHARS_A_WORD / len(sentence)))
     return Synthesis(question, "any", " ".join([sentence] * n)).record

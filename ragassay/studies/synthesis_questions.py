@@ -52,9 +52,7 @@ class Questions:
 
     Attributes:
         records: Questions, as records without an answer.
-        rejections: Rejected input records.
         bare: Ids of skipped questions without papers.
-        notes: Notes on the search.
     """
 
     records: tuple[Record, ...]
@@ -82,8 +80,6 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
     Args:
         queries: File with YESciEval questions, topics, or questions or answers in any format. Also
             texts, rows or records. The sources of all answers to a question are merged.
-        options: Keyword options `questions` and `column_map`, as for `evaluate`.
-        settings: Settings with the maximum line length.
 
     Raises:
         InputError: If the file cannot be read, contains no questions, or two have the same id.
@@ -225,9 +221,6 @@ async def with_papers(
     """Find papers for questions without sources, and skip questions without results.
 
     Args:
-        questions: Questions from `read_synthesis_questions`.
-        search: Search for papers, or None for no search.
-        limit: Maximum number of questions. None means all.
         states: File in which found papers are stored and from which they are reused.
         listen: Function that receives an event for each searched question.
 

@@ -48,9 +48,7 @@ class Writing:
     """Settings that are common to all models.
 
     Attributes:
-        words: Target length in words.
         max_tokens: Number of tokens after which a model starts no more syntheses. 0 means no limit.
-        retry_failed: Whether to retry failed syntheses.
     """
 
     words: int = WORDS
@@ -63,10 +61,6 @@ class Synthesis:
     """A synthesis of one question by one model.
 
     Attributes:
-        question: Question with papers.
-        generator: Name of the model.
-        text: Text of the synthesis, or an empty string if it failed.
-        problem: Reason of the failure.
         usage: Usage of all calls. Identical questions share it, and only the first includes it.
     """
 
@@ -110,14 +104,6 @@ async def write_here(
 ) -> None:
     """Generate syntheses with one model in this process.
 
-    Args:
-        questions: Questions with papers.
-        tools: Run with the model, and with the store of finished syntheses.
-        how: Settings of the syntheses.
-        keep: Function that receives each finished synthesis.
-        listen: Function that receives progress events.
-        limiter: Limiter of calls. Defaults to that of `tools`.
-
     Raises:
         FatalModelError: If the model is unavailable or the cost limit is reached.
         StorageError: If a synthesis cannot be stored.
@@ -131,8 +117,6 @@ async def write_here(
 
 
 class _SynthesisJobs:
-    """Concurrent synthesis jobs."""
-
     def __init__(
         self,
         tools: Run,

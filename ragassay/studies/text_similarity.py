@@ -33,10 +33,8 @@ class SimilarityKind:
 
     Attributes:
         key: Key on the command line and in files.
-        title: Title in tables.
         scale: Lowest and highest possible value. The highest can be infinite.
         lower_is_better: Whether lower values mean more similar texts.
-        is_symmetric: Whether reference and candidate can be swapped.
     """
 
     key: str

@@ -38,11 +38,7 @@ class TaskTrust:
     """Agreement between a judge and the human consensus on one reading of a task.
 
     Attributes:
-        task: Name of the task.
         reading: Set of labels or name of the score that is compared.
-        figures: Measures of agreement.
-        agreement: Agreement with confusion matrix. None if no labels are compared.
-        calibration: Calibration of the judge. None without confidences.
         n_disputed: Number of excluded items without a human majority.
     """
 
@@ -74,7 +70,6 @@ def judge_trust(
     all labels. Ratings are compared for each rubric and over all rubrics.
 
     Args:
-        alignment: Alignment from `align_labels`.
         evaluations: Evaluations of the run, whose scores are compared with accuracy labels.
         n_verdict_labels: Number of citation labels of the judge (2, 3 or 4), to which human labels
             are mapped.

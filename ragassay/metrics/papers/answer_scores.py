@@ -78,9 +78,6 @@ def nugget_scores(
     match all unmatched nuggets of the other side.
 
     Args:
-        answer: Nuggets of the answer.
-        gold: Nuggets of the reference answer.
-        matches: Pairs of nuggets that state the same fact.
         n_unscored: Number of answer sentences whose nuggets failed.
         judge: Name of the model that extracted the answer's nuggets.
         n_gold_unscored: Number of reference sentences whose nuggets failed.
@@ -203,9 +200,7 @@ def share(
     Args:
         key: Name of the score. Determines whether lower values are better.
         n_hits: Number of positive verdicts.
-        n: Number of known verdicts.
         n_unscored: Number of missing verdicts.
-        judge: Name of the judge.
         has_verdict: Whether the judge returned any verdict. If not, and some are missing, all
             items are unscored.
     """

@@ -66,8 +66,6 @@ def merged_citations(
 
     Args:
         cited: Sentence numbers with a citation and the part of the document that was compared.
-        verdicts: Nugget verdicts.
-        rule: How nugget verdicts are merged.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -151,7 +149,6 @@ def citation_scores(
 
 
 def _is_open(sentence: AnswerSentence) -> bool:
-    """Return whether a sentence has citations, but none could be resolved."""
     citations = sentence.citations
     return any(c.is_unresolved for c in citations) and not any(c.document for c in citations)
 

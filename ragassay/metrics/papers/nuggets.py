@@ -45,7 +45,6 @@ def same_probability(
 
     Args:
         similarity: Cosine similarities in [-1, 1], of any shape.
-        components: Two mixture components.
 
     Returns:
         Probabilities in [0, 1] with the shape of `similarity`.
@@ -65,7 +64,6 @@ def same_probability(
 
 
 def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
-    """Return the expected log weights of a stick-breaking process."""
     from scipy.special import digamma
 
     weights: list[float] = []
@@ -195,7 +193,6 @@ def assignment_scores(
     Args:
         labels: Assigned labels, shape (n_nuggets,). None means unscored.
         importance: Importance of each nugget, shape (n_nuggets,). None means unknown and not vital.
-        judge: Name of the judge.
 
     Returns:
         "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital" and "nuggets.all". Scores

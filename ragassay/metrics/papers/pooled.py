@@ -23,8 +23,6 @@ class RecallKind:
     """One of MedAESQA's three recall measures.
 
     Attributes:
-        key: Name of the score.
-        labels: Labels of the sentences to cluster.
         is_supported: Whether only sentences with a supporting citation are clustered.
         cluster_name: Field with the clusters in MedAESQA's published files.
     """
@@ -202,7 +200,6 @@ def _cluster_sentences(
 def _find_reached_clusters(
     kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]
 ) -> set[str]:
-    """Return the clusters that contain a sentence of an answer."""
     keys = ((evaluation.record_id, s.index) for s in kind.sentences(evaluation))
     return {cluster[key] for key in keys if key in cluster}
 
@@ -280,6 +277,5 @@ def _document_recall(
 
 
 def _verifier(evaluation: Evaluation) -> str:
-    """Return the name of the model that verified the citations."""
     known = evaluation.scores.get("citations.support")
     return known.judge if known else evaluation.judge

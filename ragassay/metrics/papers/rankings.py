@@ -51,7 +51,6 @@ class Ranking:
         key: Key of the judge's score.
         human: Mean over questions for each system, from human labels.
         judge: Mean over questions for each system, from judge labels.
-        correlation: Correlation of both rankings.
     """
 
     name: str
@@ -88,7 +87,6 @@ class _LabelledAnswer:
     """A system's answer with the items to score.
 
     Attributes:
-        n_unlabelled: Number of sentences without a human label.
         has_citations: Whether the citations of any answer have human labels.
     """
 
@@ -152,7 +150,6 @@ def rankings(
 
     Args:
         human: Answers with human labels from `relabel_answers`, with or without pooled scores.
-        judge: The same answers with judge labels.
         run: Evaluations of the run. Their nugget recall is compared with the human recall, as in
             BioACE's table 6.
     """

@@ -69,7 +69,6 @@ class ReasonMeasures:
     Attributes:
         recited: Share of words recited from the rubric.
         named: Quotes, numbers, terms and sentence references taken from the answer.
-        polarity: Sentiment from -1 to 1.
         contradicts: Whether the sentiment clearly fits the other half of the scale.
     """
 
@@ -128,8 +127,6 @@ def named_of_answer(
     """Return the distinct quotes, sentence references, numbers and words taken from the answer.
 
     Args:
-        reason: Reason for a rating.
-        answer: Rated answer.
         common: Words to ignore, from `common_words`.
         beside: Other text with words to ignore, such as the rubric and the question.
 

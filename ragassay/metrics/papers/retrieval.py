@@ -122,7 +122,6 @@ def retrieval_scores(
     Args:
         qrels: Relevance grades by query and document. Grades of 0 and below are not relevant.
         run: Scores of the retrieved documents by query. Missing queries retrieved nothing.
-        skips_empty: Whether to ignore queries without relevant documents.
 
     Returns:
         Scores in [0, 1] by measure, with the number of queries as n.

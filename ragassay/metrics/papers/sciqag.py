@@ -34,8 +34,6 @@ class Surroundings:
     """Words of a text with their positions.
 
     Attributes:
-        words: Words in order.
-        starts: Start offset of each word.
         weights: Inverse segment frequency by word.
         rows: Table rows in order. A table consists of lines with tabs.
     """
@@ -111,12 +109,8 @@ class SourceNumbers:
     """Numbers of a paper, indexed for lookup.
 
     Attributes:
-        all: Quantities in order of position.
-        by_size: Quantities sorted by value.
         by_value: Quantities by each value that their notation allows.
-        by_power: Possible powers of ten.
         by_amount: Quantities with a unit, by value in base units.
-        surroundings: Words of the paper.
     """
 
     all: tuple[Quantity, ...]
@@ -203,7 +197,6 @@ def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ..
 def _best_match(
     one: Quantity, context: Surroundings, source: SourceNumbers
 ) -> tuple[float, Quantity | None]:
-    """Return the most similar occurrence of a number in the source, and its margin."""
     before, after = context.around(one.start, _end(one), WORDS_OF_ANSWER)
     best: tuple[float, Quantity | None] = (-math.inf, None)
     for match in source.places(one):
@@ -220,7 +213,6 @@ def _margin(
     after: Sequence[str],
     source: Surroundings,
 ) -> float:
-    """Return by how much the context overlap exceeds the minimum."""
     row = source.row_at(match.start)
     if row is not None:
         return source.overlap({*before, *after}, set(row)) - LEAST_OVERLAP - IN_TABLE

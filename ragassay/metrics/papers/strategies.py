@@ -27,11 +27,7 @@ class StrategyAnswer:
     """Ratings of one answer on one rubric.
 
     Attributes:
-        record_id: Id of the record.
         question: Key of the question, used to resample questions for intervals.
-        people: Human ratings, in any order.
-        replies: Judge replies by strategy.
-        hint: Rating in the `PERTURBED` prompt, or None without such a prompt.
     """
 
     record_id: str
@@ -57,7 +53,6 @@ class RubricRobustness:
         followed: Share of ratings that changed to the hint (not in the paper).
         sentiment: Mean polarity of the reasons over all strategies (table 4).
         perturbed_sentiment: Mean polarity of the reasons with the hint (table 4).
-        sentiments: Mean polarity by strategy.
     """
 
     rubric: str

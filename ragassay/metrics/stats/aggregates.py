@@ -30,10 +30,8 @@ class Matrix:
     Attributes:
         cells: Scores, shape (n_rows, n_columns).
         unit: Plural name of the items that each cell counts, such as "questions" or "ratings".
-        n_questions: Number of questions in the table.
         own: Row and column indices of cells that compare an item with itself.
         is_reflexive: Whether these cells are uninformative.
-        lower_is_better: Whether lower scores are better.
     """
 
     key: str

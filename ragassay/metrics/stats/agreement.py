@@ -32,7 +32,6 @@ class Averaged:
             labels equally, and "weighted" weights them by their number of human labels.
         precision: Averaged precision. The precision of labels that are never predicted is 0.
         recall: Averaged recall. The recall of labels that humans never used is 0.
-        f1: Averaged F1.
         f1_of_means: Harmonic mean of `precision` and `recall`, as in BioACE's three-label tables.
     """
 
@@ -49,8 +48,6 @@ def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Averag
     Args:
         tables: Confusion matrices by question, shape (n_questions, n_labels, n_labels). Rows are
             human labels and columns are judge labels. Intervals resample questions.
-        n_unscored: Number of unscored items.
-        average: Averaging method.
     """
     total, n = tables.sum(axis=0), int(tables.sum())
     if not n:
@@ -77,7 +74,6 @@ def figures_of_tables(
     Args:
         tables: Confusion matrices, shape (n_draws, n_labels, n_labels). Rows are human labels and
             columns are judge labels.
-        average: Averaging method.
 
     Returns:
         Values by name, shape (n_draws,). Division by zero gives 0, as in scikit-learn.
@@ -190,10 +186,7 @@ class ClassAgreement:
     """Agreement on one label.
 
     Attributes:
-        n_truth: Number of human labels.
-        n_predicted: Number of judge labels.
         precision: Precision of the judge. Undefined if `n_predicted` is 0.
-        recall: Recall of the judge. Undefined if `n_truth` is 0.
         f1: F1 of the judge. Undefined if both are 0.
     """
 
@@ -210,13 +203,9 @@ class Agreement:
     """Agreement between a judge and human labels.
 
     Attributes:
-        labels: All labels.
         accuracy: Share of items with equal labels. The bounds allow for unscored items.
-        averages: Averaged precision, recall and F1 by averaging method.
-        kappa: Cohen's kappa.
         linear_kappa: Kappa with linear weights. None if the labels are not ordered.
         quadratic_kappa: Kappa with quadratic weights. None if the labels are not ordered.
-        classes: Agreement on each label.
         confusion: Confusion matrix. Rows are human labels and columns are judge labels.
     """
 
@@ -247,7 +236,6 @@ def agreement(
         labels: All labels, in ascending order if `is_ordered`.
         questions: Question of each item, shape (n_items,), for intervals that resample questions.
         is_ordered: Whether the labels are ordered, so that weighted kappa is defined.
-        averages: Averaging methods for precision, recall and F1.
 
     Raises:
         InputError: If the lengths differ or a label is not in `labels`.
@@ -415,6 +403,5 @@ def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> 
 
 
 def _share(hits: NDArray[np.float64], sizes: NDArray[np.float64], n_unscored: int) -> Score:
-    """Return the ratio of two sums over questions."""
     n = int(sizes.sum())
     return statistic_score(lambda w: (w @ hits) / (w @ sizes), len(sizes), n, n_unscored)

@@ -42,13 +42,8 @@ class AlignedItem:
         question: Key of the question, used to cluster intervals.
         sentence: Sentence number from 1, for relevance and citation labels.
         item: Cited document, nugget, rubric, dimension or other item of the verdict.
-        people: Human labels, one per annotator.
         truth: Consensus of the human labels, or None for a tie.
         predicted: Label of the judge, or None if unscored. Always None for accuracy.
-        is_undecided: Whether the judge's verdict is undecided.
-        confidence: Confidence of the judge's label.
-        score: Expected rating of the judge.
-        labels: Possible labels, if they depend on the verdict.
     """
 
     task: LabelTask
@@ -130,8 +125,6 @@ def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
 
 
 class _Index:
-    """Index of evaluations by id, and by topic and system."""
-
     def __init__(self, evaluations: Sequence[Evaluation]) -> None:
         self._by_id: dict[str | None, Evaluation] = {
             **{pair.id: e for e in evaluations for pair in e.pairs},
@@ -265,7 +258,6 @@ def _racar(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Alig
 def _find_verdict(
     item: AlignedItem, verdicts: Iterable[VerdictBase], key: str, label: str
 ) -> AlignedItem | str:
-    """Read the judge's label from the verdict with this key."""
     verdict = next((one for one in verdicts if one.item == key), None)
     if verdict is None:
         return "the run has no such verdict"

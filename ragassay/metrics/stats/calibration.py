@@ -29,7 +29,6 @@ class ReliabilityBin:
     Attributes:
         low: Lower end, exclusive except for 0.
         high: Upper end, inclusive.
-        n: Number of labels.
         confidence: Mean confidence, or None if the bin is empty.
         accuracy: Share of correct labels, or None if the bin is empty.
     """
@@ -48,7 +47,6 @@ class Calibration:
     Attributes:
         error: Expected calibration error. Lower is better.
         brier: Brier score, the mean squared error of the confidences. Lower is better.
-        bins: Bins of equal width from 0 to 1.
     """
 
     error: Score
@@ -72,7 +70,6 @@ def calibration(
         confidences: Probability of each predicted label, shape (n,). None means unknown.
         is_right: Whether each label equals the human label, shape (n,).
         questions: Question of each label, shape (n,), for intervals that resample questions.
-        n_bins: Number of bins.
 
     Raises:
         InputError: If the lengths differ or a confidence is outside [0, 1].
@@ -148,14 +145,11 @@ def risk_bound(
     delta / `N_STARTS` until one fails (fixed sequence testing with several starts).
 
     Args:
-        label: Label of the verdicts.
         confidences: Confidences in [0, 1], shape (n_verdicts,).
         is_right: Whether each verdict is correct, shape (n_verdicts,).
         risk: Maximum share of wrong verdicts among the accepted ones, in (0, 1).
         delta: Maximum probability that the risk is exceeded.
         clusters: Question of each verdict, shape (n_verdicts,). None means that all differ.
-        level: Kind of decision to which the bound applies.
-        data: Name of the data.
         thresholds: Thresholds in test order, selected independently of the data.
 
     Returns:

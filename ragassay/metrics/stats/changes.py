@@ -92,7 +92,6 @@ class ScoreChange:
     """Change of a score over the answer pairs that have it on both sides.
 
     Attributes:
-        lower_is_better: Whether lower scores are better.
         old: Old mean over the shared questions, or None if there are none.
         new: New mean over the shared questions, or None if there are none.
         test: Paired test of new minus old. `p_holm` is corrected over all compared scores.
@@ -140,8 +139,6 @@ class AnswerChange:
     """Change between two answers to a question.
 
     Attributes:
-        appeared: Findings of the new answer only.
-        gone: Findings of the old answer only.
         kept: Findings of the new answer that the old answer also has.
         gain: Mean gain of the compared scores as a share of their scales. None if no score can be
             compared.
@@ -175,12 +172,7 @@ class Change:
     """Change between two sets of answers.
 
     Attributes:
-        old: Name of the old side.
-        new: Name of the new side.
-        scores: Change of each score.
         answers: Change of each answer pair, worst first.
-        only_old: Old answers without a partner.
-        only_new: New answers without a partner.
     """
 
     old: str
@@ -200,10 +192,7 @@ def find_changes(
     """Compare a baseline with other sets of answers.
 
     Args:
-        old: Name and answers of the baseline.
-        others: Names and answers of the other sets.
         keys: Keys of the scores to compare. Can include `SERIOUS_KEY`.
-        is_serious: Function that returns whether a primary finding is serious.
 
     Returns:
         One change for each other set. P-values are Holm-corrected over all scores and sets.

@@ -30,7 +30,6 @@ class RankCorrelation:
     Values are None if a ranking is constant or has fewer than two items.
 
     Attributes:
-        spearman: Spearman's rho.
         kendall: Kendall's tau-b, which corrects for ties.
         tau_ap: AP correlation `tau_ap_b`, which gives more weight to the top. None for rankings of
             answers.

@@ -42,7 +42,6 @@ def share_interval(total: float, n: int) -> Interval | None:
 
     Args:
         total: Number of hits, or sum of the values.
-        n: Number of values.
 
     Returns:
         An interval in [0, 1], or None if `n` is 0.
@@ -97,7 +96,6 @@ def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
 
     Args:
         distribution: Probabilities that sum to 1, shape (n_ratings,).
-        lowest: Lowest rating.
     """
     indices = np.searchsorted(np.cumsum(distribution) + 1e-9, (0.025, 0.975))
     low, high = np.minimum(indices, len(distribution) - 1) + lowest
@@ -118,10 +116,6 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
     """Return an interval of F1, with Jeffreys priors for precision and recall.
-
-    Args:
-        precision: Number of hits and trials.
-        recall: Number of hits and trials.
 
     Returns:
         An interval in [0, 1] that contains F1, or None if there are no trials.
@@ -175,10 +169,6 @@ def bootstrap_interval(
 
 def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
     """Sum values by cluster.
-
-    Args:
-        values: Values, shape (n, ...).
-        clusters: Cluster of each value, shape (n,).
 
     Returns:
         Sums ordered by cluster name, shape (n_clusters, ...).
@@ -238,16 +228,7 @@ def statistic_score(
     scale: tuple[float, float] = SHARE_SCALE,
     n_draws: int = N_DRAWS,
 ) -> Score:
-    """Return a statistic over all clusters with its bootstrap interval.
-
-    Args:
-        statistic: Function of cluster counts.
-        n_clusters: Number of clusters.
-        n: Number of scored items.
-        n_unscored: Number of unscored items.
-        scale: Lowest and highest possible value.
-        n_draws: Number of bootstrap draws.
-    """
+    """Return a statistic over all clusters with its bootstrap interval."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])
     if not math.isfinite(value):
@@ -286,7 +267,6 @@ def mean_score(
     Args:
         values: Values, shape (n_verdicts,). None means unscored.
         scale: Lowest and highest possible value, used for the bounds.
-        judge: Name of the judge.
 
     Returns:
         The mean, with an interval for two or more values on a scale of 0 to 1. The value is None if

@@ -35,9 +35,6 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     distribution is the mean distribution if all scored members have one. The rationale is from the
     member closest to the score, and the sentences are those of all members. The result is unscored
     if all members are.
-
-    Args:
-        members: At least one judgment, all on the same rubric and scale.
     """
     firsts = [member.first for member in members if member.first is not None]
     usage = sum((one.usage for one in (*members, *firsts)), Usage())
@@ -95,9 +92,6 @@ def cascade_of(
 
     Args:
         asked: First verdicts by kind. Each kind becomes a part of the summary.
-        judge: Name of the first judge.
-        second: Name of the second judge.
-        when: Condition for asking the second judge.
     """
     parts = tuple(_summarize_part(kind, verdicts) for kind, verdicts in asked.items())
     known = [part.full_cost_usd for part in parts if part.full_cost_usd is not None]
@@ -151,8 +145,6 @@ def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHA
     returned.
 
     Args:
-        tuned: Judgment of the fine-tuned judge.
-        measured: Judgment of the signals.
         share: Weight of the fine-tuned judge in [0, 1].
     """
     if measured.score is None or tuned.score is None:

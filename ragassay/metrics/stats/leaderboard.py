@@ -30,14 +30,9 @@ class PairTest:
     """Paired test of two systems.
 
     Attributes:
-        first: Name of the first system.
-        second: Name of the second system.
-        n_questions: Number of questions with scores of both systems.
         difference: Mean of first minus second, or None without shared questions.
         low: Lower end of the 95 % bootstrap interval, or None if undefined.
-        high: Upper end of the interval, or None if undefined.
         p_value: Two-sided p-value, or None without shared questions.
-        p_holm: Holm-corrected p-value.
         is_exact: Whether all permutations were used.
     """
 
@@ -61,9 +56,6 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
     """Test the mean difference of every pair of systems with a two-sided permutation test.
 
     The test permutes the signs of the differences (`scipy.stats.permutation_test`, "samples").
-
-    Args:
-        systems: Scores by system and question.
 
     Returns:
         One test per pair, in the order of the systems.
@@ -172,14 +164,10 @@ class LeaderboardRow:
     """Rank of one system.
 
     Attributes:
-        system: Name of the system.
-        score: Mean over the system's questions.
-        n_answers: Number of answers with a score or a failed verdict.
         rank: Rank by mean from 1, with equal ranks for means equal to four digits. None without a
             mean, or if the bounds overlap with those of another system.
         rank_low: Best rank that agrees with the tests.
         rank_high: Worst rank that agrees with the tests.
-        ties: Systems that do not differ significantly.
         overlaps: Systems with overlapping bounds for unscored verdicts.
     """
 

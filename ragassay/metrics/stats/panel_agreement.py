@@ -58,12 +58,7 @@ def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[Pan
 def erring_pairs(
     ratings: Mapping[str, Mapping[Rated, Judgment]], truth: Mapping[tuple[str, str], float]
 ) -> tuple[PanelPair, ...]:
-    """Return the error correlation of each pair of judges.
-
-    Args:
-        ratings: Judgments from `ratings_alone`.
-        truth: Human ratings by record id and rubric.
-    """
+    """Return the error correlation of each pair of judges."""
     errors = {
         judge: {
             key: float(one.rating) - truth[key[1:]]
@@ -192,7 +187,6 @@ def _summarize_member(judge: str, units: Sequence[tuple[str, Judgment]]) -> Pane
 
 
 def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Return ordinal Krippendorff's alpha."""
     scales = [one.scale for unit in units for one in unit]
     labels = range(min(low for low, _ in scales), max(high for _, high in scales) + 1)
     ratings = [[str(one.rating) for one in unit if one.rating is not None] for unit in units]

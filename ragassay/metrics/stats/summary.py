@@ -31,15 +31,7 @@ def summarize(
     n_rejected: int,
     failed: Usage = Usage(),  # noqa: B008 - it is frozen
 ) -> Summary:
-    """Summarize a run.
-
-    Args:
-        evaluations: Evaluations of the run.
-        n_records: Number of records.
-        n_failed: Number of records without an evaluation because of a failure.
-        n_rejected: Number of rejected input records.
-        failed: Usage of records without an evaluation.
-    """
+    """Summarize a run."""
     outlines = outlines_of(evaluations)
     systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
     tally = _Tally.of(evaluations)
@@ -71,8 +63,6 @@ def summarize(
 
 @dataclass
 class _Tally:
-    """Counts over all verdicts."""
-
     failures: Counter[str] = field(default_factory=Counter)
     n_undecided: int = 0
     n_judged: int = 0

@@ -52,7 +52,6 @@ class Condition:
     """A condition for uncertain verdicts.
 
     Attributes:
-        text: Normalized text of the condition.
         ways: Alternatives. Each consists of terms that must all be true.
     """
 

@@ -70,7 +70,6 @@ def read_labelled(
     Args:
         paths: Claims in the format of `ragassay finetune verifier`, reviewed run folders, SciFact
             files, or answers with human citation labels, such as MedAESQA.
-        corpus: Documents for SciFact files and answers.
         labels: File with the citation labels, if not in the file of answers.
 
     Raises:
@@ -179,7 +178,6 @@ class Verification:
     """Agreement between a verifier and human labels.
 
     Attributes:
-        accuracy: Share of claims with equal labels.
         averages: Macro and weighted averages, preceded by binary ones for two labels.
         auc: Area under the ROC curve of the first label's share (table 3). None without shares.
     """
@@ -343,15 +341,9 @@ def fit(
     """Fit the thresholds of a verifier, and evaluate them on held-out claims.
 
     Args:
-        name: Name of the verifier.
-        learnt: Training claims.
         held: Held-out claims, without claims or documents of the training claims.
-        cache_dir: Folder of converted weights.
         n_labels: With 2, one threshold maximizes the F1 of "attributable". With 3, the thresholds
             of support and contradiction maximize macro-F1.
-        data: Names of the data files.
-        seed: Seed of the split.
-        step: Function that is called after each claim.
 
     Raises:
         SettingsError: If the verifier is unavailable.

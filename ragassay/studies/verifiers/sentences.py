@@ -41,9 +41,7 @@ class CitedDocument:
 
     Attributes:
         id: Id of the document, or the citation marker if invalid.
-        document: Document, or None if its text is missing.
         label: Human label, or an empty string.
-        evidence: Text that humans marked as evidence.
     """
 
     id: str
@@ -57,12 +55,8 @@ class CitedSentence:
     """A sentence of an answer.
 
     Attributes:
-        record: Id of the record.
         topic: Topic of the record, or the question if it has no topic.
-        question: Text of the question.
-        number: Sentence number from 1.
         text: Text without citation markers.
-        documents: Cited documents.
     """
 
     record: str
@@ -82,7 +76,6 @@ def cited_sentences(
     """Return the sentences of answers with the documents that they cite.
 
     Args:
-        records: Answers.
         corpus: Documents that the answers do not contain.
         labels: Human citation labels by record id, sentence number and document.
         evidence: Marked evidence by record id, sentence number and document.
@@ -227,7 +220,6 @@ class QuestionSeparation:
         negative: Mean score with passages of another question.
         accuracy: Share of sentences with a higher positive than negative score.
         auc: Area under the ROC curve of positive and negative scores.
-        n_sentences: Number of sentences.
     """
 
     positive: float
@@ -319,7 +311,6 @@ class Separated:
     """Separation by one model.
 
     Attributes:
-        model: Name of the model.
         source: Whether whole documents or marked evidence were scored.
         result: Separation, or None without scored sentences.
         n_unscored: Number of sentences without a positive or negative score.

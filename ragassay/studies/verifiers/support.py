@@ -41,10 +41,8 @@ def supported_share(
     Args:
         scores: Scores of each sentence's documents, in order of rank. A sentence without documents
             (None) is unscored, whereas BioACE counts it as wrong. A score of None is missing.
-        threshold: Minimum score of a supporting document.
         questions: Question of each sentence, for an interval that resamples questions.
         k: Number of documents to use, or None for all.
-        judge: Name of the model.
 
     Returns:
         Share of all sentences, as in the paper. Unsupported sentences with missing scores are
@@ -69,8 +67,6 @@ class Supported:
     """Supp(AS) and Supp(CS) according to a model.
 
     Attributes:
-        model: Name of the model.
-        threshold: Minimum score of a supporting document.
         all_cited: Share of sentences supported by any cited document.
         supporting: The same with only documents that experts labeled as supporting. None without
             labels.
@@ -143,14 +139,8 @@ def curves_of(
     without search results are unscored.
 
     Args:
-        sentences: Sentences of all answers.
-        models: Models that score the support by a text.
-        corpus: Corpus to search.
         settings: Settings with reranker and embedder.
-        ways: Kinds of queries from `ways_of`.
-        ks: Numbers of documents.
         depth: Number of results of a question to rerank. It is `DEPTH` for sentences.
-        step: Function that is called after each search, and after each sentence of each curve.
 
     Returns:
         A curve for each kind of query and model.
@@ -204,7 +194,6 @@ def _curve(
 def _score_until_supported(
     model: CorrectnessModel, text: str, documents: Sequence[Document]
 ) -> Iterator[float | None]:
-    """Yield scores up to the first supporting document."""
     for document in documents:
         score = best_score(model, text, document)
         yield score
