@@ -2,12 +2,7 @@
 
 from ragassay.perturbations.attack import Attack, Rephrase
 from ragassay.perturbations.lexicon import Side
-from ragassay.perturbations.perturb import (
-    ATTACKS,
-    mode_rating,
-    perturb_answers,
-    perturbed_rating,
-)
+from ragassay.perturbations.perturb import ATTACKS, mode_rating, perturb_answers, perturbed_rating
 
 __all__ = [
     "ATTACKS",

@@ -177,7 +177,7 @@ def _piece(
 
 
 _LEAST_WORDS = 6
-"""Minimum length of a sentence taken from another answer. Shorter ones are too vague."""
+"""Minimum number of words of a sentence taken from another answer."""
 
 
 class Neighbours:
@@ -222,7 +222,6 @@ def question_key(record: Record) -> str:
 
 
 Rephrase = Callable[[str], str]
-"""Function that paraphrases a sentence."""
 
 
 @dataclass(frozen=True)

@@ -218,4 +218,3 @@ WRONG: dict[str, Wrong] = {
     "exponent": change_exponent,
     "unit": change_unit,
 }
-"""Ways to make a number wrong, by name."""

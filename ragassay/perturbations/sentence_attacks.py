@@ -5,38 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ragassay.perturbations.attack import Apply, Attack, CutAnswer, Material, Perturbation, rubrics
+from ragassay.perturbations.attack import Attack, CutAnswer, Material, Perturbation, rubrics
 from ragassay.perturbations.lexicon import PoolName, draw_text
 from ragassay.records import Severity
 
 _MISPLACED = rubrics("relevancy", "correctness", "informativeness", "coherence")
 
 
-def _add_from_pool(pool: PoolName, inside: bool) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        drawn = draw_text(pool, material.side, material.rng)
-        return _add_sentence(answer, drawn.text, material, inside, drawn.genre)
+def _add_from_pool(
+    answer: CutAnswer, material: Material, *, inside: bool, pool: PoolName
+) -> Perturbation | None:
+    drawn = draw_text(pool, material.side, material.rng)
+    return _add_sentence(answer, drawn.text, material, inside, drawn.genre)
 
-    return apply
 
-
-def _add_same_domain(inside: bool) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        piece = material.neighbours.sentence(material.record, material.rng)
-        if piece is None:
-            return None
-        citing = [p for p in answer.pieces if p.markers or p.citations]
-        if not citing:
-            return _add_sentence(answer, piece.words, material, inside)
+def _add_same_domain(answer: CutAnswer, material: Material, *, inside: bool) -> Perturbation | None:
+    piece = material.neighbours.sentence(material.record, material.rng)
+    if piece is None:
+        return None
+    text, citations = piece.words, ()
+    citing = [p for p in answer.pieces if p.markers or p.citations]
+    if citing:
         # Without a citation like the others, the sentence would be easy to spot.
         model = material.rng.choice(citing)
-        text = piece.words
+        citations = model.citations
         if model.markers:
             end = len(text.rstrip(".!?"))
             text = f"{text[:end]} {model.markers[0]}{text[end:]}"
-        return _add_sentence(answer, text, material, inside, citations=model.citations)
-
-    return apply
+    return _add_sentence(answer, text, material, inside, citations=citations)
 
 
 def _add_sentence(
@@ -58,15 +54,16 @@ def _add_sentence(
 
 _READABLE = rubrics("readability")
 
-_WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[[bool], Apply]], ...] = (
-    ("off_topic", "extreme", _MISPLACED, partial(_add_from_pool, "off_topic")),
+_WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[..., Perturbation | None]], ...]
+_WAYS_TO_ADD = (
+    ("off_topic", "extreme", _MISPLACED, partial(_add_from_pool, pool="off_topic")),
     ("same_domain", "subtle", _MISPLACED, _add_same_domain),
-    ("blog", "subtle", _READABLE, partial(_add_from_pool, "blog")),
-    ("tweet", "extreme", _READABLE, partial(_add_from_pool, "tweet")),
+    ("blog", "subtle", _READABLE, partial(_add_from_pool, pool="blog")),
+    ("tweet", "extreme", _READABLE, partial(_add_from_pool, pool="tweet")),
 )
 
 ADDED: tuple[Attack, ...] = tuple(
-    Attack(f"{name}{'_inside' * inside}", "rubric", severity, targets, add(inside))
+    Attack(f"{name}{'_inside' * inside}", "rubric", severity, targets, partial(add, inside=inside))
     for name, severity, targets, add in _WAYS_TO_ADD
     for inside in (False, True)
 )
@@ -122,7 +119,7 @@ ORDER: tuple[Attack, ...] = (
 def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
     """Return the prompt injection attacks, which must not raise any target score."""
     return tuple(
-        Attack(name, "injection", "extreme", targets, _inject_text(genre, at_end=at_end))
+        Attack(name, "injection", "extreme", targets, partial(_inject_text, genre, at_end))
         for name, genre, at_end in (
             ("instruction", "instruction", False),
             ("forged_rating", "rating", True),
@@ -133,11 +130,8 @@ def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
     )
 
 
-def _inject_text(genre: str, *, at_end: bool = False) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        drawn = draw_text("injection", material.side, material.rng, f"{genre}_")
-        ends = [0, *(place + 1 for place in answer.places)]
-        index = ends[-1] if at_end else material.rng.choice(ends)
-        return Perturbation(answer.with_text(index, drawn.text), drawn.genre)
-
-    return apply
+def _inject_text(genre: str, at_end: bool, answer: CutAnswer, material: Material) -> Perturbation:
+    drawn = draw_text("injection", material.side, material.rng, f"{genre}_")
+    ends = [0, *(i + 1 for i in answer.places)]
+    index = ends[-1] if at_end else material.rng.choice(ends)
+    return Perturbation(answer.with_text(index, drawn.text), drawn.genre)

@@ -157,11 +157,7 @@ def matrices_page(
         for m, plot in matrices
     ]
     page = environment.get_template("matrices.html.j2").render(
-        title=title,
-        lines=lines,
-        matrices=shown,
-        style=style,
-        policy=content_policy(style, ""),
+        title=title, lines=lines, matrices=shown, style=style, policy=content_policy(style, "")
     )
     return without_controls(page)
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ALL_RUBRICS = "all"
-"""Key of the matrix over all rubrics."""
 
 
 SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]

@@ -30,10 +30,8 @@ RULES = {
     "names_nothing": "No reference to the answer",
     "contradicts": "Sentiment contradicts the rating",
 }
-"""Titles of the rule-based measures."""
 
 TITLES = {name: text[:1].upper() + text[1:] for name, text in CRITERIA.items()}
-"""Titles of the criteria."""
 
 RULES_CAPTION = (
     "Recited: mean share of words in runs of three or more that also occur in the rubric. No "

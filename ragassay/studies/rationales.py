@@ -172,7 +172,6 @@ PEOPLE = "people"
 """Labeler name of human annotators."""
 
 LABELS: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
-"""Valid cells of a label sheet."""
 
 
 class KeptLabels(Frozen):

@@ -27,7 +27,6 @@ from ragassay.studies.text_similarity import (
 )
 
 Pair = tuple[str, str]
-"""Reference text and candidate text."""
 
 WordReading = Literal["context", "alone"]
 """Whether word mover's distance uses contextual token vectors of length 1, or encodes each word
@@ -37,7 +36,6 @@ READINGS: Mapping[WordReading, str] = {
     "context": "each token in context",
     "alone": "each word separately",
 }
-"""Descriptions of the readings."""
 
 _N_AT_A_TIME = 512
 """Batch size of BERTScore in text pairs, to limit memory."""
@@ -178,12 +176,7 @@ def similarity(
     if lower_case:
         texts = {name: {q: t.lower() for q, t in one.items()} for name, one in texts.items()}
     return compare_texts(
-        texts,
-        kinds,
-        embedder,
-        result.rejections,
-        wmd_vectors=wmd_vectors,
-        wmd_words=wmd_words,
+        texts, kinds, embedder, result.rejections, wmd_vectors=wmd_vectors, wmd_words=wmd_words
     )
 
 
@@ -249,7 +242,8 @@ def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, d
                 f"{record.system!r} answers {question!r} more than once (again in {record.id!r}); "
                 "select one answer for each question, for example with --where variant=benign"
             )
-        answers[question] = _text(record)
+        text = record.answer
+        answers[question] = text if isinstance(text, str) else " ".join(one.text for one in text)
     if len(texts) < 2:
         raise InputError(f"found {len(texts)} systems, but similarity requires at least two")
     return texts
@@ -312,9 +306,3 @@ def _select_kinds(metrics: Sequence[str]) -> list[SimilarityKind]:
     if unknown:
         raise InputError(f"unknown --metric {unknown[0]}; use one of {', '.join(SIMILARITY_KINDS)}")
     return [SIMILARITY_KINDS[key] for key in dict.fromkeys(metrics or SIMILARITY_KINDS)]
-
-
-def _text(record: Record) -> str:
-    if isinstance(record.answer, str):
-        return record.answer
-    return " ".join(sentence.text for sentence in record.answer)

@@ -53,7 +53,6 @@ N_WAYS = len(STRATEGIES) + 1
 """Number of ratings per answer: one per strategy and one with the misleading rating."""
 
 FEW_SHOT = "few_shot"
-"""Strategy whose prompt contains examples."""
 
 MOST_WORDS = 600
 """Maximum number of words of an example's sources and of its answer."""
@@ -136,7 +135,10 @@ def read_strategy_job(
 
 def default_rubric_set(file_format: str) -> RubricSet:
     """Return the rubric set of the ratings in a file format."""
-    return next((name for name in RUBRIC_SETS if file_format.startswith(name)), "yescieval")
+    for name in RUBRIC_SETS:
+        if file_format.startswith(name):
+            return name
+    return "yescieval"
 
 
 def study_strategies(
@@ -349,9 +351,7 @@ class ExamplePair:
 
 
 def rated_examples(
-    records: Sequence[Record],
-    people: Mapping[Place, Sequence[int]],
-    rubrics: Mapping[str, Rubric],
+    records: Sequence[Record], people: Mapping[Place, Sequence[int]], rubrics: Mapping[str, Rubric]
 ) -> dict[Place, ExamplePair]:
     """Return the few-shot examples for each answer and rubric.
 

@@ -166,7 +166,6 @@ INVERSIONS: Mapping[Inversion, str] = {
     "extreme": "the opposite end of the scale",
     "mirror": "the mirror image on the scale (lowest + highest - rating)",
 }
-"""Description of each inversion."""
 
 
 def how_asked(

@@ -37,7 +37,6 @@ else:
     Queries = Any
 
 SHOWN_IDS = 5
-"""Maximum number of question ids in a message."""
 
 MORE = 2
 """Factor by which more papers are searched than needed, because some cannot be used."""

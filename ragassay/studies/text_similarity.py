@@ -24,7 +24,6 @@ NIST_ORDER = 5
 """Maximum n-gram order of NIST, as in mteval-v13a."""
 
 TextMeasure = Callable[[str, str], float | None]
-"""Function of a reference and a candidate."""
 
 
 @dataclass(frozen=True)

@@ -173,10 +173,7 @@ def _measure_abstention(
 
 
 def _alphas(
-    name: str,
-    units: Sequence[Sequence[str]],
-    reading: _TaskReading,
-    questions: Sequence[str],
+    name: str, units: Sequence[Sequence[str]], reading: _TaskReading, questions: Sequence[str]
 ) -> list[TrustFigure]:
     levels: tuple[AlphaLevel, ...] = ("ordinal", "interval") if reading.is_ordered else ("nominal",)
     return [

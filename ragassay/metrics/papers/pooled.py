@@ -176,9 +176,7 @@ def public_id(document: str) -> str | None:
 
 
 def _cluster_sentences(
-    kind: RecallKind,
-    answers: Sequence[Evaluation],
-    vectors: Mapping[str, NDArray[np.floating]],
+    kind: RecallKind, answers: Sequence[Evaluation], vectors: Mapping[str, NDArray[np.floating]]
 ) -> dict[Place, str]:
     sentences = {(e.record_id, s.index): s.text for e in answers for s in kind.sentences(e)}
     if not sentences:

@@ -35,7 +35,7 @@ NUGGET_RECALL = "nuggets.recall"
 class Relabelled:
     """The same answers with human labels and with judge labels.
 
-    Both contain only items labelled by both, so that rankings differ only because of the labels.
+    Both contain only items labeled by both, so that rankings differ only because of the labels.
     """
 
     human: tuple[Evaluation, ...]
@@ -97,16 +97,20 @@ class _LabelledAnswer:
 
     def by(self, judge: str, label_of: Callable[[AlignedItem], str | None]) -> Evaluation:
         """Return the answer with labels from `label_of`."""
-        by_item = {(item.task, item.sentence, item.item): label_of(item) for item in self.items}
+        by_item: dict[tuple[str, int | None, str], str | None] = {
+            (item.task, item.sentence, item.item): label_of(item) for item in self.items
+        }
         labels = tuple(
-            _label(verdict, by_item)
-            for verdict in self.evaluation.labels
-            if ("relevance", verdict.sentence, "") in by_item
+            SentenceLabel.model_validate({"sentence": one.sentence, "label": by_item[key]})
+            for one in self.evaluation.labels
+            if (key := ("relevance", one.sentence, "")) in by_item
         )
         citations = tuple(
-            _verdict(verdict, by_item)
-            for verdict in self.evaluation.citations
-            if ("citation", verdict.sentence, verdict.citation.marker) in by_item
+            CitationVerdict.model_validate(
+                {"sentence": one.sentence, "citation": one.citation, "verdict": by_item[key]}
+            )
+            for one in self.evaluation.citations
+            if (key := ("citation", one.sentence, one.citation.marker)) in by_item
         )
         scores = sentence_scores(labels, judge, self.n_unlabelled) if labels else {}
         if citations or (self.has_citations and not self.evaluation.citations):
@@ -190,18 +194,3 @@ def _compare_ranking(
 
     correlation = correlate_systems(human, judge)
     return Ranking(name, key, means(human, judge), means(judge, human), correlation)
-
-
-LabelByItem = Mapping[tuple[str, int | None, str], str | None]
-
-
-def _label(verdict: SentenceLabel, by_item: LabelByItem) -> SentenceLabel:
-    label = by_item["relevance", verdict.sentence, ""]
-    return SentenceLabel.model_validate({"sentence": verdict.sentence, "label": label})
-
-
-def _verdict(verdict: CitationVerdict, by_item: LabelByItem) -> CitationVerdict:
-    label = by_item["citation", verdict.sentence, verdict.citation.marker]
-    return CitationVerdict.model_validate(
-        {"sentence": verdict.sentence, "citation": verdict.citation, "verdict": label}
-    )

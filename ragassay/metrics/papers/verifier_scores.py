@@ -133,7 +133,6 @@ def filled_chunks(
 
 
 N_STEPS = 40
-"""Number of grid steps in the search for two thresholds."""
 
 
 class Thresholds(Frozen):

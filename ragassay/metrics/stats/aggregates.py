@@ -98,7 +98,12 @@ def bounds_of(key: str, score: Score) -> tuple[float, float]:
     """Return the worst and best case of a score, which default to the ends of its scale."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
-    return _first(score.worst, score.decided, worst), _first(score.best, score.decided, best)
+    if score.decided is not None:
+        worst = best = score.decided
+    return (
+        worst if score.worst is None else score.worst,
+        best if score.best is None else score.best,
+    )
 
 
 def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
@@ -242,7 +247,3 @@ def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Sc
         if key in evaluation.scores:
             scores.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
     return scores
-
-
-def _first(*values: float | None) -> float:
-    return next(value for value in values if value is not None)

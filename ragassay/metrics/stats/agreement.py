@@ -387,11 +387,8 @@ def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights |
 
 
 def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> ClassAgreement:
-    both, labelled_counts, predicted_counts = (
-        tables[:, i, i],
-        tables[:, i].sum(axis=1),
-        tables[:, :, i].sum(axis=1),
-    )
+    both = tables[:, i, i]
+    labelled_counts, predicted_counts = (tables.sum(axis=axis)[:, i] for axis in (2, 1))
     return ClassAgreement(
         label=label,
         n_truth=int(labelled_counts.sum()),

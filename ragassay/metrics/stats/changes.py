@@ -122,9 +122,7 @@ class ScoreChange:
         """Convert a difference of this score to a gain."""
         if difference is None:
             return None
-        low, high = self.scale
-        share = difference / (high - low) if high > low else 0.0
-        return -share if self.lower_is_better else share
+        return _as_gain(difference, self.scale, self.lower_is_better)
 
     @property
     def direction(self) -> Direction:
@@ -312,6 +310,10 @@ def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
     """Return the gain of an answer's score as a share of its scale, or None if not comparable."""
     if old is None or new is None or old.value is None or new.value is None or old.overlaps(new):
         return None
-    low, high = new.scale
-    share = (new.value - old.value) / (high - low) if high > low else 0.0
-    return -share if key in LOWER_IS_BETTER else share
+    return _as_gain(new.value - old.value, new.scale, key in LOWER_IS_BETTER)
+
+
+def _as_gain(difference: float, scale: tuple[float, float], lower_is_better: bool) -> float:
+    low, high = scale
+    share = difference / (high - low) if high > low else 0.0
+    return -share if lower_is_better else share

@@ -258,9 +258,7 @@ def clustered_mean(
 
 
 def mean_score(
-    values: Sequence[float | None],
-    scale: tuple[float, float] = SHARE_SCALE,
-    judge: str = "",
+    values: Sequence[float | None], scale: tuple[float, float] = SHARE_SCALE, judge: str = ""
 ) -> Score:
     """Return the mean of values, rounded to four digits.
 

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
 
 N_BATCH = 16
-"""Number of claims per batch."""
 
 _LABELS = {"not_attributable": "neutral"}
 
@@ -361,8 +360,8 @@ def fit(
     if labels_known(model) < n_labels:
         raise InputError(f"{name} has only two labels; pass --labels 2")
     train, test = (shares_of(model, side, step=step) for side in (learnt, held))
-    is_scored = ~np.isnan(train).any(axis=1)
-    truth = [_fold_label(claim.label, n_labels) for claim in compress(learnt, is_scored)]
+    is_scored = np.logical_not(np.isnan(train).any(axis=1))
+    truth = [_fold_label(claim.label, n_labels) for claim in compress(learnt, is_scored.tolist())]
     if n_labels == 2:
         best, _ = best_threshold(
             train[is_scored][:, SUPPORTS].tolist(), [label == SUPPORTS for label in truth]

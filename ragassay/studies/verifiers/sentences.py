@@ -257,9 +257,7 @@ class Separation:
         return build_score(getattr(self, figure), len(values), 0, interval, scale=scale)
 
 
-def separation(
-    scores: Mapping[str, Sequence[tuple[float, float]]],
-) -> Separation | None:
+def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
     """Compare positive with sampled negative scores (BioACE, algorithm 1).
 
     Args:

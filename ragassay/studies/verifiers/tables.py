@@ -13,10 +13,7 @@ from ragassay.studies.verifiers.claims import VerifierFigures
 from ragassay.studies.verifiers.sentences import FIGURES, Separated
 from ragassay.studies.verifiers.support import Curve, Supported
 
-_TITLES = {
-    2: "Two labels: attributable or not",
-    3: "Three labels: supports, contradicts, neutral",
-}
+_TITLES = {2: "Two labels: attributable or not", 3: "Three labels: supports, contradicts, neutral"}
 _SEPARATION = {
     "positive": "Mean, own documents",
     "negative": "Mean, other documents",
@@ -39,11 +36,7 @@ def _short_span(score: Score) -> str:
 
 
 def _sheet(title: str, keys: Sequence[Column], rows: Iterable[Row], caption: str = "") -> Sheet:
-    columns = (
-        *keys,
-        *score_columns("value", "Value", "n", "Unscored"),
-        Column("interval", "95 %"),
-    )
+    columns = (*keys, *score_columns("value", "Value", "n", "Unscored"), Column("interval", "95 %"))
     cells = tuple((*names, *score_cells(score), span(score)) for names, score in rows)
     return Sheet(title, columns, cells, caption)
 
