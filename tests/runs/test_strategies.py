@@ -213,7 +213,7 @@ def test_answers_that_nobody_rated_are_not_misled_and_noted(model, dialogues, tm
     assert study.n_labels == 1
     assert len(study.notes) == 3
     assert "one human rating" in study.notes[0]
-    assert study.notes[1].endswith("which get no hint: 2.")
+    assert study.notes[1].endswith("without human ratings or hints: 2.")
     assert "outside the rubric's scale, excluded: 1." in study.notes[2]
 
 
@@ -289,7 +289,7 @@ def test_command_prints_four_tables_and_names_the_files(model, dialogues, tmp_pa
     assert "strategies.md" in errors
     assert "the opposite end of the scale for the mode of human ratings (extreme)" in errors
     page = (tmp_path / "out" / "strategies.md").read_text(encoding="utf-8")
-    assert "Perturbed: the judge is told the opposite end of the scale" in page
+    assert "Perturbed: the prompt contains the opposite end of the scale" in page
     assert (tmp_path / "out" / "strategies.md").exists()
 
 

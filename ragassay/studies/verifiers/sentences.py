@@ -336,8 +336,8 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     n_questions = len({row.topic for row in rows})
     if n_questions < 2:
         raise InputError(
-            f"found {n_questions} questions with a sentence whose document is labeled as "
-            "supporting and has text; at least two are required"
+            "at least two questions need a sentence with a document that is labeled as supporting "
+            f"and has text, but there are only {n_questions}"
         )
     pairs: list[SentencePair] = []
     for one in supported:
