@@ -228,7 +228,7 @@ def verdict_text(found: SelfPreference) -> str:
 
 
 def self_preference_text(found: SelfPreference) -> str:
-    """Describe a judge's self-preference in a sentence without a period."""
+    """Return a sentence about a judge's self-preference, without a period."""
     if found.excess.value is None:
         return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
     return (
@@ -240,7 +240,7 @@ def self_preference_text(found: SelfPreference) -> str:
 
 
 def favourite_text(found: Favourite) -> str:
-    """Describe the system that a judge rates best in a sentence without a period."""
+    """Return a sentence about the system that a judge rates best, without a period."""
     return (
         f"{found.judge} rates {found.system} best, {_format_signed(found.margin.value)} above "
         f"{found.second} ({_signed_span(found.margin)})"

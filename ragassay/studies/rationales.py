@@ -169,7 +169,7 @@ CHECKED = "checked.jsonl"
 """File with the labels of a model, which are reused."""
 
 PEOPLE = "people"
-"""Labeler name of human annotators."""
+"""Name of the human labelers."""
 
 LABELS: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
@@ -268,7 +268,7 @@ async def audit_reasons(
 async def _label_reasons(
     inputs: InputReasons, settings: Settings, folder: Path | None, listen: Listener
 ) -> dict[str, KeptLabels]:
-    """Return labels by a model by reason id. They are empty if the call failed."""
+    """Label reasons with a model. Labels are returned by reason id, and empty after a failure."""
     tools = ReasonTools(JudgeLM(settings), inputs.rubrics, settings.source_chars)
     model = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
     keys = {one.id: hash_of(*model, *_key_parts(one)) for one in inputs.reasons}

@@ -29,7 +29,7 @@ def summarize(
     n_records: int,
     n_failed: int,
     n_rejected: int,
-    failed: Usage = Usage(),  # noqa: B008 - it is frozen
+    failed: Usage = Usage(),  # noqa: B008 - immutable default
 ) -> Summary:
     """Summarize a run."""
     outlines = outlines_of(evaluations)

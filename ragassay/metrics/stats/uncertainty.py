@@ -26,7 +26,7 @@ _TERMS = {
 }
 
 MISSING = ("undecided", "unscored")
-"""Terms that are false for all scored verdicts. "unscored" is a synonym for compatibility."""
+"""Terms that are false for all scored verdicts. "unscored" is the old name of "undecided"."""
 
 
 @dataclass(frozen=True)

@@ -321,9 +321,10 @@ class Separated:
 
 
 def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[SentencePair]:
-    """Pair each supported sentence with the first supported sentence of a random other answer.
+    """Pair supported sentences with supported sentences of another question.
 
-    The other answer is to another question. BioACE uses its first sentence, even if unsupported.
+    Each is paired with the first supported sentence of a random answer to another question. BioACE
+    uses the first sentence of that answer, even if unsupported.
 
     Raises:
         InputError: If fewer than two questions have a supported sentence.

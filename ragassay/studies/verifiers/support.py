@@ -20,7 +20,7 @@ from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
 By = Literal["question", "claim"]
 
 AT_QUESTION, AT_CLAIM = "correctness_at_k", "correctness_at_k_by_claim"
-"""Names of correctness at k with the question as query, as in BioACE, or with the sentence."""
+"""Names of correctness at k with questions as queries, as in BioACE, or with sentences."""
 
 N_FOUND = 1000
 """Number of BM25 results for a question to rerank (BioACE, section 3)."""
