@@ -112,7 +112,8 @@ def _readings(
 
 
 def _name_labels(labels: Sequence[str]) -> str:
-    return f"{ {2: 'two', 3: 'three', 4: 'four', 5: 'five'}.get(len(labels), 'all') } labels"
+    number = {2: "two", 3: "three", 4: "four", 5: "five"}.get(len(labels), "all")
+    return f"{number} labels"
 
 
 def _measure(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> TaskTrust:
