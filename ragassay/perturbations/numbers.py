@@ -52,10 +52,7 @@ def change_number(sentence: str, rng: random.Random) -> str | None:
 
     Numbers with a unit are preferred, then plain numbers, then number words. Years, citations and
     numbers in names are never changed. Integers stay integers, percentages stay below 100, and
-    numbers below 1 stay below 1.
-
-    Returns:
-        The changed sentence, or None if it has no number to change.
+    numbers below 1 stay below 1. Returns None if there is no suitable number.
 
     Example:
         >>> change_number("It took 7 days.", random.Random(0))

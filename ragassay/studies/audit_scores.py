@@ -238,12 +238,9 @@ def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score 
 
 
 def variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
-    """Return mean ratings of unperturbed and perturbed answers (YESciEval, tables 7-14).
+    """Return mean ratings by target and variant (YESciEval, tables 7-14).
 
     Only pairs of the family "rubric" are used, and each unperturbed answer counts once.
-
-    Returns:
-        Means by target, in alphabetical order, and variant.
     """
     rated = [pair for pair in pairs if pair.perturbation.family == "rubric"]
     return {

@@ -58,13 +58,10 @@ def certify(pairs: Sequence[PerturbedPair]) -> tuple[TargetTrust, ...]:
 def detection_verdict(
     detection: Mapping[Severity, Score], family: AttackFamily = "rubric"
 ) -> Trust | None:
-    """Return the verdict on paired detection.
+    """Return the verdict on paired detection, or None if there are too few pairs.
 
     A judge is blind if it does not detect the highest tested severity. A trusted judge reaches the
     required detection at all tested severities, with a narrow interval at the highest.
-
-    Returns:
-        The verdict, or None if there are too few pairs.
     """
     bars = DETECTION_BARS[family]
     tried = [(bars[severity], detection[severity]) for severity in ORDER if severity in detection]

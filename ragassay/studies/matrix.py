@@ -107,11 +107,7 @@ def judge_matrix(
 
 
 def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
-    """Write the matrices and the tables derived from them.
-
-    Returns:
-        Paths of matrix.csv, matrix.tex, self_preference.csv, favourites.csv, index.html, and an SVG
-        heatmap for each matrix.
+    """Write matrix.csv, matrix.tex, index.html, other tables, and SVG heatmaps.
 
     Raises:
         InputError: If the folder cannot be created.

@@ -89,11 +89,7 @@ def rouge1_score(reference: str, candidate: str) -> float | None:
 
 
 def rouge_l_score(reference: str, candidate: str) -> float | None:
-    """Return ROUGE-L F1 of stemmed words, computed by rouge-score (Lin 2004).
-
-    Returns:
-        A value in [0, 1], or None if a text has no words.
-    """
+    """Return ROUGE-L F1 of stemmed words in [0, 1] (Lin 2004), or None if a text has no words."""
     return _rouge("rougeL", reference, candidate)
 
 

@@ -31,14 +31,11 @@ NOTHING = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
 
 
 def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
-    """Merge the verdicts on a sentence's nuggets into a citation verdict (BioACE 4.2.3).
+    """Merge nugget verdicts into a citation verdict (BioACE 4.2.3), or return None if empty.
 
     One contradicted nugget makes the verdict "contradicts". Otherwise, rule "all" (figure 5 of the
     paper) returns "neutral" unless all verdicts are equal. Rule "any" (same section, and the
     authors' code) returns "supports" if any nugget is supported.
-
-    Returns:
-        The merged verdict, or None if there are no verdicts.
 
     Example:
         >>> merge_nugget_verdicts(["supports", "neutral"])

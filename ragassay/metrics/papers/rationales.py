@@ -161,11 +161,7 @@ def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
 def measure_reasons(
     reasons: Sequence[JudgedReason], rubrics: Mapping[str, str]
 ) -> dict[str, ReasonMeasures]:
-    """Measure reasons by rules. `rubrics` are rubric texts by name.
-
-    Returns:
-        Measures by reason id.
-    """
+    """Return rule-based measures by reason id. `rubrics` are rubric texts by name."""
     common = common_words(reasons)
     measures: dict[str, ReasonMeasures] = {}
     for one in reasons:

@@ -143,7 +143,7 @@ def run_values(
     *,
     skips_empty: bool = False,
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Compute measures for each run and query.
+    """Compute measures for each run and query, and return them by measure, run and query.
 
     Args:
         qrels: Relevance grades by query and document.
@@ -153,9 +153,6 @@ def run_values(
             gains, such as nDCG, or measures that specify `rel=`.
         skips_empty: Whether to ignore queries without relevant documents. If False, they score 0,
             like -c in trec_eval.
-
-    Returns:
-        Values by measure, run and query.
 
     Raises:
         InputError: If a measure is unknown or cannot be computed.

@@ -56,9 +56,6 @@ def summac_conv(
         entailment: Probabilities, shape (n_document_sentences, n_text_sentences).
         weights: Published weights "mlp.weight" (1, n_bins), "mlp.bias" (1,), "layer_final.weight"
             (2, 3) and "layer_final.bias" (2,).
-
-    Returns:
-        A probability in [0, 1].
     """
     from scipy.special import softmax
 
@@ -112,9 +109,6 @@ def filled_chunks(
     """Join a document's sentences into chunks like MiniCheck's program (Tang et al. 2024).
 
     Chunks are filled up to `size`. A longer sentence is a separate chunk.
-
-    Returns:
-        The chunks, or one empty chunk without sentences.
 
     Example:
         >>> filled_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))

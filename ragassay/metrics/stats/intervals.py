@@ -36,15 +36,12 @@ def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
 
 
 def share_interval(total: float, n: int) -> Interval | None:
-    """Return the Wilson score interval of a share, or of a mean of values in [0, 1].
+    """Return the Wilson interval of a share or of a mean in [0, 1], or None if `n` is 0.
 
     The interval is conservative for values other than 0 and 1.
 
     Args:
         total: Number of hits, or sum of the values.
-
-    Returns:
-        An interval in [0, 1], or None if `n` is 0.
 
     Example:
         >>> low, high = share_interval(8, 10)
@@ -62,14 +59,11 @@ def share_interval(total: float, n: int) -> Interval | None:
 def mean_interval(
     values: Sequence[float], clusters: Sequence[str] | None = None
 ) -> Interval | None:
-    """Return a percentile bootstrap interval of a mean by resampling clusters.
+    """Return a percentile bootstrap interval of a mean, or None for fewer than two clusters.
 
     Args:
         values: Values, shape (n,).
         clusters: Question of each value, shape (n,). None means that all values are independent.
-
-    Returns:
-        The interval, or None for fewer than two clusters.
     """
     names = cluster_names(clusters, len(values))
     groups: dict[str, list[float]] = {}
@@ -115,11 +109,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Return an interval of F1, with Jeffreys priors for precision and recall.
-
-    Returns:
-        An interval in [0, 1] that contains F1, or None if there are no trials.
-    """
+    """Return an interval of F1 with Jeffreys priors, or None without trials."""
     if not precision[1] or not recall[1]:
         return None
     rng = np.random.default_rng(SEED)

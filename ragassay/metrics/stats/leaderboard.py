@@ -56,9 +56,6 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
     """Test the mean difference of every pair of systems with a two-sided permutation test.
 
     The test permutes the signs of the differences (`scipy.stats.permutation_test`, "samples").
-
-    Returns:
-        One test per pair, in the order of the systems.
     """
     pairs = list(itertools.combinations(systems, 2))
     shared = {(a, b): tuple(sorted(systems[a].keys() & systems[b].keys())) for a, b in pairs}
@@ -82,9 +79,6 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
 
     Args:
         p_values: P-values. None means no test and is not counted in m.
-
-    Returns:
-        Corrected p-values in the same order.
 
     Example:
         >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]

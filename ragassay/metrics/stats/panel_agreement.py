@@ -125,13 +125,10 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
 
 def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
-    """Measure the agreement of a run's panel members over all answers and rubrics.
+    """Measure the agreement of panel members, or return None without panels.
 
     Agreement is measured for independent ratings and for ratings after reading the others. Only
     the former measures reliability. Intervals resample questions.
-
-    Returns:
-        The agreement, or None without panel judgments.
     """
     units = [
         (question_of(evaluation), judgment)

@@ -258,13 +258,10 @@ class Separation:
 
 
 def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
-    """Compare positive with sampled negative scores (BioACE, algorithm 1).
+    """Compare positive with negative scores (BioACE, algorithm 1), or return None without scores.
 
     Args:
         scores: Positive and negative score of each sentence, by question.
-
-    Returns:
-        Means over questions, or None without sentences.
 
     Example:
         >>> separated = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
@@ -361,9 +358,6 @@ def separate(
 
     The score of a document is the best over three consecutive sentences, and the best document is
     used.
-
-    Returns:
-        Separation by documents and, if humans marked evidence, also by evidence.
     """
     rows: dict[Source, dict[str, list[tuple[float, float]]]] = {"documents": {}, "evidence": {}}
     n_unscored: dict[Source, int] = {"documents": 0, "evidence": 0}

@@ -142,9 +142,6 @@ def curves_of(
         settings: Settings with reranker and embedder.
         depth: Number of results of a question to rerank. It is `DEPTH` for sentences.
 
-    Returns:
-        A curve for each kind of query and model.
-
     Raises:
         InputError: If there are no sentences or the corpus is empty.
     """
