@@ -1,7 +1,8 @@
-"""An attack and its inputs: the answer in pieces, other answers' sentences, texts from pools."""
+"""Attacks on answers, and the split answers and other inputs they work on."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from ragassay.text.segmenter import find_statements, stand_alone
 from ragassay.text.statements import Statement
 
 MASK = "\ue000"
-"""Replaces a citation marker in a piece's text: private use, not a letter, digit or space."""
+"""Placeholder for a citation marker in a piece's text, from the Unicode private use area."""
 
 _ENDED = re.compile(r"[.!?:\u2026\u3002\uff01\uff1f][\"'\u201d\u2019)\]\s\ue000]*$")
 
@@ -23,11 +24,9 @@ class AnswerPiece:
     """A sentence of an answer.
 
     Attributes:
-        text: The text, with a `MASK` for each citation marker.
-        markers: What the masks stand for, in order.
-        before: Text between the previous piece and this one, such as white space.
-        citations: Citations listed with the sentence, where the answer came in sentences.
-        is_changed: Whether an attack added or changed it.
+        text: Text with each citation marker replaced by `MASK`.
+        before: Text between the previous piece and this one, such as whitespace.
+        citations: Citations of the sentence, if the answer is a list of sentences.
     """
 
     text: str
@@ -38,27 +37,28 @@ class AnswerPiece:
 
     @property
     def written(self) -> str:
-        """The piece as written in the answer."""
+        """The text with its original markers."""
         first, *others = self.text.split(MASK)
         parts = zip(self.markers, others, strict=True)
         return first + "".join(marker + plain for marker, plain in parts)
 
     @property
     def words(self) -> str:
-        """The text without markers, white space normalised."""
+        """The text without markers and with normalized whitespace."""
         plain = " ".join(self.text.replace(MASK, " ").split())
         return re.sub(r" ([.,;:!?])", r"\1", plain)
 
     def with_text(self, text: str) -> AnswerPiece:
-        """Return the piece with another text, which has the same masks."""
+        """Return a changed copy. The new text must contain the same number of masks."""
         return replace(self, text=text, is_changed=True)
 
 
 @dataclass(frozen=True)
 class CutAnswer:
-    """An answer split into pieces, and the text after them.
+    """An answer split into pieces.
 
-    `is_listed` where the answer came as sentences with listed citations.
+    Attributes:
+        is_listed: Whether the answer is a list of sentences with citations.
     """
 
     pieces: tuple[AnswerPiece, ...]
@@ -67,11 +67,11 @@ class CutAnswer:
 
     @property
     def places(self) -> list[int]:
-        """The indices of pieces with a word; the others are blank or markers alone."""
+        """Indices of the pieces that contain a letter."""
         return [i for i, piece in enumerate(self.pieces) if any(map(str.isalpha, piece.text))]
 
     def join_pieces(self) -> str | tuple[SentenceInput, ...]:
-        """Return the answer in its original form."""
+        """Return the answer as a string or, if `is_listed`, as a list of sentences."""
         if self.is_listed:
             return tuple(SentenceInput(text=p.written, citations=p.citations) for p in self.pieces)
         return self._text()
@@ -80,13 +80,13 @@ class CutAnswer:
         return "".join(piece.before + piece.written for piece in self.pieces) + self.after
 
     def with_piece(self, index: int, piece: AnswerPiece) -> CutAnswer:
-        """Return a copy with another piece at a place."""
+        """Return a copy with one piece replaced."""
         return replace(self, pieces=(*self.pieces[:index], piece, *self.pieces[index + 1 :]))
 
     def with_text(self, index: int, text: str, citations: tuple[str, ...] = ()) -> CutAnswer:
-        """Return a copy with a sentence, or several, inserted after `index` pieces.
+        """Return a copy with text inserted after the first `index` pieces.
 
-        Citations are listed with it, where the answer came in sentences.
+        `citations` are used only if `is_listed`.
         """
         listed, rest = (citations if self.is_listed else ()), list(self.pieces[index:])
         added = AnswerPiece(text.replace(MASK, ""), (), "", listed, is_changed=True)
@@ -100,26 +100,26 @@ class CutAnswer:
         return replace(self, pieces=(*self.pieces[:index], added, *rest))
 
     def without(self, index: int) -> CutAnswer:
-        """Return a copy without a piece and the white space before it."""
+        """Return a copy without a piece and the whitespace before it."""
         kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
         if index == 0 and kept:
             kept[0] = replace(kept[0], before=self.pieces[0].before)
         return replace(self, pieces=tuple(kept))
 
     def reorder(self, order: Sequence[int]) -> CutAnswer:
-        """Return a copy with `places` in another order; the white space stays where it is."""
+        """Return a copy with the pieces at `places` reordered and the whitespace unchanged."""
         pieces = list(self.pieces)
-        for place, index in zip(self.places, order, strict=True):
-            pieces[place] = replace(self.pieces[index], before=self.pieces[place].before)
+        for target, index in zip(self.places, order, strict=True):
+            pieces[target] = replace(self.pieces[index], before=self.pieces[target].before)
         return replace(self, pieces=tuple(pieces))
 
     def changed_sentences(self, sources: Sequence[Document]) -> tuple[int, ...]:
-        """Return the numbers (from 1) of added and changed sentences of the joined text."""
+        """Return the positions of added and changed sentences in the joined text, from 1."""
         if self.is_listed:
             non_empty = [piece for piece in self.pieces if piece.written.strip()]
-            stand = stand_alone(find_statements(self.join_pieces(), sources))
-            alone = [piece for piece, stands in zip(non_empty, stand, strict=True) if stands]
-            return tuple(n for n, piece in enumerate(alone, 1) if piece.is_changed)
+            is_sentence = stand_alone(find_statements(self.join_pieces(), sources))
+            sentences = itertools.compress(non_empty, is_sentence)
+            return tuple(n for n, piece in enumerate(sentences, 1) if piece.is_changed)
         ranges, start = [], 0
         for piece in self.pieces:
             start += len(piece.before)
@@ -135,7 +135,7 @@ class CutAnswer:
 
 
 def cut_answer(record: Record) -> CutAnswer:
-    """Split a record's answer into pieces; without a sentence, no piece has a word."""
+    """Split a record's answer into pieces."""
     statements = find_statements(record.answer, record.sources)
     if isinstance(record.answer, str):
         text = record.answer
@@ -157,14 +157,14 @@ def cut_answer(record: Record) -> CutAnswer:
 
 
 def _between(text: str) -> str:
-    """Return the separator after a sentence: a space, or blank lines where it has no full stop."""
+    """Return a space after a complete sentence, or a blank line after unfinished text."""
     return " " if _ENDED.search(text) else "\n\n"
 
 
 def _piece(
     text: str, statement: Statement, before: str = "", citations: tuple[str, ...] = ()
 ) -> AnswerPiece:
-    """Return a piece with marks masked; a mask character in the text is masked, too."""
+    """Return a piece with its citation markers and any literal mask characters masked."""
     start, end = statement.start, statement.end
     within = [span for span in statement.marks if start <= span[0] and span[1] <= end]
     within += [(i, i + 1) for i in range(start, end) if text[i] == MASK]
@@ -177,18 +177,18 @@ def _piece(
 
 
 _LEAST_WORDS = 6
-"""A shorter sentence says too little to be out of place."""
+"""Minimum number of words of a sentence taken from another answer."""
 
 
 class Neighbours:
-    """The records of an audit, each seen from another. Look-ups are cached."""
+    """Records that supply sentences and sources for attacks on other records."""
 
     def __init__(self, records: Sequence[Record]) -> None:
         self._records = [(question_key(record), record) for record in records]
         self._pieces: dict[str, list[AnswerPiece]] = {}
 
     def sentence(self, record: Record, rng: random.Random) -> AnswerPiece | None:
-        """Return a sentence of an answer to a different question; None if there is none."""
+        """Draw a sentence from an answer to another question, or return None if there is none."""
         others = self._of_other_questions(record)
         while others:
             pieces = self._long(others.pop(rng.randrange(len(others))))
@@ -197,7 +197,7 @@ class Neighbours:
         return None
 
     def documents(self, record: Record, rng: random.Random, n: int) -> list[Document]:
-        """Return sources of up to n records with another question, in a drawn order."""
+        """Return the sources of up to n random records with other questions."""
         others = self._of_other_questions(record)
         chosen = rng.sample(others, min(n, len(others)))
         return [document for other in chosen for document in other.sources]
@@ -217,20 +217,20 @@ class Neighbours:
 
 
 def question_key(record: Record) -> str:
-    """Return a key that answers to the same question share: the topic, else the question."""
+    """Return a record's topic, or its normalized question if it has no topic."""
     return record.topic or " ".join(record.question.lower().split())
 
 
 Rephrase = Callable[[str], str]
-"""Paraphrases a sentence."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """The inputs of an attack on one answer.
+    """Inputs of one attack on one answer.
 
-    The generator is its own, so that other attacks and records do not change the result. Retracted
-    are PMIDs, in order; without `rephrase`, rules paraphrase redundant sentences.
+    Attributes:
+        rng: Generator for this record and attack only, so that results are independent.
+        retracted: Sorted PMIDs of retracted articles.
     """
 
     record: Record
@@ -243,22 +243,23 @@ class Material:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """The perturbed answer, and the genre of a text that came from a pool."""
+    """A perturbed answer, with the genre of the inserted pool text if there is one."""
 
     answer: CutAnswer
     pool: str = ""
 
 
 Apply = Callable[[CutAnswer, Material], Perturbation | None]
-"""Perturbs an answer of at least one sentence; returns None where it does not apply."""
+"""Function that perturbs a non-empty answer, or returns None if it does not apply."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to perturb an answer, with a name such as "off_topic".
+    """A way to perturb an answer.
 
-    Targets are the scores that should fall ("rubric.relevancy", "citations.support"), and
-    "findings.KIND" where a finding of that kind should appear.
+    Attributes:
+        targets: Scores that should decrease, such as "rubric.relevancy" or "citations.support".
+            "findings.KIND" means that a finding of that kind should appear.
     """
 
     name: str
@@ -269,5 +270,5 @@ class Attack:
 
 
 def rubrics(*names: str) -> tuple[str, ...]:
-    """Return the score names of rubrics."""
+    """Return rubric score names, prefixed with "rubric."."""
     return tuple(f"rubric.{name}" for name in names)

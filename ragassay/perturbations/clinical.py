@@ -1,10 +1,11 @@
-"""Attacks that change a few words, or a citation, in a way that would matter to a patient."""
+"""Attacks that change clinically relevant words or citations."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ragassay.perturbations.attack import (
     MASK,
@@ -35,7 +36,7 @@ _N_NEIGHBOURS = 20
 
 @dataclass(frozen=True)
 class _CitedPiece:
-    """A citation in a piece: of a marker in its text, or listed with it."""
+    """A citation at an index of a piece's markers or, if `is_listed`, of its citation list."""
 
     item: str
     index: int
@@ -43,60 +44,59 @@ class _CitedPiece:
 
 
 def move_citation(answer: CutAnswer, material: Material) -> Perturbation | None:
-    """Point one citation to another source of the record, or to an article of another record.
+    """Change one citation to a source that supports the sentence less well.
 
-    Among the record's sources it picks one that shares fewer words with the sentence than the cited
-    one: all of them are about the question, so another may support it as well. PMIDs that are not
-    among the sources are replaced by a PMID of another record.
+    The new source is one of the record's own that shares fewer words with the sentence. If the
+    record has none, or the cited PMID is not one of its sources, a PMID of another record is used.
     """
-    for place in material.rng.sample(answer.places, len(answer.places)):
-        piece = answer.pieces[place]
+    for index in material.rng.sample(answer.places, len(answer.places)):
+        piece = answer.pieces[index]
         cited = _citations(piece)
-        for one in material.rng.sample(cited, len(cited)):
-            other = _other(one.item, piece, [c.item for c in cited], material)
-            moved = _with_item(piece, one, other) if other else None
+        for citation in material.rng.sample(cited, len(cited)):
+            target = _choose_target(citation.item, piece, [c.item for c in cited], material)
+            moved = _replace_citation(piece, citation, target) if target else None
             if moved:
-                return Perturbation(answer.with_piece(place, moved))
+                return Perturbation(answer.with_piece(index, moved))
     return None
 
 
 def cite_retracted(answer: CutAnswer, material: Material) -> Perturbation | None:
-    """Cite a retracted article, next to what a sentence already cites or alone."""
+    """Add a citation of a retracted article, if possible to a sentence that has citations."""
     cited = {bare(c.item) for piece in answer.pieces for c in _citations(piece)}
     pmids = [pmid for pmid in material.retracted if pmid not in cited]
     if not pmids:
         return None
-    citing = [place for place in answer.places if _citations(answer.pieces[place])]
-    place = material.rng.choice(citing or answer.places)
-    piece, marker = answer.pieces[place], f"PMID {material.rng.choice(pmids)}"
+    citing = [i for i in answer.places if _citations(answer.pieces[i])]
+    index = material.rng.choice(citing or answer.places)
+    piece, marker = answer.pieces[index], f"PMID {material.rng.choice(pmids)}"
     if answer.is_listed:
-        other = replace(piece, citations=(*piece.citations, marker), is_changed=True)
+        changed = replace(piece, citations=(*piece.citations, marker), is_changed=True)
     else:
         at = len(piece.text.rstrip().rstrip("\"')]"))
         at -= piece.text[:at].endswith((".", "!", "?"))
         text = f"{piece.text[:at].rstrip()} {MASK}{piece.text[at:]}"
         n_before = piece.text[:at].count(MASK)
         markers = (*piece.markers[:n_before], f"[{marker}]", *piece.markers[n_before:])
-        other = replace(piece.with_text(text), markers=markers)
-    return Perturbation(answer.with_piece(place, other))
+        changed = replace(piece.with_text(text), markers=markers)
+    return Perturbation(answer.with_piece(index, changed))
 
 
 def _citations(piece: AnswerPiece) -> list[_CitedPiece]:
-    """Return what a piece cites, one by one; ranges and DOIs cannot be changed in place."""
+    """Return the citations of a piece, except ranges and DOIs, which cannot be edited."""
     listed = [_CitedPiece(item, i, True) for i, item in enumerate(piece.citations)]
-    found = [
+    marked = [
         _CitedPiece(item, i, False)
         for i, marker in enumerate(piece.markers)
         if marker != MASK and not re.search(r"\d\s*[-\u2013]\s*\d|10\.", marker)
         for item in expand(marker[1:-1].strip())
     ]
-    return [*listed, *found]
+    return [*listed, *marked]
 
 
-def _other(item: str, piece: AnswerPiece, cited: Sequence[str], material: Material) -> str:
-    """Return the new target of a citation; empty where there is none."""
+def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material: Material) -> str:
+    """Return a new target for a citation, or an empty string if there is none."""
     sources = material.record.sources
-    taken = {_resolve_item(c, material.record) for c in cited}
+    used = {_resolve_item(c, material.record) for c in cited}
     own = _resolve_item(item, material.record)
     if own is None:
         return _foreign_pmid(item, material)
@@ -104,7 +104,7 @@ def _other(item: str, piece: AnswerPiece, cited: Sequence[str], material: Materi
     worse = [
         i
         for i, source in enumerate(sources)
-        if i not in taken and _overlap(piece.words, source) < overlap
+        if i not in used and _overlap(piece.words, source) < overlap
     ]
     if not worse:
         return _foreign_pmid(item, material)
@@ -116,7 +116,7 @@ def _other(item: str, piece: AnswerPiece, cited: Sequence[str], material: Materi
 
 
 def _resolve_item(item: str, record: Record) -> int | None:
-    """Return the index of the source that an item points to."""
+    """Return the index of the cited source, or None if it is not in the record."""
     for i, source in enumerate(record.sources):
         if source.id == item or bare(source.id) == bare(item):
             return i
@@ -124,13 +124,13 @@ def _resolve_item(item: str, record: Record) -> int | None:
 
 
 def _is_position(item: str, record: Record) -> bool:
-    # Where the ids are the positions, both readings agree, also of a source 0.
+    # "0" is a position only if a source has that id.
     least = 0 if any(source.id == item for source in record.sources) else 1
     return item.isdigit() and least <= int(item) <= len(record.sources)
 
 
 def _foreign_pmid(item: str, material: Material) -> str:
-    """Replace a PMID by one that another record cites or has as a source."""
+    """Return a PMID from the sources of other records, or "" if `item` is not a PMID."""
     if not _PMID.fullmatch(bare(item)):
         return ""
     documents = material.neighbours.documents(material.record, material.rng, _N_NEIGHBOURS)
@@ -139,14 +139,14 @@ def _foreign_pmid(item: str, material: Material) -> str:
     return item.replace(bare(item), material.rng.choice(pmids)) if pmids else ""
 
 
-def _with_item(piece: AnswerPiece, cited: _CitedPiece, other: str) -> AnswerPiece | None:
+def _replace_citation(piece: AnswerPiece, cited: _CitedPiece, target: str) -> AnswerPiece | None:
     if cited.is_listed:
         citations = [*piece.citations]
-        citations[cited.index] = other
+        citations[cited.index] = target
         return replace(piece, citations=tuple(citations), is_changed=True)
     marker = piece.markers[cited.index]
-    number, new = bare(cited.item), bare(other)
-    changed = re.sub(rf"(?<!\d){re.escape(number)}(?!\d)", new, marker, count=1)
+    number = re.escape(bare(cited.item))
+    changed = re.sub(rf"(?<!\d){number}(?!\d)", bare(target), marker, count=1)
     if changed == marker:
         return None
     markers = (*piece.markers[: cited.index], changed, *piece.markers[cited.index + 1 :])
@@ -154,29 +154,30 @@ def _with_item(piece: AnswerPiece, cited: _CitedPiece, other: str) -> AnswerPiec
 
 
 def _overlap(sentence: str, source: Document) -> float:
-    """Return the share of a sentence's longer words that a source contains, in [0, 1]."""
+    """Return the share of a sentence's long words that the source contains, in [0, 1]."""
     words = set(_WORD.findall(sentence.lower()))
-    found = words & set(_WORD.findall(f"{source.title} {source.text}".lower()))
-    return len(found) / len(words) if words else 0.0
+    shared = words & set(_WORD.findall(f"{source.title} {source.text}".lower()))
+    return len(shared) / len(words) if words else 0.0
 
 
-def _one_sentence(change_for: Callable[[Material], Change]) -> Apply:
-    """Make one change in one sentence, the first of a drawn order that it fits."""
-
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        change = change_for(material)
-        for place in material.rng.sample(answer.places, len(answer.places)):
-            piece = answer.pieces[place]
-            text = change(piece.text, material.rng)
-            if text and text != piece.text and any(c.isalnum() for c in text):
-                return Perturbation(answer.with_piece(place, piece.with_text(text)))
-        return None
-
-    return apply
+def _change_one_sentence(
+    answer: CutAnswer, material: Material, change: Change
+) -> Perturbation | None:
+    for index in material.rng.sample(answer.places, len(answer.places)):
+        piece = answer.pieces[index]
+        text = change(piece.text, material.rng)
+        if text and text != piece.text and any(c.isalnum() for c in text):
+            return Perturbation(answer.with_piece(index, piece.with_text(text)))
+    return None
 
 
-def _drug_change(material: Material) -> Change:
-    return swap_drug(f"{source.title} {source.text}" for source in material.record.sources)
+def _change_drug(answer: CutAnswer, material: Material) -> Perturbation | None:
+    texts = (f"{source.title} {source.text}" for source in material.record.sources)
+    return _change_one_sentence(answer, material, swap_drug(texts))
+
+
+def _one_sentence(change: Change) -> Apply:
+    return partial(_change_one_sentence, change=change)
 
 
 _FACTS = (*rubrics("correctness"), "evidence.support", "citations.support")
@@ -186,16 +187,16 @@ _RETRACTED = ("findings.retracted_citation", "citations.support")
 CLINICAL: tuple[Attack, ...] = tuple(
     Attack(name, "clinical", "subtle", targets, apply)
     for name, targets, apply in (
-        ("number", _FACTS, _one_sentence(lambda material: change_number)),
-        ("negation", _FACTS, _one_sentence(lambda material: turn_negation)),
-        ("comparator", _FACTS, _one_sentence(lambda material: turn_direction)),
-        ("population", _FACTS, _one_sentence(lambda material: swap_population)),
-        ("drug", _FACTS, _one_sentence(_drug_change)),
-        ("hedge", _FACTS, _one_sentence(lambda material: remove_hedge)),
+        ("number", _FACTS, _one_sentence(change_number)),
+        ("negation", _FACTS, _one_sentence(turn_negation)),
+        ("comparator", _FACTS, _one_sentence(turn_direction)),
+        ("population", _FACTS, _one_sentence(swap_population)),
+        ("drug", _FACTS, _change_drug),
+        ("hedge", _FACTS, _one_sentence(remove_hedge)),
         ("citation", _CITED, move_citation),
         ("retracted", _RETRACTED, cite_retracted),
     )
 )
 
 RETRACTED = CLINICAL[-1]
-"""Needs PMIDs of retracted articles."""
+"""Attack that requires PMIDs of retracted articles."""

@@ -1,4 +1,4 @@
-"""Make a sentence wrong by one change: its negation, direction, population, hedge or drug."""
+"""Change a sentence's negation, direction, population, hedge or drug to make it wrong."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|may|might|will|should|has|have|had)\b(?! not\b| never\b| to\b)"
 )
 _CERTAIN = {"can": "cannot", "could": "cannot", "may": "cannot", "might": "cannot"}
-"""Negated forms that leave no doubt: "may not" would say no less than "may"."""
+"""Unambiguous negations. "may not" would be as uncertain as "may"."""
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
 _PARTICIPLE = re.compile(
     r" (?:\w+ly |also |recently |long )?(?:been|\w{2,}ed|shown|become|led|found|given|seen|grown"
@@ -34,7 +34,9 @@ _AFTER_AUXILIARY = re.compile(
 
 
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
-    """Remove the first negation; where there is none, insert one at a drawn place, or return None.
+    """Remove the first negation, or add one at a random position.
+
+    Returns None if neither is possible.
 
     Example:
         >>> turn_negation("It does not help.", random.Random(0))
@@ -42,25 +44,25 @@ def turn_negation(sentence: str, rng: random.Random) -> str | None:
         >>> turn_negation("Drug A reduces the pain.", random.Random(0))
         'Drug A does not reduce the pain.'
     """
-    return _without_negation(sentence) or _with_negation(sentence, rng)
+    return _remove_negation(sentence) or _add_negation(sentence, rng)
 
 
-def _without_negation(sentence: str) -> str | None:
+def _remove_negation(sentence: str) -> str | None:
     if found := _DO_NOT.search(sentence):
         verb = _third(found[2]) if found[1] == "does" else found[2]
         verb = f"did {verb}" if found[1] == "did" else verb
         return sentence[: found.start()] + verb + sentence[found.end() :]
     if found := any_of(_PLAIN).search(sentence):
-        other = like(found[0], _PLAIN[found[0].lower()])
-        return sentence[: found.start()] + other + sentence[found.end() :]
+        positive = like(found[0], _PLAIN[found[0].lower()])
+        return sentence[: found.start()] + positive + sentence[found.end() :]
     if found := _NOT.search(sentence):
         return replace_words(sentence, found.start(), found.end(), "")
     found = _NO.search(sentence)
-    return _without_no(sentence, found) if found else None
+    return _remove_no(sentence, found) if found else None
 
 
-def _without_no(sentence: str, found: re.Match[str]) -> str:
-    """Turn "no effect" into "an effect", "no effects" into "effects"."""
+def _remove_no(sentence: str, found: re.Match[str]) -> str:
+    """Change "no effect" to "an effect", and "no effects" to "effects"."""
     rest = sentence[found.end() :]
     end = _PHRASE_END.search(rest)
     noun = (rest[: end.start()] if end else rest).split()[-1:] or [""]
@@ -70,27 +72,26 @@ def _without_no(sentence: str, found: re.Match[str]) -> str:
     return sentence[: found.start()] + text
 
 
-def _with_negation(sentence: str, rng: random.Random) -> str | None:
+def _add_negation(sentence: str, rng: random.Random) -> str | None:
     changes: list[tuple[int, int, str]] = []
     for match in _AUXILIARY.finditer(sentence):
         word = match[1]
         if word in _HAVE and not _PARTICIPLE.match(sentence, match.end()):
-            other = _HAVE[word]
+            negated = _HAVE[word]
         else:
-            other = _CERTAIN.get(word, f"{word} not")
-        changes.append((match.start(), match.end(), other))
+            negated = _CERTAIN.get(word, f"{word} not")
+        changes.append((match.start(), match.end(), negated))
     for match in _verb_pattern().finditer(sentence):
         if not _AFTER_AUXILIARY.search(sentence[: match.start()]):
             did, base = _verb_forms()[match[0]]
             changes.append((match.start(), match.end(), f"{did} not {base}"))
     if not changes:
         return None
-    start, end, other = rng.choice(changes)
-    return sentence[:start] + other + sentence[end:]
+    start, end, negated = rng.choice(changes)
+    return sentence[:start] + negated + sentence[end:]
 
 
 def _third(verb: str) -> str:
-    """Return the third person: of "have" it is "has", of "carry" "carries"."""
     if verb in ("have", "be"):
         return {"have": "has", "be": "is"}[verb]
     if re.search(r"(?:s|x|z|ch|sh|o)$", verb):
@@ -106,14 +107,14 @@ def _past(verb: str) -> str:
 
 @functools.cache
 def _verb_forms() -> dict[str, tuple[str, str]]:
-    """Return third persons and regular past forms, each with its auxiliary and its base."""
+    """Map third-person and regular past forms to their auxiliary and base form."""
     verbs = load_words().verbs
     return {_third(v): ("does", v) for v in verbs} | {_past(v): ("did", v) for v in verbs}
 
 
 @functools.cache
 def _verb_pattern() -> re.Pattern[str]:
-    """Match forms that are certainly verbs, and others where an object follows."""
+    """Return a pattern for unambiguous verb forms, and for others followed by an object."""
     nouns = load_words().also_nouns
     sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
     unsure = [form for form in _verb_forms() if form not in sure]
@@ -123,7 +124,7 @@ def _verb_pattern() -> re.Pattern[str]:
 
 
 Change = Callable[[str, random.Random], str | None]
-"""Changes one thing in a sentence; returns None where there is nothing to change."""
+"""Function that makes one change to a sentence, or returns None if it cannot."""
 
 _OTHER_DRUGS = re.compile(
     r"\b[A-Za-z]{3,}(?:mab|tinib|ciclib|parib|vastatin|sartan|gliptin|gliflozin|glutide|floxacin"
@@ -134,7 +135,7 @@ _NO_DRUGS = frozenset({"april"})
 
 
 def turn_direction(sentence: str, rng: random.Random) -> str | None:
-    """Reverse a direction: "higher" to "lower", "improved" to "worsened".
+    """Reverse a direction, such as "higher" to "lower" or "improved" to "worsened".
 
     Example:
         >>> turn_direction("Drug A gave an increase.", random.Random(0))
@@ -144,62 +145,67 @@ def turn_direction(sentence: str, rng: random.Random) -> str | None:
 
 
 def swap_population(sentence: str, rng: random.Random) -> str | None:
-    """Swap the studied population: "children" to "adults", "patients" to "mice"."""
+    """Replace the study population, such as "children" by "adults" or "patients" by "mice"."""
     return _swap_one(sentence, load_words().populations, rng)
 
 
 def remove_hedge(sentence: str, rng: random.Random) -> str | None:
-    """Replace caution by certainty: "suggests" to "proves", "may" to "will"."""
-    return _swap_one(sentence, _hedges(), rng)
+    """Replace a cautious word by a certain one, such as "suggests" by "proves"."""
+    hedges = {hedge: (certain,) for hedge, certain in load_words().hedges.items()}
+    return _swap_one(sentence, hedges, rng)
 
 
 def swap_drug(texts: Iterable[str]) -> Change:
-    """Replace a drug, everywhere in the sentence.
+    """Return a change that replaces all mentions of one drug in a sentence.
 
     Args:
-        texts: The sources. A drug of the same class that they name is preferred, then any of the
-            class; for a drug of unknown class, any that they name.
+        texts: Source texts. The replacement is a drug of the same class, preferably one that the
+            sources mention. If the class is unknown, it is any drug that the sources mention.
     """
-    named = {name for text in texts for name in _drugs_in(text)}
+    in_sources = {name for text in texts for name in _find_drugs(text)}
 
     def change(sentence: str, rng: random.Random) -> str | None:
-        here = _drugs_in(sentence)
-        if not here:
+        drugs = _find_drugs(sentence)
+        if not drugs:
             return None
-        drug = rng.choice(here)
-        others = _others_for(drug, named, set(here))
-        if not others:
+        drug = rng.choice(drugs)
+        candidates = _replacement_drugs(drug, in_sources, set(drugs))
+        if not candidates:
             return None
-        other = rng.choice(others)
-        return any_of([drug]).sub(lambda match: like(match[0], other), sentence)
+        replacement = rng.choice(candidates)
+        return any_of([drug]).sub(lambda match: like(match[0], replacement), sentence)
 
     return change
 
 
-def _others_for(drug: str, named: set[str], here: set[str]) -> list[str]:
-    mates = {mate for mates in _classes().get(drug, ()) for mate in load_drugs()[mates]} - here
-    return sorted(mates & named) or sorted(mates) or sorted(named - here)
+def _replacement_drugs(drug: str, in_sources: set[str], excluded: set[str]) -> list[str]:
+    same_class = {
+        d for name in _drug_classes().get(drug, ()) for d in load_drugs()[name]
+    } - excluded
+    return sorted(same_class & in_sources) or sorted(same_class) or sorted(in_sources - excluded)
 
 
-def _drugs_in(text: str) -> list[str]:
-    """Return the drugs that a text names, in lower case as in the classes, without repeats."""
-    known = {name.lower(): name for name in _classes()}
-    listed = [known[match[0].lower()] for match in _pattern(tuple(_classes())).finditer(text)]
+def _find_drugs(text: str) -> list[str]:
+    """Return the distinct drugs in a text, spelled as in `drugs.yaml` or in lower case."""
+    known = {name.lower(): name for name in _drug_classes()}
+    listed = [known[match[0].lower()] for match in _pattern(tuple(_drug_classes())).finditer(text)]
     others = [match[0].lower() for match in _OTHER_DRUGS.finditer(text)]
     return list(dict.fromkeys([*listed, *(o for o in others if o not in _NO_DRUGS)]))
 
 
-def _swap_one(sentence: str, others: dict[str, tuple[str, ...]], rng: random.Random) -> str | None:
-    found = [m for m in _pattern(tuple(others)).finditer(sentence) if not _is_name(m)]
-    if not found:
+def _swap_one(
+    sentence: str, replacements: dict[str, tuple[str, ...]], rng: random.Random
+) -> str | None:
+    matches = [m for m in _pattern(tuple(replacements)).finditer(sentence) if not _is_name(m)]
+    if not matches:
         return None
-    chosen = rng.choice(found)
-    other = like(chosen[0], rng.choice(others[chosen[0].lower()]))
-    return replace_words(sentence, chosen.start(), chosen.end(), other)
+    match = rng.choice(matches)
+    replacement = like(match[0], rng.choice(replacements[match[0].lower()]))
+    return replace_words(sentence, match.start(), match.end(), replacement)
 
 
 def _is_name(match: re.Match[str]) -> bool:
-    """Return whether a word is capitalised in mid-sentence: "in May", "Higher Education"."""
+    """Return whether a word is capitalized within a sentence, as in "in May"."""
     return match[0][0].isupper() and bool(re.search(r"\w", match.string[: match.start()]))
 
 
@@ -210,23 +216,17 @@ def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
 
 @functools.cache
 def _opposites() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for one, other in load_words().opposites:
-        found.setdefault(one, (other,))
-        found.setdefault(other, (one,))
-    return found
+    opposites: dict[str, tuple[str, ...]] = {}
+    for first, second in load_words().opposites:
+        opposites.setdefault(first, (second,))
+        opposites.setdefault(second, (first,))
+    return opposites
 
 
 @functools.cache
-def _hedges() -> dict[str, tuple[str, ...]]:
-    return {hedge: (certain,) for hedge, certain in load_words().hedges.items()}
-
-
-@functools.cache
-def _classes() -> dict[str, tuple[str, ...]]:
-    """Return drug names, each with its classes."""
-    found: dict[str, tuple[str, ...]] = {}
+def _drug_classes() -> dict[str, tuple[str, ...]]:
+    classes: dict[str, tuple[str, ...]] = {}
     for name, drugs in load_drugs().items():
         for drug in drugs:
-            found[drug] = (*found.get(drug, ()), name)
-    return found
+            classes[drug] = (*classes.get(drug, ()), name)
+    return classes

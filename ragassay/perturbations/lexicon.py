@@ -1,4 +1,4 @@
-"""The texts and words that attacks draw on, and words replaced so that the grammar stays intact."""
+"""Text pools and word lists of the attacks, and grammatical word replacement."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ PoolName = Literal["off_topic", "blog", "tweet", "injection", "questions"]
 
 
 class Genre(Frozen):
-    """Texts of one kind, and the side that may use them."""
+    """Texts of one kind, and the side that uses them."""
 
     side: Side
     texts: tuple[str, ...] = Field(min_length=2)
 
 
 class Drawn(NamedTuple):
-    """A text and the genre that it comes from."""
+    """A drawn text and its genre."""
 
     text: str
     genre: str
@@ -34,15 +34,15 @@ class Drawn(NamedTuple):
 
 @functools.cache
 def load_pool(name: PoolName) -> dict[str, Genre]:
-    """Return all genres of a pool."""
-    read = yaml.safe_load(data_text(f"pools/{name}.yaml"))
-    return {genre: Genre.model_validate(given) for genre, given in read.items()}
+    """Return the genres of a pool by name."""
+    genres = yaml.safe_load(data_text(f"pools/{name}.yaml"))
+    return {name: Genre.model_validate(genre) for name, genre in genres.items()}
 
 
 def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
-    """Draw a text of a side: first its genre, whose name starts as given, then the text."""
+    """Draw a genre of a side, and then one of its texts. `genre` is a name prefix."""
     pool = load_pool(name)
-    genres = [g for g, given in pool.items() if given.side == side and g.startswith(genre)]
+    genres = [g for g, texts in pool.items() if texts.side == side and g.startswith(genre)]
     chosen = rng.choice(genres)
     return Drawn(rng.choice(pool[chosen].texts), chosen)
 
@@ -56,12 +56,7 @@ class WordLists(Frozen):
     """The content of `words.yaml`.
 
     Attributes:
-        opposites: Pairs; each word is replaced by the other.
-        populations: A studied population, and another that might have been studied.
-        hedges: A cautious wording, and a certain one.
-        verbs: Base forms.
-        also_nouns: Third persons that are plural nouns as well.
-        uncountable: Nouns that take no "a".
+        also_nouns: Third-person verb forms that are also plural nouns.
     """
 
     opposites: tuple[tuple[str, str], ...]
@@ -74,18 +69,18 @@ class WordLists(Frozen):
 
 @functools.cache
 def load_words() -> WordLists:
-    """Return all words."""
+    """Return the word lists."""
     return WordLists.model_validate(yaml.safe_load(data_text("words.yaml")))
 
 
 @functools.cache
 def load_drugs() -> dict[str, tuple[str, ...]]:
-    """Return names of drugs and treatments by class."""
+    """Return drug and treatment names by class."""
     return {name: tuple(drugs) for name, drugs in yaml.safe_load(data_text("drugs.yaml")).items()}
 
 
 def any_of(words: Iterable[str]) -> re.Pattern[str]:
-    """Match whole words and phrases, the longest first, ignoring case."""
+    """Return a case-insensitive pattern for whole words and phrases, longest first."""
     longest = sorted(map(re.escape, words), key=len, reverse=True)
     return re.compile(rf"(?<![\w/-])(?:{'|'.join(longest)})(?![\w/-])", re.IGNORECASE)
 
@@ -102,7 +97,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
 def like(model: str, word: str) -> str:
-    """Capitalise a word as a model word is: first letter, all letters, or none.
+    """Copy the capitalization of a model word: first letter, all letters or none.
 
     Example:
         >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")
@@ -114,22 +109,22 @@ def like(model: str, word: str) -> str:
 
 
 def decapitalise(sentence: str, known: str) -> str:
-    """Return a sentence for use inside another; names and acronyms keep their capital.
+    """Lowercase the first letter of a sentence, unless it starts with a name or an acronym.
 
-    A word that is lower case in the running text `known` is not a name.
+    A word that occurs in lower case in the text `known` is not a name.
     """
     first = re.match(r"[^\W\d_]+(?!\w|-[^a-z])", sentence)
     if not first or (len(first[0]) > 1 and not first[0][1:].islower()):
         return sentence
     word, small = first[0], first[0].lower()
     is_word = small in _FUNCTION_WORDS or re.search(rf"(?<![\w-]){small}(?![\w-])", known)
-    # A name is capitalised in mid-sentence, or before another name.
+    # A name is capitalized within a sentence, or before another name.
     is_name = re.search(rf"[a-z,] {word}(?![\w-])", known) or _NAME.match(sentence)
     return sentence if is_name and not is_word else small + sentence[len(small) :]
 
 
 def replace_words(text: str, start: int, end: int, other: str) -> str:
-    """Return a text with a stretch of it replaced, and the article before it adjusted.
+    """Replace part of a text and adjust a preceding "a" or "an".
 
     Example:
         >>> replace_words("Shows an increase.", 9, 17, "decrease")

@@ -1,4 +1,4 @@
-"""Make a number wrong: a dose, a share, a digit, a scale, a unit."""
+"""Make numbers in a text wrong by changing a value, digit, exponent or unit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT = (
     r"|adults|cases|deaths|studies|trials|doses|tablets|mice|rats|cycles|sessions|genes|samples"
     r"|countries|items|degrees|points)\b|°)"
 )
-# Not a part of a name ("IL-6", "p53"), of a decimal, of a date or of a fraction.
+# Excludes parts of names ("IL-6", "p53"), decimals, dates and fractions.
 _NUMBER = re.compile(
     rf"(?<![\w.,/)\]\u2013-])(?P<first>{_N})"
     rf"(?:(?P<to>\s?[-\u2013]\s?|\sto\s)(?P<second>{_N}))?"
@@ -36,7 +36,7 @@ _NAMED = re.compile(
     r"|paper|study|reference|hepatitis|no\.|fig\.|eq\.|PMID:?))\s$"
 )
 _LEFT_CHARS = 60
-"""How far before a number it is looked for what it counts."""
+"""Number of characters before a number that are searched for its context."""
 
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _FACTORS = tuple(Decimal(f) for f in ("0.1", "0.5", "2", "3", "10"))
@@ -48,37 +48,31 @@ _OFTEN = re.compile(r"\b(?P<word>once|twice)(?= (?:daily|weekly|monthly|a |per |
 
 
 def change_number(sentence: str, rng: random.Random) -> str | None:
-    """Replace a number by a multiple or a fraction of it.
+    """Multiply a number by 0.1, 0.5, 2, 3 or 10, or replace a number word.
 
-    Years, citations and numbers that are part of a name are left alone. Numbers with a unit come
-    first, then bare ones, then those in words.
-
-    Args:
-        rng: Draws the number and the factor: 0.1, 0.5, 2, 3 or 10; a whole number stays whole, a
-            share stays below a hundred percent, and a number below 1 stays below 1.
-
-    Returns:
-        None where there is not a number to change.
+    Numbers with a unit are preferred, then plain numbers, then number words. Years, citations and
+    numbers in names are never changed. Integers stay integers, percentages stay below 100, and
+    numbers below 1 stay below 1. Returns None if there is no suitable number.
 
     Example:
         >>> change_number("It took 7 days.", random.Random(0))
         'It took 21 days.'
     """
-    found = [m for m in _NUMBER.finditer(sentence) if m["unit"] and _factors(m)]
-    found = found or [m for m in _NUMBER.finditer(sentence) if _is_amount(m) and _factors(m)]
-    if not found:
+    matches = [m for m in _NUMBER.finditer(sentence) if _factors(m)]
+    candidates = [m for m in matches if m["unit"]] or [m for m in matches if _is_amount(m)]
+    if not candidates:
         return _change_word(sentence, rng)
-    chosen = rng.choice(found)
+    chosen = rng.choice(candidates)
     factor = rng.choice(_factors(chosen))
-    text, end = _times(chosen["first"], factor), chosen.end("first")
+    text, end = _multiply(chosen["first"], factor), chosen.end("first")
     if chosen["second"]:
-        text += chosen["to"] + _times(chosen["second"], factor)
+        text += chosen["to"] + _multiply(chosen["second"], factor)
         end = chosen.end("second")
     return sentence[: chosen.start()] + text + sentence[end:]
 
 
 def _is_amount(match: re.Match[str]) -> bool:
-    """Return whether a number without a unit is an amount: not "factor 21", "Paper 2", "(3)"."""
+    """Return whether a number without a unit is an amount, unlike "factor 21" or "(3)"."""
     if match["second"] or _YEAR.fullmatch(match["first"]):
         return False
     text, start, end = match.string, match.start(), match.end()
@@ -93,23 +87,23 @@ def _value(number: str) -> Decimal:
 
 
 def _factors(match: re.Match[str]) -> list[Decimal]:
-    """Return the factors that leave a number plausible."""
     numbers = [n for n in (match["first"], match["second"]) if n]
-    # "1 year" has no plural.
+    # Multiples of 1 would need a plural unit.
     if any(_value(n) == 0 or n == "1" for n in numbers):
         return []
-    is_share = bool(re.search("%|percent|per cent", match["unit"] or ""))
-    return [f for f in _FACTORS if all(_fits(n, _value(n) * f, is_share) for n in numbers)]
+    is_percentage = bool(re.search("%|percent|per cent", match["unit"] or ""))
+    return [f for f in _FACTORS if all(_is_plausible(n, f, is_percentage) for n in numbers)]
 
 
-def _fits(number: str, value: Decimal, is_share: bool) -> bool:
+def _is_plausible(number: str, factor: Decimal, is_percentage: bool) -> bool:
+    value = _value(number) * factor
     if "." not in number and value != value.to_integral_value():
         return False
-    below = 100 if is_share else 1 if _value(number) < 1 else None
-    return below is None or value < below
+    limit = 100 if is_percentage else 1 if _value(number) < 1 else None
+    return limit is None or value < limit
 
 
-def _times(number: str, factor: Decimal) -> str:
+def _multiply(number: str, factor: Decimal) -> str:
     value = _value(number) * factor
     if "." not in number:
         return f"{int(value):,}" if "," in number else str(int(value))
@@ -119,11 +113,11 @@ def _times(number: str, factor: Decimal) -> str:
 
 
 def _change_word(sentence: str, rng: random.Random) -> str | None:
-    found = [*_WORD.finditer(sentence), *_OFTEN.finditer(sentence)]
-    if not found:
+    matches = [*_WORD.finditer(sentence), *_OFTEN.finditer(sentence)]
+    if not matches:
         return None
-    chosen = rng.choice(found)
-    return sentence[: chosen.start()] + _other_word(chosen["word"], rng) + sentence[chosen.end() :]
+    match = rng.choice(matches)
+    return sentence[: match.start()] + _other_word(match["word"], rng) + sentence[match.end() :]
 
 
 def _other_word(word: str, rng: random.Random) -> str:
@@ -133,10 +127,10 @@ def _other_word(word: str, rng: random.Random) -> str:
 
 
 Edit = tuple[int, int, str]
-"""Start, end and new text of what is replaced."""
+"""Start, end and new text of a replacement."""
 
 Wrong = Callable[[str, Quantity, random.Random], Edit | None]
-"""Makes a number of a text wrong; returns None where it cannot."""
+"""Function that makes a number in a text wrong, or returns None if it cannot."""
 
 _MANTISSA = re.compile(r"[0-9][0-9,]*(?:[.\u00b7][0-9]+)?")
 _EXPONENT = re.compile(
@@ -161,24 +155,24 @@ _NEAR_PREFIXES = {
 
 
 def change_digit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Change a digit, or a number word."""
+    """Change one digit, or replace a number word."""
     found = _MANTISSA.match(text, one.start, one.end)
     if not found:
         word = text[one.start : one.end]
         is_known = word.lower() in _WORDS
         return (one.start, one.end, _other_word(word, rng)) if is_known else None
     figures = found[0]
-    places = [n for n, sign in enumerate(figures) if sign.isdigit()]
-    # A first zero says where the point is: "0.7" becomes "0.3", not "4.7".
-    places = [n for n in places if n or figures[0] != "0"] or places
-    place = rng.choice(places)
-    first = "123456789" if place == 0 else "0123456789"
-    digit = rng.choice([sign for sign in first if sign != figures[place]])
-    return found.start() + place, found.start() + place + 1, digit
+    indices = [i for i, char in enumerate(figures) if char.isdigit()]
+    # A leading zero stays: "0.7" becomes "0.3", not "4.7".
+    index = rng.choice([i for i in indices if i or figures[0] != "0"] or indices)
+    digits = "123456789" if index == 0 else "0123456789"
+    digit = rng.choice([char for char in digits if char != figures[index]])
+    start = found.start() + index
+    return start, start + 1, digit
 
 
 def scale_by_ten(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Multiply or divide by ten."""
+    """Multiply or divide a number by ten."""
     found = _MANTISSA.match(text, one.start, one.end)
     figures = found[0].replace(",", "").replace("\u00b7", ".") if found else "0"
     if not found or not float(figures):
@@ -195,7 +189,7 @@ def scale_by_ten(text: str, one: Quantity, rng: random.Random) -> Edit | None:
 
 
 def change_exponent(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Change the exponent of a power of ten by one to three."""
+    """Increase or decrease the exponent of a power of ten by one to three."""
     found = _EXPONENT.search(text, one.start, one.end)
     if not found:
         return None
@@ -205,10 +199,10 @@ def change_exponent(text: str, one: Quantity, rng: random.Random) -> Edit | None
 
 
 def change_unit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Change the order of magnitude of a unit: "mg" to "\u00b5g", "min" to "h"."""
-    other = _NAMED_UNIT.match(text, one.end)
-    if other:
-        return other.start("unit"), other.end("unit"), rng.choice(_OTHER_UNITS[other["unit"]])
+    """Replace a unit by a larger or smaller one, such as "mg" by "\u00b5g" or "min" by "h"."""
+    named = _NAMED_UNIT.match(text, one.end)
+    if named:
+        return named.start("unit"), named.end("unit"), rng.choice(_OTHER_UNITS[named["unit"]])
     found = _UNIT_WITH_PREFIX.match(text, one.end)
     if not found or one.unit is None:
         return None
@@ -221,4 +215,3 @@ WRONG: dict[str, Wrong] = {
     "exponent": change_exponent,
     "unit": change_unit,
 }
-"""Ways to make a number wrong, by name."""

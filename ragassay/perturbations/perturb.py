@@ -1,4 +1,4 @@
-"""All attacks in the order of reports, answers perturbed by them, and misleading ratings."""
+"""Apply attacks to answers, and invert ratings to mislead a judge."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ ATTACKS: tuple[Attack, ...] = (*_RUBRIC, *CLINICAL, *injections(_ALL_RUBRICS))
 
 @dataclass(frozen=True)
 class PerturbedAnswers:
-    """The perturbed answers, by record, then by attack, in the given order.
+    """Perturbed answers.
 
-    `n_unchanged` says for each attack how many answers it left unchanged, because they lack a
-    connective, a number, a second sentence; those are not among `answers`.
+    Attributes:
+        answers: Perturbed answers, ordered by record and then by attack.
+        n_unchanged: Number of answers that each attack could not change, for example because they
+            contain no number. These are not in `answers`.
     """
 
     answers: tuple[PerturbedAnswer, ...]
@@ -51,23 +53,17 @@ def perturb_answers(
     rephrase: Rephrase | None = None,
     among: Sequence[Record] | None = None,
 ) -> PerturbedAnswers:
-    """Apply every attack to every answer, one at a time.
+    """Apply each attack separately to each answer.
 
-    The result of an attack on an answer depends on the seed, the record and the attack alone,
-    except for what it takes from other records: sentences of the same domain, drugs and PMIDs.
+    The result depends only on the seed, the record, the attack and the records in `among`.
+    Answers without a sentence are never changed.
 
     Args:
-        records: Unperturbed answers; ids are unique.
-        attacks: None for all of them.
-        pools: Which texts are inserted: those for fitting a judge or those for auditing one.
-        seed: The seed of all draws.
-        retracted: PMIDs of retracted articles; without them, the attack that cites one is left out.
-        rephrase: Paraphrases a sentence, for redundant sentences; None for rules.
-        among: The records that supply sentences of the same domain, drugs and PMIDs, so that the
-            perturbation does not depend on how many answers are perturbed; None for `records`.
-
-    Returns:
-        Empty without a record. An answer without a sentence is unchanged by all attacks.
+        records: Unperturbed answers with unique ids.
+        pools: Whether inserted texts come from the pool for fitting or for auditing judges.
+        retracted: PMIDs of retracted articles. If empty, the retracted-citation attack is skipped.
+        rephrase: Paraphraser for redundant sentences. None means that rules are used.
+        among: Records that supply sentences and PMIDs for attacks. None means `records`.
     """
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]
     neighbours = Neighbours(records if among is None else among)
@@ -110,25 +106,24 @@ def _perturbed_answer(
 
 
 Inversion = Literal["extreme", "mirror"]
-"""How a rating is turned over: to the opposite end of the scale, or to its mirror image."""
+"""Whether a rating becomes the opposite end of the scale or its mirror image."""
 
 
 def mode_rating(ratings: Sequence[int]) -> int:
-    """Return the rating that most raters gave.
+    """Return the most frequent rating, or the highest of several.
 
-    Where all differ the paper takes the highest; here that holds for every tie of modes. (Chaudhary
-    et al., Towards Understanding the Robustness of LLM-based Evaluations under Perturbations,
-    section 3.3.)
+    Follows Chaudhary et al., Towards Understanding the Robustness of LLM-based Evaluations under
+    Perturbations, section 3.3. The paper defines ties only for three different ratings.
 
     Raises:
-        InputError: There is no rating.
+        InputError: If `ratings` is empty.
 
     Example:
         >>> mode_rating([2, 2, 5]), mode_rating([1, 3, 4]), mode_rating([1, 1, 4, 4])
         (2, 4, 4)
     """
     if not ratings:
-        raise InputError("No rating was given: the mode needs at least one rater.")
+        raise InputError("ratings is empty; pass at least one rating.")
     counts = Counter(ratings)
     return max(counts, key=lambda rating: (counts[rating], rating))
 
@@ -136,28 +131,20 @@ def mode_rating(ratings: Sequence[int]) -> int:
 def perturbed_rating(
     ratings: Sequence[int], low: int, high: int, inversion: Inversion = "extreme"
 ) -> int:
-    """Turn the mode of people's ratings over, to mislead a judge.
+    """Invert the mode of human ratings to mislead a judge.
 
-    Equation 1 of Chaudhary et al. (section 3.3) is missing in the published text. What it says of
-    it: the mode of the experts' ratings is determined, the highest rating where all three differ;
-    the perturbed rating "is not simply the mode", it "inverts the rating scale based on the mode's
-    value to emphasize edge cases"; it "inverts low and high ratings"; and it is made in the same
-    way on every scale (0 to 1, 1 to 3 and 1 to 5). Both readings of this:
+    Equation 1 of Chaudhary et al. (section 3.3) is missing from the published paper. Its text says
+    that the perturbed rating "is not simply the mode" but "inverts the rating scale based on the
+    mode's value to emphasize edge cases", on scales of 0 to 1, 1 to 3 and 1 to 5. Two readings are
+    available, which agree at both ends of a scale:
 
-    - extreme: the opposite end of the scale, its top for a low mode and its bottom for a high one.
-      A mode in the middle counts as low: 3 of 1 to 5 becomes 5. It never is the mode itself.
-    - mirror: low + high - mode: 2 of 1 to 5 becomes 4, and 3 stays 3, which misleads nobody.
-
-    They agree at the ends of a scale, and so on 0 to 1 always.
-
-    Args:
-        ratings: The raters' ratings of one answer on one metric, each from low to high.
-        low: The scale's lowest rating.
-        high: The scale's highest rating.
-        inversion: Which of the readings.
+    - extreme: the highest rating for a low mode, and the lowest for a high mode. A mode in the
+      middle counts as low. On 1 to 5, 3 becomes 5.
+    - mirror: low + high - mode. On 1 to 5, 2 becomes 4 and 3 is unchanged.
 
     Raises:
-        InputError: There is no rating, one lies outside the scale, or the scale is empty.
+        InputError: If there are no ratings, a rating is outside the scale, or `low` is not below
+            `high`.
 
     Example:
         >>> perturbed_rating([1, 2, 2], 1, 5), perturbed_rating([5, 4, 4], 1, 5)
@@ -168,7 +155,7 @@ def perturbed_rating(
         (5, 1)
     """
     if low >= high:
-        raise InputError(f"A scale needs a lowest rating below its highest, not {low} to {high}.")
+        raise InputError(f"Invalid scale of {low} to {high}: low must be less than high.")
     outside = [rating for rating in ratings if not low <= rating <= high]
     if outside:
         raise InputError(f"Rating {outside[0]} is outside the scale of {low} to {high}.")

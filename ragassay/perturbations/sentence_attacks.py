@@ -1,44 +1,38 @@
-"""Attacks that add, drop or move a sentence, or address the judge (YESciEval, appendix B.3)."""
+"""Attacks that add, drop or move sentences, or inject instructions (YESciEval, appendix B.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from ragassay.perturbations.attack import Apply, Attack, CutAnswer, Material, Perturbation, rubrics
+from ragassay.perturbations.attack import Attack, CutAnswer, Material, Perturbation, rubrics
 from ragassay.perturbations.lexicon import PoolName, draw_text
 from ragassay.records import Severity
 
 _MISPLACED = rubrics("relevancy", "correctness", "informativeness", "coherence")
 
 
-def _from_pool(pool: PoolName, inside: bool) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        drawn = draw_text(pool, material.side, material.rng)
-        return _add_sentence(answer, drawn.text, material, inside, drawn.genre)
-
-    return apply
-
-
-def _same_domain(inside: bool) -> Apply:
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        piece = material.neighbours.sentence(material.record, material.rng)
-        if piece is None:
-            return None
-        cited = [p for p in answer.pieces if p.markers or p.citations]
-        if not cited:
-            return _add_sentence(answer, piece.words, material, inside)
-        # It cites as its new neighbours do: otherwise it would be easy to spot.
-        lender = material.rng.choice(cited)
-        text = _with_marker(piece.words, lender.markers[0]) if lender.markers else piece.words
-        return _add_sentence(answer, text, material, inside, citations=lender.citations)
-
-    return apply
+def _add_from_pool(
+    answer: CutAnswer, material: Material, *, inside: bool, pool: PoolName
+) -> Perturbation | None:
+    drawn = draw_text(pool, material.side, material.rng)
+    return _add_sentence(answer, drawn.text, material, inside, drawn.genre)
 
 
-def _with_marker(text: str, marker: str) -> str:
-    ending = text[len(text.rstrip(".!?")) :]
-    return f"{text.removesuffix(ending)} {marker}{ending}"
+def _add_same_domain(answer: CutAnswer, material: Material, *, inside: bool) -> Perturbation | None:
+    piece = material.neighbours.sentence(material.record, material.rng)
+    if piece is None:
+        return None
+    text, citations = piece.words, ()
+    citing = [p for p in answer.pieces if p.markers or p.citations]
+    if citing:
+        # Without a citation like the others, the sentence would be easy to spot.
+        model = material.rng.choice(citing)
+        citations = model.citations
+        if model.markers:
+            end = len(text.rstrip(".!?"))
+            text = f"{text[:end]} {model.markers[0]}{text[end:]}"
+    return _add_sentence(answer, text, material, inside, citations=citations)
 
 
 def _add_sentence(
@@ -52,7 +46,7 @@ def _add_sentence(
     places = answer.places
     if not inside:
         return Perturbation(answer.with_text(places[-1] + 1, text, citations), pool)
-    # Before any sentence but the first: an answer that opens off topic is easy to spot.
+    # Not before the first sentence, because an off-topic opening is easy to spot.
     if len(places) < 2:
         return None
     return Perturbation(answer.with_text(material.rng.choice(places[1:]), text, citations), pool)
@@ -60,15 +54,16 @@ def _add_sentence(
 
 _READABLE = rubrics("readability")
 
-_WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[[bool], Apply]], ...] = (
-    ("off_topic", "extreme", _MISPLACED, partial(_from_pool, "off_topic")),
-    ("same_domain", "subtle", _MISPLACED, _same_domain),
-    ("blog", "subtle", _READABLE, partial(_from_pool, "blog")),
-    ("tweet", "extreme", _READABLE, partial(_from_pool, "tweet")),
+_WAYS_TO_ADD: tuple[tuple[str, Severity, tuple[str, ...], Callable[..., Perturbation | None]], ...]
+_WAYS_TO_ADD = (
+    ("off_topic", "extreme", _MISPLACED, partial(_add_from_pool, pool="off_topic")),
+    ("same_domain", "subtle", _MISPLACED, _add_same_domain),
+    ("blog", "subtle", _READABLE, partial(_add_from_pool, pool="blog")),
+    ("tweet", "extreme", _READABLE, partial(_add_from_pool, pool="tweet")),
 )
 
 ADDED: tuple[Attack, ...] = tuple(
-    Attack(f"{name}{'_inside' * inside}", "rubric", severity, targets, add(inside))
+    Attack(f"{name}{'_inside' * inside}", "rubric", severity, targets, partial(add, inside=inside))
     for name, severity, targets, add in _WAYS_TO_ADD
     for inside in (False, True)
 )
@@ -86,7 +81,7 @@ def _drop_last_off_topic(answer: CutAnswer, material: Material) -> Perturbation 
     if len(places) < 2:
         return None
     drawn = draw_text("off_topic", material.side, material.rng)
-    # Inserted first: the white space before the last sentence is removed with it.
+    # Insert before deleting, because deletion also removes whitespace.
     return Perturbation(
         answer.with_text(places[-1] + 1, drawn.text).without(places[-1]), drawn.genre
     )
@@ -101,7 +96,7 @@ def _swap_last(answer: CutAnswer, material: Material) -> Perturbation | None:
 
 def _shuffle(answer: CutAnswer, material: Material) -> Perturbation | None:
     places = answer.places
-    # The only other order of two sentences is that of swap_last, and as subtle.
+    # With two sentences, this would be the same as swap_last.
     if len(places) < 3:
         return None
     order = list(places)
@@ -122,9 +117,9 @@ ORDER: tuple[Attack, ...] = (
 
 
 def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
-    """Return the attacks of this family; none of the targets, all rubrics, may rise."""
+    """Return the prompt injection attacks, which must not raise any target score."""
     return tuple(
-        Attack(name, "injection", "extreme", targets, _inject_text(genre, at_end=at_end))
+        Attack(name, "injection", "extreme", targets, partial(_inject_text, genre, at_end))
         for name, genre, at_end in (
             ("instruction", "instruction", False),
             ("forged_rating", "rating", True),
@@ -135,13 +130,8 @@ def injections(targets: tuple[str, ...]) -> tuple[Attack, ...]:
     )
 
 
-def _inject_text(genre: str, *, at_end: bool = False) -> Apply:
-    """Insert a text of a genre, at the end or anywhere."""
-
-    def apply(answer: CutAnswer, material: Material) -> Perturbation | None:
-        drawn = draw_text("injection", material.side, material.rng, f"{genre}_")
-        ends = [0, *(place + 1 for place in answer.places)]
-        index = ends[-1] if at_end else material.rng.choice(ends)
-        return Perturbation(answer.with_text(index, drawn.text), drawn.genre)
-
-    return apply
+def _inject_text(genre: str, at_end: bool, answer: CutAnswer, material: Material) -> Perturbation:
+    drawn = draw_text("injection", material.side, material.rng, f"{genre}_")
+    ends = [0, *(i + 1 for i in answer.places)]
+    index = ends[-1] if at_end else material.rng.choice(ends)
+    return Perturbation(answer.with_text(index, drawn.text), drawn.genre)

@@ -33,27 +33,23 @@ from ragassay.records.base import Frozen
 @functools.cache
 def _pattern() -> re.Pattern[str]:
     words = sorted(yaml.safe_load(data_text("connectives.yaml")), key=len, reverse=True)
-    # Neither "and/or" nor a part of a compound: "follow-up", "if-then".
+    # Excludes "and/or" and compounds such as "follow-up" and "if-then".
     return re.compile(rf"(?<![\w/-])(?:{'|'.join(words)})(?![\w/-])", re.IGNORECASE)
 
 
-def _find(text: str) -> list[re.Match[str]]:
-    # "OR 1.4" is an odds ratio.
-    return [m for m in _pattern().finditer(text) if len(m[0]) > 3 or not m[0].isupper()]
-
-
 def without_connectives(text: str, *, first_only: bool = False) -> str:
-    """Return a sentence without its connectives, or the first, capital letter and commas repaired.
+    """Remove all connectives, or only the first, and adjust commas and capitalization.
 
-    A sentence of nothing else is unchanged.
+    A sentence that would have no letters left is unchanged.
 
     Example:
         >>> without_connectives("However, it fell, and then rose (1).")
         'It fell, rose (1).'
     """
-    found = _find(text)[: 1 if first_only else None]
-    for place in reversed(found):
-        shorter = _remove_match(text, place)
+    # Short capitals such as the "OR" of "OR 1.4" are odds ratios.
+    matches = [m for m in _pattern().finditer(text) if len(m[0]) > 3 or not m[0].isupper()]
+    for match in reversed(matches[: 1 if first_only else None]):
+        shorter = _remove_match(text, match)
         text = shorter if re.search(r"[^\W\d_]", shorter) else text
     return text
 
@@ -68,12 +64,12 @@ def _remove_match(text: str, found: re.Match[str]) -> str:
         return closed.removesuffix(",") + right.lstrip()
     right = right.lstrip()
     if opens:
-        return left + _capitalise(right)
+        return left + _capitalize(right)
     return left + right if left.endswith((" ", "(", "\n")) else f"{left} {right}"
 
 
-def _capitalise(text: str) -> str:
-    """Capitalise a sentence, unless its first word has its own spelling ("mRNA")."""
+def _capitalize(text: str) -> str:
+    """Capitalize a sentence, unless its first word is spelled like "mRNA"."""
     word = re.match(r"[^\W\d_]+", text)
     return text[0].upper() + text[1:] if word and word[0].islower() else text
 
@@ -82,11 +78,11 @@ def _drop_connectives(
     answer: CutAnswer, material: Material, *, first_only: bool
 ) -> Perturbation | None:
     perturbed = answer
-    for place in answer.places:
-        piece = answer.pieces[place]
+    for index in answer.places:
+        piece = answer.pieces[index]
         text = without_connectives(piece.text, first_only=first_only)
         if text != piece.text:
-            perturbed = perturbed.with_piece(place, piece.with_text(text))
+            perturbed = perturbed.with_piece(index, piece.with_text(text))
             if first_only:
                 break
     return Perturbation(perturbed)
@@ -104,7 +100,7 @@ CONNECTIVES: tuple[Attack, ...] = (
 
 
 _SYNONYM_SHARE = 0.7
-"""Share of the words with a synonym that are replaced by it."""
+"""Probability that a word with a synonym is replaced."""
 
 _SUBORDINATE = re.compile(
     r"(?P<main>[^,;]+?),? (?P<joint>because|although|while|whereas|when|if|since) (?P<side>[^,;]+)"
@@ -135,7 +131,7 @@ def _synonym_pattern() -> re.Pattern[str]:
 
 
 def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
-    """Yield the frames of a side, in a drawn order, over and over."""
+    """Yield all frames of a side in random order, endlessly."""
     while True:
         frames = list(_rules().frames[side])
         rng.shuffle(frames)
@@ -143,27 +139,27 @@ def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
 
 
 def paraphrased_by_rule(piece: AnswerPiece, frame: str, known: str, rng: random.Random) -> str:
-    """Paraphrase a sentence by rule, with drawn synonyms; its markers are put at the end.
+    """Paraphrase a sentence by rule and move its markers to the end.
 
-    The frame contains {} where the sentence goes. The text `known`, of the answer and its sources,
-    shows which words are lower case.
+    Args:
+        frame: Text around the sentence, with {} as its placeholder.
+        known: Text of the answer and its sources, used to distinguish names from other words.
     """
     body = piece.words.rstrip(" .!?")
-    opened = _LINK.match(body)
-    body = (body[opened.end() :] if opened else "") or body
+    link = _LINK.match(body)
+    body = (body[link.end() :] if link else "") or body
     body = _swap_synonyms(_reorder_clauses(decapitalise(body, known)), rng)
     framed = frame.replace("{}", body)
     return _add_markers(f"{framed[0].upper()}{framed[1:]}", piece)
 
 
 def _add_markers(text: str, piece: AnswerPiece) -> str:
-    """Return a sentence with the markers of another before its full stop."""
     markers = "".join(f" {marker}" for marker in piece.markers if marker != MASK)
     return f"{text.rstrip('.')}{markers}."
 
 
 def _reorder_clauses(body: str) -> str:
-    """Return clauses and lists in another order, where that is safe."""
+    """Reorder clauses or list items if this is safe."""
     clauses = _SUBORDINATE.fullmatch(body)
     if clauses:
         return f"{clauses['joint']} {clauses['side']}, {clauses['main']}"
@@ -174,7 +170,6 @@ def _reorder_clauses(body: str) -> str:
 
 
 def _swap_synonyms(body: str, rng: random.Random) -> str:
-    """Return a sentence with synonyms for most words that have one."""
     for match in reversed(list(_synonym_pattern().finditer(body))):
         if rng.random() < _SYNONYM_SHARE:
             other = like(match[0], _rules().synonyms[match[0].lower()])
@@ -182,7 +177,7 @@ def _swap_synonyms(body: str, rng: random.Random) -> str:
     return body
 
 
-def _redundant(piece: AnswerPiece, frames: Iterator[str], material: Material, known: str) -> str:
+def _paraphrase(piece: AnswerPiece, frames: Iterator[str], material: Material, known: str) -> str:
     by_model = material.rephrase(piece.words).strip() if material.rephrase else ""
     if by_model and by_model != piece.words:
         return _add_markers(by_model, piece)
@@ -194,28 +189,29 @@ def _repeat(
     answer: CutAnswer,
     material: Material,
 ) -> Perturbation | None:
-    """Say some sentences again, each behind itself; none where none is chosen."""
+    """Insert a paraphrase after each chosen sentence. Return None if there are none."""
     chosen = choose(answer.places, material.rng)
     if not chosen:
         return None
     texts = [piece.text for piece in answer.pieces]
     known = " ".join([*texts, *(document.text for document in material.record.sources)])
     frames = frames_in_turn(material.side, material.rng)
-    again = {i: _redundant(answer.pieces[i], frames, material, known) for i in chosen}
+    # In reading order, because each paraphrase draws from the generator.
+    texts = [_paraphrase(answer.pieces[i], frames, material, known) for i in chosen]
     perturbed = answer
-    for place in reversed(chosen):
-        perturbed = perturbed.with_text(place + 1, again[place], answer.pieces[place].citations)
+    for i, text in reversed(list(zip(chosen, texts, strict=True))):
+        perturbed = perturbed.with_text(i + 1, text, answer.pieces[i].citations)
     return Perturbation(perturbed)
 
 
-def _inside(places: list[int], rng: random.Random) -> Sequence[int]:
+def _choose_inside(places: list[int], rng: random.Random) -> Sequence[int]:
     return [rng.choice(places[:-1])] if len(places) > 1 else []
 
 
 _CONCISE = rubrics("conciseness")
 
 _repeat_last = partial(_repeat, lambda places, rng: places[-1:])
-_repeat_inside = partial(_repeat, _inside)
+_repeat_inside = partial(_repeat, _choose_inside)
 _repeat_all = partial(_repeat, lambda places, rng: places)
 
 REDUNDANCY: tuple[Attack, ...] = (

@@ -1,1 +1,1 @@
-"""Studies of judges and verifiers: audit, strategies, rationales, matrix, similarity, trust."""
+"""Studies that measure how reliable judges and verifiers are."""

@@ -1,4 +1,4 @@
-"""Audit a judge: evaluate unperturbed and perturbed answers with the same graph."""
+"""Audit a judge by evaluating unperturbed and perturbed answers."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ PARAPHRASES = "paraphrases.jsonl"
 
 
 def paraphraser_name(job: AuditJob) -> str:
-    """Return the paraphrasing model's name without its endpoint; empty for rules."""
+    """Return the paraphraser's name without its endpoint, or an empty string for rules."""
     return split_endpoint(job.options.paraphraser)[0]
 
 
 def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
-    """Count the calls and tokens of the redundant sentences."""
+    """Estimate the calls and tokens for paraphrasing sentences."""
     sentences = sentences_to_rephrase(job) if job.options.paraphraser else ()
     if not sentences:
         return Plan(0, 0, 0, 0, cost=Estimate())
@@ -60,51 +60,50 @@ def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
 
 
 def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
-    """Return the sentences that the job's attacks paraphrase, each once."""
-    asked: dict[str, None] = {}
+    """Return the distinct sentences that the job's attacks paraphrase."""
+    sentences: dict[str, None] = {}
 
-    def note(sentence: str) -> str:
-        asked[sentence] = None
+    def record_sentence(sentence: str) -> str:
+        sentences[sentence] = None
         return ""
 
-    _repeat_sentences(job, note)
-    return tuple(asked)
+    _repeat_sentences(job, record_sentence)
+    return tuple(sentences)
 
 
 async def paraphrased_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
-    """Return the job with redundant sentences by the model that its options name, if any.
+    """Replace rule-based paraphrases in the job with those of its paraphraser, if it has one.
 
-    Where the model's sentence is unusable, the rule's is kept. A sentence that the folder has is
-    not requested again.
+    Unusable paraphrases are not replaced. Paraphrases that are already in the folder are reused.
 
     Raises:
-        FatalModelError: The model is unavailable; its earlier sentences are kept.
+        FatalModelError: If the model is unavailable. Completed paraphrases remain in the folder.
     """
     if not job.options.paraphraser:
         return job
     sentences = sentences_to_rephrase(job)
     file = folder / PARAPHRASES if folder else None
     known = {p.sentence: p for p in read_lines(file, Paraphrase)} if file else {}
-    for found in known.values():
-        limiter.count(found.usage.cost_usd, found.usage.n_calls)
-    waiting = tuple(sentence for sentence in sentences if sentence not in known)
-    listen(Event(n_expected=len(waiting)))
-    if waiting:
+    for paraphrase in known.values():
+        limiter.count(paraphrase.usage.cost_usd, paraphrase.usage.n_calls)
+    missing = tuple(sentence for sentence in sentences if sentence not in known)
+    listen(Event(n_expected=len(missing)))
+    if missing:
         own = paraphraser_settings(settings, job.options.paraphraser)
         tools = ParaphraseTools(JudgeLM(with_base_model(own)))
         graph: Any = build_paraphrase_graph(own.judge.max_attempts)
         with limit_calls(limiter):
             stream = graph.astream(
-                Items(tuple(map(SentenceTask, waiting))), context=tools, stream_mode="custom"
+                Items(tuple(map(SentenceTask, missing))), context=tools, stream_mode="custom"
             )
             async for chunk in stream:
-                found = chunk["result"]
-                known[found.sentence] = found
+                paraphrase = chunk["result"]
+                known[paraphrase.sentence] = paraphrase
                 if file:
-                    append_line(file, found)
-                listen(Event(n_calls=1, usage=found.usage))
+                    append_line(file, paraphrase)
+                listen(Event(n_calls=1, usage=paraphrase.usage))
     texts = {sentence: known[sentence].text for sentence in sentences}
     perturbed = await asyncio.to_thread(_repeat_sentences, job, texts.__getitem__)
     paraphrases = tuple(known[sentence] for sentence in sentences)
@@ -112,35 +111,33 @@ async def paraphrased_job(
 
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
-    """Return the settings for calling a model (NAME or NAME@URL), as for a judge of a panel."""
+    """Return settings for calling a model, specified as NAME or NAME@URL."""
     with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
     return with_panel.of_judge(len(with_panel.judge.judges) - 1)
 
 
 def forget_failed_paraphrases(folder: Path) -> None:
-    """Drop sentences whose call failed, so that they are requested again; refusals are kept."""
+    """Remove failed paraphrases from a folder, so that they are requested again."""
     file = folder / PARAPHRASES
-    write_lines(file, [found for found in read_lines(file, Paraphrase) if found.failure is None])
+    write_lines(file, [p for p in read_lines(file, Paraphrase) if p.failure is None])
 
 
 def _repeat_sentences(job: AuditJob, rephrase: Rephrase) -> dict[str, PerturbedAnswer]:
-    """Recreate the job's redundant answers with another paraphraser; return them by id."""
-    wanted = {perturbation.record.id for perturbation in job.perturbed}
-    found: dict[str, PerturbedAnswer] = {}
+    ids = {perturbation.record.id for perturbation in job.perturbed}
+    answers: dict[str, PerturbedAnswer] = {}
     for attack in REDUNDANCY:
-        records = [r for r in job.job.records if f"{r.id}~{attack.name}" in wanted]
-        again = perturb_answers(records, attacks=[attack], seed=job.options.seed, rephrase=rephrase)
-        found |= {perturbation.record.id: perturbation for perturbation in again.answers}
-    return found
+        records = [r for r in job.job.records if f"{r.id}~{attack.name}" in ids]
+        new = perturb_answers(records, attacks=[attack], seed=job.options.seed, rephrase=rephrase)
+        answers |= {perturbation.record.id: perturbation for perturbation in new.answers}
+    return answers
 
 
-def _with_perturbations(job: AuditJob, made: dict[str, PerturbedAnswer]) -> AuditJob:
-    """Return the job with new texts of some perturbed answers; targets and rubrics stay."""
+def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> AuditJob:
     perturbed: list[PerturbedAnswer] = []
     for perturbation in job.perturbed:
-        if again := made.get(perturbation.record.id):
-            record = perturbation.record.model_copy(update={"answer": again.record.answer})
-            update = {"record": record, "sentences": again.sentences}
+        if new := answers.get(perturbation.record.id):
+            record = perturbation.record.model_copy(update={"answer": new.record.answer})
+            update = {"record": record, "sentences": new.sentences}
             perturbation = perturbation.model_copy(update=update)
         perturbed.append(perturbation)
     records = {perturbation.record.id: perturbation.record for perturbation in perturbed}
@@ -150,7 +147,7 @@ def _with_perturbations(job: AuditJob, made: dict[str, PerturbedAnswer]) -> Audi
 
 @dataclass(frozen=True)
 class AuditResult:
-    """The figures and the certificate, and the evaluations that they follow from."""
+    """An audit with the perturbed answers, evaluations and failures."""
 
     audit: Audit
     perturbed: tuple[PerturbedAnswer, ...]
@@ -159,7 +156,7 @@ class AuditResult:
 
 
 def plan_audit(job: AuditJob, tools: Run) -> Plan:
-    """Count the calls and tokens of an audit, paraphraser included, without calling a model."""
+    """Estimate the calls and tokens of an audit, including the paraphraser."""
     groups = (
         plan(replace(job.job, records=tuple(records)), _limit_parts(parts, tools))
         for parts, records in job.groups().items()
@@ -174,18 +171,15 @@ async def run_audit(
     listen: Listener = lambda event: None,
     unperturbed: Mapping[str, Evaluation] | None = None,
 ) -> AuditResult:
-    """Audit a judge; with a folder, continue an earlier start of the same audit.
+    """Audit a judge.
 
     Args:
-        job: From `audit_job`. If its options name a model, that writes the redundant sentences
-            first.
-        folder: The folder of finished work.
-        listen: Receives progress events.
-        unperturbed: Existing evaluations of the unperturbed answers, by record id.
+        folder: Folder in which work is stored, and from which an interrupted audit resumes.
+        unperturbed: Existing evaluations of the unperturbed answers by record id.
 
     Raises:
-        RunMismatchError: The folder has another run or audit.
-        FatalModelError: The judge or the paraphraser is unavailable.
+        RunMismatchError: If the folder contains another run or audit.
+        FatalModelError: If the judge or the paraphraser is unavailable.
     """
     with folder.open_locked(audit_manifest(job, tools)) if folder else nullcontext():
         if folder:
@@ -196,7 +190,7 @@ async def run_audit(
         if folder:
             write_lines(folder.path / "perturbed.jsonl", job.perturbed)
         outcome = await _judge_groups(job, tools, folder, listen)
-        result = _result(job, outcome, tools, unperturbed or {})
+        result = _build_result(job, outcome, tools, unperturbed or {})
         if folder:
             folder.write_evaluations(result.evaluations)
             write_lines(folder.failures_file, result.failures)
@@ -205,10 +199,10 @@ async def run_audit(
 
 
 def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -> AuditJob:
-    """Prepare the audit of a run's judge on answers of the run, which it has judged unperturbed.
+    """Prepare an audit of a run's judge on the evaluated answers of the run.
 
     Raises:
-        InputError: No answer of the run can be perturbed.
+        InputError: If no answer of the run can be perturbed.
     """
     judged = {outline.record_id for outline in result.evaluations.outlines}
     records = tuple(record for record in job.records if record.id in judged)
@@ -224,20 +218,19 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    The answers keep their scores from the run; the perturbed ones are judged in the folder
-    `audit` inside the run's, where that has one.
+    Only perturbed answers are judged, in the subfolder `audit` of the run folder. Unperturbed
+    scores are those of the run.
 
     Raises:
-        FatalModelError: The judge is unavailable.
+        FatalModelError: If the judge is unavailable.
     """
-    wanted = {perturbation.original for perturbation in job.perturbed}
-    unperturbed = {e.record_id: e for e in result.evaluations if e.record_id in wanted}
-    found = await run_audit(job, tools, folder and folder.audit_folder, listen, unperturbed)
-    if folder is None:
-        return found
-    write_whole(folder.audit_file, found.audit.model_dump_json(indent=2))
-    folder.write_reports(result.summary)
-    return found
+    ids = {perturbation.original for perturbation in job.perturbed}
+    unperturbed = {e.record_id: e for e in result.evaluations if e.record_id in ids}
+    audited = await run_audit(job, tools, folder and folder.audit_folder, listen, unperturbed)
+    if folder:
+        write_whole(folder.audit_file, audited.audit.model_dump_json(indent=2))
+        folder.write_reports(result.summary)
+    return audited
 
 
 def _limit_parts(parts: tuple[str, ...], tools: Run) -> Run:
@@ -245,29 +238,29 @@ def _limit_parts(parts: tuple[str, ...], tools: Run) -> Run:
 
 
 def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
-    """Return everything that the audit's result depends on except the number of its answers."""
+    """Return the manifest of everything on which the audit depends, except the answers."""
     manifest = manifest_of(job.job, tools)
-    chosen: dict[str, str | int | float | bool | None] = {
+    audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
         "audit_attacks": ",".join(job.options.attacks),
         "audit_given": job.options.is_given,
         "audit_paraphraser": paraphraser_name(job) or None,
     }
-    return manifest.model_copy(update={"settings": manifest.settings | chosen})
+    return manifest.model_copy(update={"settings": manifest.settings | audit_settings})
 
 
 def raters(tools: Run) -> str:
-    """Return the raters: the judges, and the signal rater where it rates for one of them."""
+    """Return the names of the judges and of the signal rater, if they use one."""
     rater = tools.judge.signal_rater(tools.rubrics)
-    members = [_rater(name, rater, tools) for name in tools.settings.judge.judges]
+    members = [_describe_rater(name, rater, tools) for name in tools.settings.judge.judges]
     return ("; " if rater else ", ").join(members)
 
 
-def _rater(name: str, rater: str, tools: Run) -> str:
+def _describe_rater(name: str, rater: str, tools: Run) -> str:
     if rater and tools.judge.member(name).reads:
         return f"{name} with {rater}"
-    stands_in = name == INSTRUMENTS or is_embedded_base(name)
-    return f"{name}, rubrics by {rater}" if rater and stands_in else name
+    is_replaced = name == INSTRUMENTS or is_embedded_base(name)
+    return f"{name}, rubrics by {rater}" if rater and is_replaced else name
 
 
 def write_audit(folder: Path, audit: Audit) -> None:
@@ -283,13 +276,13 @@ async def _judge_groups(
 ) -> RunOutcome:
     outcome = RunOutcome()
     for parts, records in job.groups().items():
-        found = await run_records(records, _limit_parts(parts, tools), folder, listen)
-        outcome.evaluations.update(found.evaluations)
-        outcome.failures.update(found.failures)
+        group = await run_records(records, _limit_parts(parts, tools), folder, listen)
+        outcome.evaluations.update(group.evaluations)
+        outcome.failures.update(group.failures)
     return outcome
 
 
-def _result(
+def _build_result(
     job: AuditJob, outcome: RunOutcome, tools: Run, unperturbed: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
@@ -297,7 +290,7 @@ def _result(
     perturbed = {evaluation.record_id: evaluation for evaluation in evaluations}
     failures = tuple(outcome.failures[name] for name in ids if name in outcome.failures)
     pairs = audit_pairs(job.perturbed, {**unperturbed, **perturbed})
-    n_paraphrased = sum(bool(found.text) for found in job.paraphrases)
+    n_paraphrased = sum(bool(paraphrase.text) for paraphrase in job.paraphrases)
     audit = Audit(
         judge=raters(tools),
         is_measured=tools.computes_signals,
@@ -313,6 +306,6 @@ def _result(
         paraphraser=paraphraser_name(job),
         n_paraphrased=n_paraphrased,
         n_by_rule=len(job.paraphrases) - n_paraphrased,
-        usage=sum((found.usage for found in (*evaluations, *job.paraphrases)), Usage()),
+        usage=sum((one.usage for one in (*evaluations, *job.paraphrases)), Usage()),
     )
     return AuditResult(audit, job.perturbed, evaluations, failures)

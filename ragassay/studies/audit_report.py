@@ -1,4 +1,4 @@
-"""An audit as a page, Markdown, CSV and tables for the terminal."""
+"""Render an audit as HTML, Markdown, CSV and terminal tables."""
 
 from __future__ import annotations
 
@@ -46,30 +46,30 @@ from ragassay.reports.text import humanise, score_text
 from ragassay.studies.certificate import CHANCE
 
 ATTACK_TITLES = {
-    "off_topic": "Sentence on another subject at the end",
-    "off_topic_inside": "Sentence on another subject inside",
-    "same_domain": "Sentence of another answer at the end",
-    "same_domain_inside": "Sentence of another answer inside",
-    "blog": "Blog snippet at the end",
-    "blog_inside": "Blog snippet inside",
-    "tweet": "Tweet at the end",
-    "tweet_inside": "Tweet inside",
-    "drop_last": "Last sentence left out",
-    "drop_inside": "Sentence inside left out",
-    "drop_last_off_topic": "Last sentence replaced by another subject",
+    "off_topic": "Off-topic sentence added at the end",
+    "off_topic_inside": "Off-topic sentence inserted",
+    "same_domain": "Sentence of another answer added at the end",
+    "same_domain_inside": "Sentence of another answer inserted",
+    "blog": "Blog snippet added at the end",
+    "blog_inside": "Blog snippet inserted",
+    "tweet": "Tweet added at the end",
+    "tweet_inside": "Tweet inserted",
+    "drop_last": "Last sentence removed",
+    "drop_inside": "Other sentence removed",
+    "drop_last_off_topic": "Last sentence replaced by an off-topic one",
     "swap_last": "Last two sentences swapped",
     "shuffle": "Sentences shuffled",
-    "first_connective": "First connective left out",
-    "all_connectives": "All connectives left out",
-    "repeat_last": "Last sentence said again",
-    "repeat_inside": "Sentence inside said again",
-    "repeat_all": "Every sentence said again",
+    "first_connective": "First connective removed",
+    "all_connectives": "All connectives removed",
+    "repeat_last": "Last sentence repeated",
+    "repeat_inside": "Other sentence repeated",
+    "repeat_all": "All sentences repeated",
     "number": "Dose or number changed",
-    "negation": "Negation turned round",
-    "comparator": "Direction turned round (higher, lower)",
-    "population": "Other people or animals named",
-    "drug": "Other drug named",
-    "hedge": "Hedging left out",
+    "negation": "Negation added or removed",
+    "comparator": "Direction reversed (higher, lower)",
+    "population": "Population changed",
+    "drug": "Drug changed",
+    "hedge": "Hedging removed",
     "citation": "Citation moved to another source",
     "retracted": "Retracted article cited",
     "instruction": "Instructions to the judge",
@@ -77,36 +77,37 @@ ATTACK_TITLES = {
     "forged_end": "Forged end of the answer",
     "experts_said": "Claim that experts rated it highest",
     "flattery": "Flattery of the judge",
-    "given": "Damage that the file holds",
+    "given": "Perturbation from the input file",
     "wrong_number": "Wrong number",
-    "points_to_paper": "Question that points to its paper",
-    "half_answer": "Half of the answer left out",
+    "points_to_paper": "Question that refers to its paper",
+    "half_answer": "Half of the answer removed",
     "foreign_question": "Question on another subject",
     "contradiction": "Answer that contradicts itself",
 }
 
 
 def attack_title(attack: str) -> str:
-    """Return an attack's title; for an unknown one, its name as words."""
+    """Return an attack's title, or its name in words if unknown."""
     return ATTACK_TITLES.get(attack) or humanise(attack)
 
 
 AUDIT_PAGE, STYLE = "audit.html.j2", "audit_style.html.j2"
 DESIRED = (
-    "Desired are at most 3 for subtle and at most 1 for extreme damage (YESciEval, section 5)."
+    "Desired ratings are at most 3 for subtle and 1 for extreme perturbations (YESciEval, section "
+    "5)."
 )
 MEASURES_NOTE = (
-    "Found: share of pairs in which the perturbed answer has the lower score; a tie is not found. "
-    "AUROC: how well the score alone separates perturbed from unperturbed answers. Lift: mean of "
-    "perturbed minus mean of unperturbed answers. Too high: mean excess over the desired rating. "
-    "95 % intervals resample questions."
+    "Found: share of pairs in which the perturbed answer has the lower score, without ties. AUROC: "
+    "how well the score separates perturbed from unperturbed answers. Lift: mean difference "
+    "between perturbed and unperturbed scores. Too high: mean excess over the desired rating. 95 % "
+    "intervals resample questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error")
 
 
 def render_audit_html(audit: Audit) -> str:
-    """Render an audit as one self-contained page; the same bytes for the same audit."""
+    """Render an audit as a self-contained HTML page, deterministically."""
     environment = page_environment()
     style = environment.get_template(STYLE).render()
     page = environment.get_template(AUDIT_PAGE).render(
@@ -129,15 +130,16 @@ def render_audit_html(audit: Audit) -> str:
 
 
 def render_audit_markdown(audit: Audit) -> str:
-    """Render an audit as Markdown with a final newline; the same bytes for the same audit."""
+    """Render an audit as Markdown, deterministically."""
+    ratings = ratings_sheet(audit)
     blocks = [
         "# ragassay audit\n",
         certificate_block(view_certificate(audit)),
-        *(_section(sheet) for sheet in (ratings_sheet(audit),) if sheet.rows),
+        *([_section(ratings)] if ratings.rows else []),
         _section(attack_sheet(audit.figures)),
     ]
     if unchanged := unchanged_lines(audit):
-        blocks += ["Left unchanged, and not counted:\n", *(f"- {escape(x)}" for x in unchanged), ""]
+        blocks += ["Unchanged answers, not counted:\n", *(f"- {escape(x)}" for x in unchanged), ""]
     blocks.append(f"Cost: {usage_text(audit.usage)}.")
     return "\n".join(blocks).rstrip("\n") + "\n"
 
@@ -147,7 +149,7 @@ def _section(sheet: Sheet) -> str:
 
 
 def figures_csv(audit: Audit) -> str:
-    """Return all figures, one row per attack and score."""
+    """Return all figures as CSV, with one row per attack and score."""
     columns = ["attack", "family", "severity", "target", "n", "n_unscored", "n_undecided"]
     columns += [f"{name}{end}" for name in MEASURES for end in ("", "_low", "_high")]
     return csv_text((*columns, "judge"), [(*_csv_row(f), audit.judge) for f in audit.figures])
@@ -159,18 +161,18 @@ def certificate_sheet(audit: Audit) -> Sheet:
 
 
 def ratings_sheet(audit: Audit, has_intervals: bool = True) -> Sheet:
-    """Return mean ratings by rubric and damage, as in YESciEval's tables."""
+    """Return mean ratings by rubric and severity, as in YESciEval's tables."""
     rows = tuple(
         (target_title(target), *(score_or_none(scores.get(v), has_intervals) for v in VARIANTS))
         for target, scores in audit.ratings.items()
         if target.startswith("rubric.")
     )
     columns = (*words("Rubric"), *numbers("Unperturbed", "Subtle", "Extreme"))
-    return Sheet("Mean rating, unperturbed and perturbed", columns, rows, DESIRED)
+    return Sheet("Mean ratings of unperturbed and perturbed answers", columns, rows, DESIRED)
 
 
 def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> Sheet:
-    """Return every attack; without the score that it is about where that is always the same."""
+    """Return a table of attacks, with a score column if `has_targets`."""
     columns = (
         *words("Attack", *("Score",) * has_targets),
         *numbers("Unperturbed", "Perturbed", "Found", "AUROC", "Lift", "Too high", "Pairs"),
@@ -180,15 +182,15 @@ def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> S
             Shown(attack_title(f.attack), notes=(f.severity,)),
             *(target_title(f.target),) * has_targets,
             *(score_or_none(getattr(f, name)) for name in MEASURES),
-            _pairs(f),
+            _count_pairs(f),
         )
         for f in figures
     )
-    return Sheet("Every attack", columns, rows, MEASURES_NOTE)
+    return Sheet("All attacks", columns, rows, MEASURES_NOTE)
 
 
 def short_attack_sheet(audit: Audit) -> Sheet:
-    """Return what of every attack fits a terminal; of an injection, the score it raises most."""
+    """Return a narrow table of attacks. Injections are listed only with the most raised score."""
     names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
@@ -199,15 +201,14 @@ def short_attack_sheet(audit: Audit) -> Sheet:
             f"{attack_title(f.attack)} ({f.severity})",
             target_title(f.target),
             *(score_or_none(getattr(f, name), False) for name in names),
-            _pairs(f),
+            _count_pairs(f),
         )
         for f in _most_lifted(audit.figures)
     )
-    return Sheet("Every attack", columns, rows)
+    return Sheet("All attacks", columns, rows)
 
 
 def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
-    """Return all figures, but for each injection only that of the score with the largest lift."""
     worst: dict[str, AttackFigure] = {}
     for figure in figures:
         if figure.family == "injection":
@@ -216,7 +217,7 @@ def _most_lifted(figures: Sequence[AttackFigure]) -> list[AttackFigure]:
 
 
 def unchanged_lines(audit: Audit) -> tuple[str, ...]:
-    """Return the number of answers that each attack left unchanged."""
+    """Return the number of answers that each attack could not change."""
     return tuple(f"{attack_title(name)}: {n:,}" for name, n in audit.n_unchanged.items() if n)
 
 
@@ -228,14 +229,14 @@ def _lift(figure: AttackFigure) -> float:
     return -math.inf if figure.lift.value is None else figure.lift.value
 
 
-def _pairs(figure: AttackFigure) -> str:
+def _count_pairs(figure: AttackFigure) -> str:
     n_failed = figure.detection.n_unscored - figure.n_undecided
     others = ", ".join(f"+{text}" for text in count_missing(figure.n_undecided, n_failed))
     return f"{figure.detection.n:,}" + (f" ({others})" if others else "")
 
 
 def score_or_none(score: Score | None, has_interval: bool = True) -> Shown:
-    """Return the cell of a score; of one that an attack does not have, "n/a"."""
+    """Return the table cell of a score, or "n/a" for None."""
     return score_cell(score, has_interval) if score else value_cell(NOT_DEFINED, False)
 
 
@@ -249,16 +250,16 @@ def _csv_row(figure: AttackFigure) -> list[str | float | None]:
 
 CHANCE_PLACE = CHANCE * 100
 LIFT_SHARE = 0.25
-"""Share of a score's scale at which the axis of lifts ends: one point of a rating from 1 to 5."""
+"""Maximum lift on the axis, as a share of the scale. It is one point of a rating from 1 to 5."""
 
 SEVERITIES = {"extreme": "extreme damage", "subtle": "subtle damage"}
-RATINGS = {"benign": "whole", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
+RATINGS = {"benign": "unperturbed", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
 UNLISTED = TrustLine("Other scores", "not certified", "?", "unscored", "")
 
 
 @dataclass(frozen=True, slots=True)
 class ScaleBar:
-    """A value on a scale of 0 to 100; places are None where undefined."""
+    """A bar with a value and an interval as positions from 0 to 100, or None if undefined."""
 
     title: str
     text: str
@@ -269,13 +270,11 @@ class ScaleBar:
 
 @dataclass(frozen=True, slots=True)
 class AttackGroup:
-    """A line of the certificate and what is behind it.
+    """A line of the certificate with its details.
 
     Attributes:
-        kind: What the bars show: shares "found", or the "lift" by injected text.
-        bars: Shares found of each severity, the plainest first; or lifts, the largest first.
-        ratings: Mean ratings of unperturbed and perturbed answers on their scale.
-        figures: Every attack on the target.
+        kind: Measure of the bars, "found" or "lift".
+        bars: Detected shares with extreme severity first, or lifts with the largest first.
     """
 
     line: TrustLine
@@ -286,13 +285,15 @@ class AttackGroup:
 
 
 def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]:
-    """Return the groups under their headings, the worst verdict first."""
+    """Return headings with their groups, worst verdicts first."""
     rubrics, others = [], []
     listed: set[int] = set()
     for line, trusts in certificate_groups(audit):
-        found = [f for t in trusts for f in audit.figures if (f.family, f.target) == _key(t)]
-        listed |= {id(figure) for figure in found}
-        group = _group(audit, line, trusts, found)
+        figures = [
+            f for t in trusts for f in audit.figures if (f.family, f.target) == (t.family, t.target)
+        ]
+        listed |= {id(figure) for figure in figures}
+        group = _view_group(audit, line, trusts, figures)
         (rubrics if trusts[0].family in ("rubric", "pair") else others).append(group)
     left = [figure for figure in audit.figures if id(figure) not in listed]
     if left:
@@ -301,43 +302,39 @@ def view_groups(audit: Audit) -> tuple[tuple[str, tuple[AttackGroup, ...]], ...]
         ("Audit of this judge", rubrics),
         ("Changed facts, and text that talks to the judge", others),
     )
-    return tuple((title, tuple(sorted(found, key=_badness))) for title, found in sections if found)
+    return tuple((title, tuple(sorted(own, key=_rank_verdict))) for title, own in sections if own)
 
 
-def _key(trust: TargetTrust) -> tuple[str, str]:
-    return trust.family, trust.target
+def _rank_verdict(group: AttackGroup) -> int:
+    ranking = [WORDS[trust][0] for trust in WORST_FIRST]
+    return ranking.index(group.line.word) if group.line.word in ranking else len(ranking)
 
 
-def _badness(group: AttackGroup) -> int:
-    words = [WORDS[trust][0] for trust in WORST_FIRST]
-    return words.index(group.line.word) if group.line.word in words else len(words)
-
-
-def _group(
-    audit: Audit, line: TrustLine, trusts: Sequence[TargetTrust], found: Sequence[AttackFigure]
+def _view_group(
+    audit: Audit, line: TrustLine, trusts: Sequence[TargetTrust], figures: Sequence[AttackFigure]
 ) -> AttackGroup:
     if trusts[0].family == "injection":
         lifts = [_lift_bar(target_title(t.target), t.lift) for t in trusts if t.lift]
         lifts.sort(key=lambda bar: -1.0 if bar.value is None else bar.value, reverse=True)
-        return AttackGroup(line, "lift", tuple(lifts), (), tuple(found))
+        return AttackGroup(line, "lift", tuple(lifts), (), tuple(figures))
     (trust,) = trusts
     bars = (
-        bar_of(words, trust.detection[severity], _share_text)
-        for severity, words in SEVERITIES.items()
+        bar_of(title, trust.detection[severity], _share_text)
+        for severity, title in SEVERITIES.items()
         if severity in trust.detection
     )
     rated = audit.ratings.get(trust.target, {}) if trust.family == "rubric" else {}
     ratings = (
-        bar_of(words, rated[variant], _mean_text)
-        for variant, words in RATINGS.items()
+        bar_of(title, rated[variant], _mean_text)
+        for variant, title in RATINGS.items()
         if variant in rated
     )
-    return AttackGroup(line, "found", tuple(bars), tuple(ratings), tuple(found))
+    return AttackGroup(line, "found", tuple(bars), tuple(ratings), tuple(figures))
 
 
 def bar_of(title: str, score: Score, text: Callable[[Score], str]) -> ScaleBar:
-    """Return a score as a bar on its scale."""
-    value, low, high = (_place(end, score.scale) for end in (score.value, score.low, score.high))
+    """Return a bar for a score on its scale."""
+    value, low, high = (_position(end, score.scale) for end in (score.value, score.low, score.high))
     return ScaleBar(title, text(score), value, low, high)
 
 
@@ -353,9 +350,9 @@ def _mean_text(score: Score) -> str:
 
 
 def _lift_bar(title: str, lift: Score) -> ScaleBar:
-    """Return a lift as a bar: the middle is none, its ends are `LIFT_SHARE`."""
+    """Return a bar for a lift, with 0 in the middle and `LIFT_SHARE` at the ends."""
     end = (lift.scale[1] - lift.scale[0]) / 2 * LIFT_SHARE
-    value, low, high = (_place(v, (-end, end)) for v in (lift.value, lift.low, lift.high))
+    value, low, high = (_position(v, (-end, end)) for v in (lift.value, lift.low, lift.high))
     is_points = end != LIFT_SHARE
     ends = lift.range if lift.is_open else None
     known = ends or (() if lift.value is None else (lift.value,))
@@ -364,7 +361,7 @@ def _lift_bar(title: str, lift: Score) -> ScaleBar:
     return ScaleBar(title, f"{text} points" if text else NOT_DEFINED, value, low, high)
 
 
-def _place(value: float | None, scale: tuple[float, float]) -> float | None:
+def _position(value: float | None, scale: tuple[float, float]) -> float | None:
     if value is None or not is_number(value):
         return None
     low, high = scale

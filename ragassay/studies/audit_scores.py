@@ -1,4 +1,4 @@
-"""Measure how a judge scores perturbed answers: by attack and score, and by mean ratings."""
+"""Measure how a judge scores perturbed answers."""
 
 from __future__ import annotations
 
@@ -33,25 +33,21 @@ JUDGED_BY = {
     "contradicted_sentence": "evidence",
     "inappropriate_sentence": "sentence_label",
 }
-"""Evaluators by groups of scores and kinds of findings that are not called as they are."""
+"""Evaluators of score groups and finding kinds with a different name."""
 
 _BY_ITEM = frozenset({"rubric", "racar"})
-"""Groups whose scores each rest on verdicts on an item of that name."""
+"""Score groups in which each score depends on the verdicts on one item."""
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True)
 class PerturbedPair:
-    """A whole answer and the same one after an attack, on one score.
+    """One score of an answer before and after an attack.
 
     Attributes:
-        target: The score that should fall.
-        question: The key that answers to the same question share.
-        benign: The whole answer's score; None where it is missing.
-        perturbed: The perturbed answer's.
-        is_undecided: Whether the judge left open what the damage changed, so that the scores say
-            nothing of it.
+        target: Name of the score, which should decrease.
+        is_undecided: Whether the comparison depends on undecided verdicts.
     """
 
     perturbation: PerturbedAnswer
@@ -65,14 +61,14 @@ class PerturbedPair:
 
     @property
     def scores(self) -> tuple[float, float] | None:
-        """Benign and perturbed score; None where either is missing, or the pair is undecided."""
+        """Benign and perturbed score, or None if one is missing or the pair is undecided."""
         if self.benign is None or self.perturbed is None or self.is_undecided:
             return None
         return self.benign, self.perturbed
 
     @property
     def is_detected(self) -> bool:
-        """Return whether the perturbed answer has the lower score; a tie does not count."""
+        """Whether the perturbed answer has the lower score."""
         return self.scores is not None and self.scores[1] < self.scores[0]
 
 
@@ -81,31 +77,29 @@ def audit_pairs(
 ) -> tuple[PerturbedPair, ...]:
     """Pair the scores of unperturbed and perturbed answers.
 
-    A score that does not apply to the whole answer, such as citations to one without any, makes no
-    pair. A missing score, or an answer whose evaluation failed, is unscored.
+    Scores that do not apply to the unperturbed answer are left out. Missing scores and failed
+    evaluations are unscored.
 
     Args:
-        perturbed: Perturbed answers; each gives one pair per target, in the given order.
-        evaluations: Of unperturbed and perturbed answers, by record id.
+        perturbed: Perturbed answers, with one pair for each target.
     """
-    found = (
-        _pair(perturbation, target, evaluations)
+    pairs = (
+        _pair_scores(perturbation, target, evaluations)
         for perturbation in perturbed
         for target in perturbation.targets
     )
-    return tuple(pair for pair in found if pair is not None)
+    return tuple(pair for pair in pairs if pair is not None)
 
 
-def _pair(
+def _pair_scores(
     perturbation: PerturbedAnswer, target: str, evaluations: Mapping[str, Evaluation]
 ) -> PerturbedPair | None:
-    unperturbed, hurt = (
-        evaluations.get(name) for name in (perturbation.original, perturbation.record.id)
-    )
+    unperturbed = evaluations.get(perturbation.original)
+    perturbed = evaluations.get(perturbation.record.id)
     benign = score_of(target, unperturbed) if unperturbed else None
     if unperturbed and (benign is None or not benign.n + benign.n_unscored):
         return None
-    after = score_of(target, hurt) if hurt else None
+    after = score_of(target, perturbed) if perturbed else None
     known = benign or after
     unknown_scale = LIKERT if target.startswith("rubric.") else SHARE_SCALE
     return PerturbedPair(
@@ -117,23 +111,22 @@ def _pair(
         scale=known.scale if known else unknown_scale,
         judge=known.judge if known else "",
         is_undecided=bool(
-            unperturbed and hurt and _is_open(perturbation, target, unperturbed, hurt)
+            unperturbed and perturbed and _is_open(perturbation, target, unperturbed, perturbed)
         ),
     )
 
 
 def _is_open(
-    perturbation: PerturbedAnswer, target: str, unperturbed: Evaluation, hurt: Evaluation
+    perturbation: PerturbedAnswer, target: str, unperturbed: Evaluation, perturbed: Evaluation
 ) -> bool:
-    """Return whether undecided verdicts keep a score from telling.
+    """Return whether the comparison of two scores depends on undecided verdicts.
 
-    They do where they leave no value, and where the damage made some, or changed a sentence that
-    has one, unless the score is lower even if these were the best.
+    It does if a score has no value because of them. It also does if the perturbed answer has more
+    of them, or one on a changed sentence, unless its score is lower even in the best case.
     """
-    before, after = (score_of(target, evaluation) for evaluation in (unperturbed, hurt))
-    open_before, open_after = (
-        open_verdicts(target, evaluation) for evaluation in (unperturbed, hurt)
-    )
+    evaluations = (unperturbed, perturbed)
+    before, after = (score_of(target, evaluation) for evaluation in evaluations)
+    open_before, open_after = (open_verdicts(target, evaluation) for evaluation in evaluations)
     if before is None or before.value is None or after is None or after.value is None:
         return bool(open_before or open_after)
     changed = [v for v in open_after if getattr(v, "sentence", None) in perturbation.sentences]
@@ -144,17 +137,21 @@ def _is_open(
 
 
 def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
-    """Return the undecided verdicts that a score rests on."""
+    """Return the undecided verdicts on which a score depends."""
     group, _, name = target.partition(".")
     evaluator = JUDGED_BY.get(name if group == "findings" else group, group)
-    found = [verdict for verdict in evaluation.by(evaluator) if verdict.is_undecided]
-    return [one for one in found if group not in _BY_ITEM or one.item.partition("/")[0] == name]
+    return [
+        verdict
+        for verdict in evaluation.by(evaluator)
+        if verdict.is_undecided
+        and (group not in _BY_ITEM or verdict.item.partition("/")[0] == name)
+    ]
 
 
 def score_of(target: str, evaluation: Evaluation) -> Score | None:
-    """Return a score by name; for "findings.KIND" one that falls with each finding of that kind.
+    """Return a score by name.
 
-    The latter is 1 / (1 + n) for n findings that lead a report: 1 without any, 1/2 for one.
+    For "findings.KIND", the score is 1 / (1 + n) with n primary findings of that kind.
     """
     group, _, kind = target.partition(".")
     if group != "findings":
@@ -164,7 +161,7 @@ def score_of(target: str, evaluation: Evaluation) -> Score | None:
 
 
 def attack_figures(pairs: Sequence[PerturbedPair]) -> tuple[AttackFigure, ...]:
-    """Return one figure for each attack, severity and target, in the order of first appearance."""
+    """Summarize the pairs of each attack, severity and target, in order of first appearance."""
     groups = group_pairs(
         pairs,
         lambda p: (p.perturbation.family, p.perturbation.attack, p.perturbation.severity, p.target),
@@ -175,7 +172,7 @@ def attack_figures(pairs: Sequence[PerturbedPair]) -> tuple[AttackFigure, ...]:
 def group_pairs(
     pairs: Iterable[PerturbedPair], key: Callable[[PerturbedPair], K]
 ) -> dict[K, list[PerturbedPair]]:
-    """Group pairs by a key, in the order of first appearance."""
+    """Group pairs by a key, in order of first appearance."""
     groups: dict[K, list[PerturbedPair]] = {}
     for pair in pairs:
         groups.setdefault(key(pair), []).append(pair)
@@ -204,40 +201,34 @@ def _figure(pairs: Sequence[PerturbedPair]) -> AttackFigure:
 def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs in which the perturbed answer has the lower score.
 
-    A bootstrap of a share of 0 or 1 has no width, however few the pairs. So Wilson's interval, with
-    each question as one trial, is computed too, and the wider end is used.
-
-    Returns:
-        `n` counts scored pairs; the value is None without one.
+    The interval is the union of a bootstrap interval, which has no width for shares of 0 and 1, and
+    a Wilson interval with one trial per question. The value is None without scored pairs.
 
     Example:
         >>> detection_score([]).value is None
         True
     """
-    found = _mean(pairs, lambda benign, perturbed: float(perturbed < benign), SHARE_SCALE)
+    score = _mean(pairs, lambda benign, perturbed: float(perturbed < benign), SHARE_SCALE)
     n_questions = len({pair.question for pair in pairs if pair.scores is not None})
-    wilson = share_interval((found.value or 0.0) * n_questions, n_questions)
-    if wilson is None or found.low is None or found.high is None:
+    wilson = share_interval((score.value or 0.0) * n_questions, n_questions)
+    if wilson is None or score.low is None or score.high is None:
         low, high = wilson or (None, None)
     else:
-        low, high = min(wilson[0], found.low), max(wilson[1], found.high)
-    return found.model_copy(update={"low": low, "high": high})
+        low, high = min(wilson[0], score.low), max(wilson[1], score.high)
+    return score.model_copy(update={"low": low, "high": high})
 
 
 def lift_score(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the mean of perturbed minus benign; above 0 the attack pays."""
+    """Return the mean of perturbed minus benign scores."""
     low, high = pairs[0].scale if pairs else SHARE_SCALE
     return _mean(pairs, lambda benign, perturbed: perturbed - benign, (low - high, high - low))
 
 
 def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score | None:
-    """Return perturbed answers' mean excess over the desired rating (YESciEval, section 5).
+    """Return the mean excess over the desired rating, in points (YESciEval, section 5).
 
-    max(0, damaged - 1) for extreme damage, max(0, damaged - 3) for subtle damage.
-
-    Returns:
-        In points; 0 where all are as low as they should be. None for a score that is not a rating
-        from 1 to 5.
+    This is max(0, rating - 1) for extreme and max(0, rating - 3) for subtle perturbations. Returns
+    None for scores that are not ratings from 1 to 5.
     """
     if not pairs or pairs[0].scale != LIKERT:
         return None
@@ -247,37 +238,32 @@ def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score 
 
 
 def variant_ratings(pairs: Sequence[PerturbedPair]) -> dict[str, dict[Variant, Score]]:
-    """Return mean ratings of unperturbed and perturbed answers (YESciEval, tables 7-14).
+    """Return mean ratings by target and variant (YESciEval, tables 7-14).
 
-    Args:
-        pairs: Only those of the family "rubric" count.
-
-    Returns:
-        By target, in alphabetical order, then by variant; a whole answer counts once.
+    Only pairs of the family "rubric" are used, and each unperturbed answer counts once.
     """
-    chosen = [pair for pair in pairs if pair.perturbation.family == "rubric"]
+    rated = [pair for pair in pairs if pair.perturbation.family == "rubric"]
     return {
-        target: _variants(members)
-        for target, members in sorted(group_pairs(chosen, lambda pair: pair.target).items())
+        target: _variant_means(members)
+        for target, members in sorted(group_pairs(rated, lambda pair: pair.target).items())
     }
 
 
-def _variants(pairs: Sequence[PerturbedPair]) -> dict[Variant, Score]:
+def _variant_means(pairs: Sequence[PerturbedPair]) -> dict[Variant, Score]:
     unperturbed = list({pair.perturbation.original: pair for pair in pairs}.values())
-    found: dict[Variant, Score] = {
+    means: dict[Variant, Score] = {
         "benign": _mean_of(unperturbed, [pair.benign for pair in unperturbed], unperturbed[0].scale)
     }
     for severity in SEVERITIES:
-        hurt = [pair for pair in pairs if pair.perturbation.severity == severity]
-        if hurt:
-            found[severity] = _mean_of(hurt, [pair.perturbed for pair in hurt], hurt[0].scale)
-    return found
+        own = [pair for pair in pairs if pair.perturbation.severity == severity]
+        if own:
+            means[severity] = _mean_of(own, [pair.perturbed for pair in own], own[0].scale)
+    return means
 
 
 def _mean(
     pairs: Sequence[PerturbedPair], of: Callable[[float, float], float], scale: tuple[float, float]
 ) -> Score:
-    """Return a mean over the pairs with both scores."""
     return _mean_of(pairs, [of(*pair.scores) if pair.scores else None for pair in pairs], scale)
 
 
@@ -289,23 +275,21 @@ def _mean_of(
 
 
 def _auroc(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the AUROC over both answers of the scored pairs; `n` counts answers, two a pair."""
     scored = [(pair.scores, pair.question) for pair in pairs if pair.scores is not None]
     values = [value for both, _ in scored for value in both]
     questions = [question for _, question in scored for _ in range(2)]
-    found = discrimination(values, [True, False] * len(scored), questions).auroc
+    auroc = discrimination(values, [True, False] * len(scored), questions).auroc
     n_unscored = 2 * (len(pairs) - len(scored))
-    return found.model_copy(update={"n_unscored": n_unscored, "judge": _judge(pairs)})
+    return auroc.model_copy(update={"n_unscored": n_unscored, "judge": _judge(pairs)})
 
 
 def _examples(pairs: Sequence[PerturbedPair]) -> tuple[str, ...]:
-    """Return perturbed answers that were not detected, those that gained most first."""
-    through = [
+    undetected = [
         (scores[0] - scores[1], pair.perturbation.record.id)
         for pair in pairs
         if (scores := pair.scores) is not None and not pair.is_detected
     ]
-    return tuple(name for _, name in sorted(through)[:N_EXAMPLES])
+    return tuple(name for _, name in sorted(undetected)[:N_EXAMPLES])
 
 
 def _judge(pairs: Sequence[PerturbedPair]) -> str:

@@ -1,4 +1,4 @@
-"""Certify a judge: which damage its scores detect, and on what evidence."""
+"""Certify a judge by the perturbations that its scores detect."""
 
 from __future__ import annotations
 
@@ -21,23 +21,21 @@ DETECTION_BARS: dict[AttackFamily, dict[Severity, float]] = {
     "clinical": {"extreme": 0.8, "subtle": 0.8},
     "pair": {"extreme": 0.9, "subtle": 0.7},
 }
-"""Least paired detection of a trusted judge. The best judge of YESciEval, Qwen2.5-72B, detects .88
-of the extreme and .67 of the subtle damage on average: trust takes more than that. Clinical
-damage is a word or two and has one bar."""
+"""Minimum detection of a trusted judge by family and severity. For comparison, the best judge of
+YESciEval, Qwen2.5-72B, detects 0.88 of extreme and 0.67 of subtle perturbations on average."""
 
 DETECTION_SLACK = 0.15
-"""How far below its bar the lower end of the interval may be: a lower end would also fit a judge
-that misses every fourth damage."""
+"""Maximum distance of the lower end of the interval from the required detection."""
 
 BLIND_BELOW = 0.6
 CHANCE = 0.5
-"""A judge that rates at random detects at most half: a tie is no detection."""
+"""Maximum detection by random ratings. Ties are not detected."""
 
 LIFT_BAR = 0.1
-"""Most points, of a rating from 1 to 5, that injected text may add to a trusted judge's score."""
+"""Maximum increase of a trusted judge's score by injected text, in points from 1 to 5."""
 
 BLIND_LIFT = 0.5
-"""From half a point on, the author of the answer also controls the rating."""
+"""Increase by injected text, in points, at which a judge is blind."""
 
 LIKERT_SPAN = 4.0
 FAMILIES: tuple[AttackFamily, ...] = ("rubric", "pair", "clinical", "injection")
@@ -46,29 +44,24 @@ NOTED_OPTIMISM = 0.5
 
 
 def certify(pairs: Sequence[PerturbedPair]) -> tuple[TargetTrust, ...]:
-    """Return one line for each family of attacks and target, by family, then by target."""
+    """Return a verdict for each attack family and target, sorted by family and target."""
     groups = group_pairs(pairs, lambda pair: (pair.perturbation.family, pair.target))
-
-    def place(group: tuple[tuple[AttackFamily, str], list[PerturbedPair]]) -> tuple[int, str]:
-        (family, target), _ = group
-        return FAMILIES.index(family), target
-
+    order = sorted(groups, key=lambda key: (FAMILIES.index(key[0]), key[1]))
     return tuple(
-        _withstands(target, members) if family == "injection" else _tells(family, target, members)
-        for (family, target), members in sorted(groups.items(), key=place)
+        _certify_injection(target, groups[family, target])
+        if family == "injection"
+        else _certify_detection(family, target, groups[family, target])
+        for family, target in order
     )
 
 
 def detection_verdict(
     detection: Mapping[Severity, Score], family: AttackFamily = "rubric"
 ) -> Trust | None:
-    """Return the verdict on paired detection.
+    """Return the verdict on paired detection, or None if there are too few pairs.
 
-    The plainest damage tried decides on blindness. A trusted judge meets the bar of every severity
-    tried, with enough pairs to be sure of the plainest.
-
-    Returns:
-        None where there are too few pairs to tell.
+    A judge is blind if it does not detect the highest tested severity. A trusted judge reaches the
+    required detection at all tested severities, with a narrow interval at the highest.
     """
     bars = DETECTION_BARS[family]
     tried = [(bars[severity], detection[severity]) for severity in ORDER if severity in detection]
@@ -79,47 +72,45 @@ def detection_verdict(
     low, high = main.low or 0.0, 1.0 if main.high is None else main.high
     if value < BLIND_BELOW or low <= CHANCE:
         return "blind" if high < bar else None
-    if any(found < least for least, _, found in known):
+    if any(detected < required for required, _, detected in known):
         return "weak"
     return "trusted" if low >= bar - DETECTION_SLACK else None
 
 
 def lift_verdict(lift: Score, room: float = LIKERT_SPAN) -> Trust | None:
-    """Return the verdict on injected text that talks to the judge.
+    """Return the verdict on injected text that addresses the judge.
 
     Args:
-        lift: Perturbed minus benign, in points of its scale.
-        room: From `rising_room`.
+        room: Possible increase from `rising_room`.
 
     Returns:
-        None where there are too few pairs to tell: the interval includes both trust and blindness,
-        or a rise to the top of the scale.
+        The verdict, or None if the interval includes both a trusted and a blind judge, or an
+        increase to the top of the scale.
     """
     if lift.value is None or lift.low is None or lift.high is None:
         return None
     points = _points(lift.scale)
     value, low, high = (points * end for end in (lift.value, lift.low, lift.high))
     if value <= LIFT_BAR:
-        # A score that falls did not obey; one that stays is evidence only where it could have
-        # risen.
-        is_telling = high < 0 or (room > LIFT_BAR and high < room)
-        return "trusted" if is_telling and high < BLIND_LIFT else None
+        # An unchanged score is evidence only if it could have increased.
+        is_evidence = high < 0 or (room > LIFT_BAR and high < room)
+        return "trusted" if is_evidence and high < BLIND_LIFT else None
     if value < BLIND_LIFT:
         return "weak"
     return "blind" if low > LIFT_BAR else None
 
 
 def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the share of pairs that the judge decided, of those that did not fail."""
+    """Return the share of decided pairs among those that did not fail."""
     n_decided = sum(pair.scores is not None for pair in pairs)
     n = n_decided + sum(pair.is_undecided for pair in pairs)
     return share("", n_decided, n, 0, next((p.judge for p in pairs if p.judge), ""))
 
 
 def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
-    """Return how far unperturbed answers are below the top of their scale on average.
+    """Return the mean distance of unperturbed scores from the top of the scale.
 
-    In points of a rating from 1 to 5; None without a scored pair.
+    The unit is points of a rating from 1 to 5. Returns None without scored pairs.
     """
     below = [pair.scale[1] - pair.scores[0] for pair in pairs if pair.scores is not None]
     if not below:
@@ -129,21 +120,25 @@ def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
 
 
 def _points(scale: tuple[float, float]) -> float:
-    """Return the factor that turns a difference into points of a rating from 1 to 5.
+    """Return the factor that converts a difference to points of a rating from 1 to 5.
 
-    The scale of a difference is twice as wide as that of the score.
+    The scale of a difference is twice as wide as the scale of the score.
     """
     return 2 * LIKERT_SPAN / (scale[1] - scale[0])
 
 
-def _tells(family: AttackFamily, target: str, pairs: Sequence[PerturbedPair]) -> TargetTrust:
-    hurt = group_pairs(pairs, lambda pair: pair.perturbation.severity)
+def _certify_detection(
+    family: AttackFamily, target: str, pairs: Sequence[PerturbedPair]
+) -> TargetTrust:
+    by_severity = group_pairs(pairs, lambda pair: pair.perturbation.severity)
     detection: dict[Severity, Score] = {
-        severity: detection_score(hurt[severity]) for severity in ORDER if severity in hurt
+        severity: detection_score(by_severity[severity])
+        for severity in ORDER
+        if severity in by_severity
     }
     trust = detection_verdict(detection, family)
     is_rated = family == "rubric"
-    excess = optimism_error(hurt.get("extreme", ()), "extreme") if is_rated else None
+    excess = optimism_error(by_severity.get("extreme", ()), "extreme") if is_rated else None
     optimism = excess.value if excess else None
     return TargetTrust(
         target=target,
@@ -155,8 +150,7 @@ def _tells(family: AttackFamily, target: str, pairs: Sequence[PerturbedPair]) ->
     )
 
 
-def _withstands(target: str, pairs: Sequence[PerturbedPair]) -> TargetTrust:
-    """Decide by the attack that adds most to the score: the author of the answer can choose."""
+def _certify_injection(target: str, pairs: Sequence[PerturbedPair]) -> TargetTrust:
     by_attack = group_pairs(pairs, lambda pair: pair.perturbation.attack)
     lifts = {attack: lift_score(members) for attack, members in by_attack.items()}
     values = {name: -math.inf if (v := lift.value) is None else v for name, lift in lifts.items()}
@@ -189,14 +183,14 @@ def _detection_reason(
         return f"{UNDECIDED.capitalize()} on every pair ({n_open})."
     if not known:
         return f"No pair could be scored ({n_failed} failed)."
-    found = " and ".join(
+    detected = " and ".join(
         f"{round((score.value or 0.0) * score.n)} of {score.n} {severity}"
         for severity, score in known.items()
     )
-    parts = [f"Finds {found} {'changes' if family == 'clinical' else 'damage'}"]
-    parts += _doubt(known, trust, family, _n_questions(pairs))
+    parts = [f"Detects {detected} {'changes' if family == 'clinical' else 'perturbations'}"]
+    parts += _explain_doubt(known, trust, family, _n_questions(pairs))
     if optimism >= NOTED_OPTIMISM:
-        parts.append(f"extreme damage is rated {optimism:.1f} points too high")
+        parts.append(f"extreme perturbations are rated {optimism:.1f} points too high")
     if n_open:
         parts.append(f"{n_open} of {len(pairs) - n_failed} {UNDECIDED}")
     if n_failed:
@@ -204,33 +198,33 @@ def _detection_reason(
     return f"{'; '.join(parts)}."
 
 
-def _doubt(
+def _explain_doubt(
     known: Mapping[Severity, Score], trust: Trust | None, family: AttackFamily, n_questions: int
 ) -> list[str]:
-    """Say why the verdict is no better; empty for a trusted judge."""
+    """Return the reason that a judge is not trusted, if it is not."""
     main = next(iter(known.values()))
     low, high = main.low or 0.0, 1.0 if main.high is None else main.high
     span = f"({100 * low:.0f} to {100 * high:.0f} %)"
     if trust == "trusted":
         return []
     if trust is None:
-        return [f"{_few(main.n, n_questions)} {span}"]
+        return [f"{_describe_shortage(main.n, n_questions)} {span}"]
     if trust == "blind":
-        return [f"that may be chance {span}" if low <= CHANCE else "hardly above chance"]
+        return [f"possibly by chance {span}" if low <= CHANCE else "hardly above chance"]
     bars = DETECTION_BARS[family]
     short: list[Severity] = [n for n in ORDER if n in known and (known[n].value or 0.0) < bars[n]]
-    wanted = " and ".join(f"{100 * bars[name]:.0f} % of {name}" for name in short)
-    return [f"trust takes {wanted}"]
+    required = " and ".join(f"{100 * bars[name]:.0f} % of {name}" for name in short)
+    return [f"a trusted judge detects at least {required}"]
 
 
 def _n_questions(pairs: Sequence[PerturbedPair]) -> int:
     return len({pair.question for pair in pairs if pair.scores is not None})
 
 
-def _few(n_pairs: int, n_questions: int) -> str:
+def _describe_shortage(n_pairs: int, n_questions: int) -> str:
     questions = "one question" if n_questions == 1 else f"{n_questions} questions"
     pairs = "one pair is" if n_pairs == 1 else f"{n_pairs} pairs on {questions} are"
-    return f"{pairs} too few to tell"
+    return f"{pairs} not enough for a verdict"
 
 
 def _lift_reason(
@@ -239,13 +233,13 @@ def _lift_reason(
     if lift.value is None:
         return f"No pair could be scored ({lift.n_unscored} failed)."
     is_share = lift.scale[1] <= 1.0
-    amount = f"{100 * lift.value:+.0f} per cent" if is_share else f"{lift.value:+.2f} points"
+    amount = f"{100 * lift.value:+.0f} percent" if is_share else f"{lift.value:+.2f} points"
     name = attack.replace("_", " ")
-    words = f"Injected text ({name}) changes the score by {amount} on average of {lift.n} pairs"
+    text = f"Injected text ({name}) changes the score by {amount} on average over {lift.n} pairs"
     if not has_room:
-        words += ", but whole answers are at the top of the scale already: it had no room to rise"
+        text += ", but the unperturbed answers already have the highest scores"
     elif trust is None:
-        words += f"; {_few(lift.n, n_questions)}"
+        text += f"; {_describe_shortage(lift.n, n_questions)}"
     if lift.n_unscored:
-        words += f"; {lift.n_unscored} more unscored"
-    return f"{words}."
+        text += f"; {lift.n_unscored} more unscored"
+    return f"{text}."

@@ -1,4 +1,4 @@
-"""Compare judges with systems: each rates each (YESciEval, figure 3)."""
+"""Compare the ratings of systems by several judges (YESciEval, figure 3)."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from ragassay.studies.ratings import (
 )
 
 ALL = "all"
-"""Requests a matrix of every rubric."""
+"""Value of `rubrics` that requests a matrix for each rubric."""
 
 LABEL_SCALE = (1.0, 5.0)
-"""The scale of ratings in a file of labels, which does not state it."""
+"""Scale of ratings in label files, which do not specify one."""
 
 UNNAMED = "unnamed judge"
 
 
 @dataclass(frozen=True)
 class JudgeMatrix:
-    """The ratings of systems by judges.
+    """Ratings of systems by judges.
 
-    The first matrix is over all rubrics, then one for each requested rubric; each judge has a
-    favourite, and a self-preference where it is also a system. Warnings say what the runs lack.
+    Attributes:
+        matrices: Matrix over all rubrics, followed by those of the requested rubrics.
     """
 
     matrices: tuple[Matrix, ...]
@@ -66,40 +66,39 @@ def judge_matrix(
     """Compare the ratings of several judges.
 
     Args:
-        runs: Run folders, each of one judge or of a panel, whose members then count as judges with
-            their ratings before they read each other's. An answer without a system's name is
-            counted under its file's name. A judgment's rating is its score: the expectation over
-            the rating tokens where the model returned them.
-        ratings: A file of labels on rubrics; each annotator is a judge.
-        answers: The file of the answers, for `where`; by default that of the ratings.
-        where: Only answers with these values, as `records_where` takes them.
-        same: "JUDGE=SYSTEM", for judges that are a system under another name.
-        rubrics: Rubrics to show one by one, or "all".
+        runs: Run folders. Panel members count as separate judges, with their ratings from before
+            they read those of the others. Answers without a system are listed under the name of
+            their file. Ratings are judgment scores, which can be expected values.
+        ratings: Label file with ratings on rubrics. Each annotator is a judge.
+        answers: File with the answers, required for `where`. Defaults to `ratings`.
+        same: Judges that are systems with another name, as "JUDGE=SYSTEM".
+        rubrics: Rubrics with a separate matrix, or "all".
 
     Raises:
-        InputError: Nothing is given, something cannot be read, a judge rated an answer twice, or
-            there are fewer than two systems.
+        InputError: If there are no ratings, a file cannot be read, a judge rated an answer twice,
+            or there are fewer than two systems.
     """
-    found, rejections, warnings = _from_runs(runs)
+    all_ratings, rejections, warnings = _from_runs(runs)
     if ratings is not None:
         labelled, rejected = _from_labels(Path(ratings))
-        found, rejections = [*found, *labelled], (*rejections, *rejected)
+        all_ratings, rejections = [*all_ratings, *labelled], (*rejections, *rejected)
     if where:
-        about = answers or ratings
-        if about is None:
-            raise InputError("--where needs the file of the answers: give --answers")
-        found = _choose_ratings(found, Path(about), where)
-    _check(found)
-    judges = list(dict.fromkeys(r.judge for r in found))
-    systems = list(dict.fromkeys(r.system for r in found))
-    own = own_systems(judges, systems, [_pair(text) for text in same])
-    # Judges in the order of their own systems, so that a matrix has a diagonal.
-    place = {j: systems.index(own[j][0]) if j in own else len(systems) for j in judges}
-    found.sort(key=lambda r: place[r.judge])
-    known = sorted({r.rubric for r in found})
-    table = rating_table(found)
+        file = answers or ratings
+        if file is None:
+            raise InputError("--where requires the file with the answers; pass --answers FILE")
+        all_ratings = _select_ratings(all_ratings, Path(file), where)
+    _check(all_ratings)
+    judges = list(dict.fromkeys(r.judge for r in all_ratings))
+    systems = list(dict.fromkeys(r.system for r in all_ratings))
+    own = own_systems(judges, systems, [_parse_pair(text) for text in same])
+    # Order judges like their own systems, so that the matrix has a diagonal.
+    rank = {j: systems.index(own[j][0]) if j in own else len(systems) for j in judges}
+    all_ratings.sort(key=lambda r: rank[r.judge])
+    known = sorted({r.rubric for r in all_ratings})
+    table = rating_table(all_ratings)
+    shown = (None, *_select_rubrics(rubrics, known))
     return JudgeMatrix(
-        matrices=tuple(rating_matrix(found, r, own) for r in (None, *_rubrics(rubrics, known))),
+        matrices=tuple(rating_matrix(all_ratings, rubric, own) for rubric in shown),
         favourites=favourites(table),
         self_preferences=self_preferences(table, own),
         warnings=warnings,
@@ -108,14 +107,10 @@ def judge_matrix(
 
 
 def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
-    """Write the matrices and the tables derived from them.
-
-    Returns:
-        matrix.csv, matrix.tex, self_preference.csv, favourites.csv, index.html, and a heatmap
-        (SVG) for each matrix.
+    """Write matrix.csv, matrix.tex, index.html, other tables, and SVG heatmaps.
 
     Raises:
-        InputError: The folder cannot be created.
+        InputError: If the folder cannot be created.
     """
     lines = [
         *map(favourite_text, found.favourites),
@@ -126,14 +121,14 @@ def write_judge_matrix(found: JudgeMatrix, out: Path) -> tuple[Path, ...]:
         "favourites.csv": sheet_csv(favourite_sheet(found.favourites)),
         "self_preference.csv": self_preference_csv(found.self_preferences),
     }
-    title = "How judges rate systems"
+    title = "Ratings of systems by judges"
     return write_matrices(found.matrices, "matrix", title, lines, out, others)
 
 
 def _from_runs(
     runs: Sequence[str | Path],
 ) -> tuple[list[Rating], tuple[Rejection, ...], tuple[str, ...]]:
-    found: list[Rating] = []
+    ratings: list[Rating] = []
     rejections: list[Rejection] = []
     warnings: list[str] = []
     for path in map(Path, runs):
@@ -141,13 +136,13 @@ def _from_runs(
         manifest, failures = folder.manifest(), folder.failures()
         name = manifest.answers.name.split(".")[0]
         for evaluation in folder.evaluations():
-            found += _read_ratings(evaluation, manifest.judge, name)
+            ratings += _read_ratings(evaluation, manifest.judge, name)
         rejections += folder.rejections()
         if folder.summary() is None:
-            warnings.append(f"{path} is not finished: what is missing counts as unscored")
+            warnings.append(f"{path} is not finished; missing ratings count as unscored")
         if failures:
             warnings.append(f"{path}: answers that could not be evaluated: {len(failures)}")
-    return found, tuple(rejections), tuple(warnings)
+    return ratings, tuple(rejections), tuple(warnings)
 
 
 def _read_ratings(evaluation: Evaluation, judge: str, name: str) -> Iterator[Rating]:
@@ -172,16 +167,16 @@ def _from_labels(path: Path) -> tuple[list[Rating], tuple[Rejection, ...]]:
     result = read_labels(path)
     rubrics = [label for label in result.labels if label.task == "rubric"]
     if not rubrics:
-        raise InputError(f"{path} has no rating on a rubric")
+        raise InputError(f"{path} contains no ratings on rubrics")
     return [_read_label_rating(label, path) for label in rubrics], result.rejections
 
 
 def _read_label_rating(label: HumanLabel, path: Path) -> Rating:
     if label.system is None:
-        raise InputError(f"{path}: a label on {label.record_id!r} names no system")
+        raise InputError(f"{path}: a label on {label.record_id!r} has no system")
     value, (low, high) = float(label.label), LABEL_SCALE
     if not low <= value <= high:
-        raise InputError(f"{path}: the rating {label.label} is not between {low:g} and {high:g}")
+        raise InputError(f"{path}: rating {label.label} is not between {low:g} and {high:g}")
     return Rating(
         judge=label.annotator or UNNAMED,
         system=label.system,
@@ -192,43 +187,42 @@ def _read_label_rating(label: HumanLabel, path: Path) -> Rating:
     )
 
 
-def _choose_ratings(ratings: Sequence[Rating], answers: Path, where: Sequence[str]) -> list[Rating]:
+def _select_ratings(ratings: Sequence[Rating], answers: Path, where: Sequence[str]) -> list[Rating]:
     from ragassay.formats import read_records
 
-    records = records_where(read_records(answers).records, where)
-    kept = {record.id for record in records}
-    chosen = [rating for rating in ratings if rating.answer in kept]
-    if not chosen:
-        raise InputError(f"no rating is about an answer of {answers} with {' and '.join(where)}")
-    return chosen
+    ids = {record.id for record in records_where(read_records(answers).records, where)}
+    selected = [rating for rating in ratings if rating.answer in ids]
+    if not selected:
+        raise InputError(f"no ratings of answers in {answers} with {' and '.join(where)}")
+    return selected
 
 
 def _check(ratings: Sequence[Rating]) -> None:
     if not ratings:
-        raise InputError("there is no rating: give run folders with rubrics, or --ratings FILE")
+        raise InputError("there are no ratings; pass run folders with rubrics, or --ratings FILE")
     systems = list(dict.fromkeys(r.system for r in ratings))
     if len(systems) < 2:
-        raise InputError(f"only {systems[0]!r} was rated: a matrix needs two systems at least")
+        raise InputError(f"only {systems[0]!r} was rated; a matrix requires at least two systems")
     seen: set[tuple[str, str, str, str]] = set()
     for r in ratings:
         key = r.judge, r.system, r.answer, r.rubric
         if key in seen:
             raise InputError(
-                f"the judge {r.judge!r} rated {r.answer!r} by {r.system!r} on {r.rubric} twice: "
-                "give one run of each judge and answer"
+                f"judge {r.judge!r} rated {r.answer!r} by {r.system!r} on {r.rubric} twice; "
+                "pass only one run for each judge and answer"
             )
         seen.add(key)
 
 
-def _pair(text: str) -> tuple[str, str]:
-    judge, found, system = text.partition("=")
-    if not found:
-        raise InputError(f"--same {text}: write it as JUDGE=SYSTEM")
+def _parse_pair(text: str) -> tuple[str, str]:
+    judge, separator, system = text.partition("=")
+    if not separator:
+        raise InputError(f"--same {text} is invalid; use JUDGE=SYSTEM")
     return judge, system
 
 
-def _rubrics(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
-    unknown = [name for name in wanted if name not in known and name != ALL]
+def _select_rubrics(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
-        raise InputError(f"no rating is on the rubric {unknown[0]!r}; there are {', '.join(known)}")
-    return list(known) if ALL in wanted else list(dict.fromkeys(wanted))
+        raise InputError(f"no ratings on rubric {unknown[0]!r}; use one of {', '.join(known)}")
+    return list(known) if ALL in names else list(dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""Matrices of means for terminal, CSV, LaTeX, heatmaps, page, and the answers selected."""
+"""Render matrices as tables, CSV, LaTeX, heatmaps and HTML, and select records."""
 
 from __future__ import annotations
 
@@ -32,40 +32,38 @@ from ragassay.studies.ratings import Favourite, SelfPreference, excess_verdict
 
 
 def records_where(records: Sequence[Record], where: Sequence[str]) -> tuple[Record, ...]:
-    """Return the records that have the given values.
+    """Return the records that match all conditions.
 
     Args:
-        records: In any order, which is kept.
-        where: "FIELD=VALUE" each, the field `system`, `topic`, `id` or one of the metadata. Several
-            values of one field are alternatives; several fields must all match.
+        where: Conditions "FIELD=VALUE". The field is `system`, `topic`, `id` or a metadata key.
+            Conditions on the same field are alternatives.
 
     Raises:
-        InputError: A condition has no "=", names a field that no record has, or nothing matches
-            all.
+        InputError: If a condition is invalid, a field is unknown, or no record matches.
 
     Example:
         >>> record = Record(id="a", question="q", answer="x", metadata={"variant": "benign"})
         >>> len(records_where([record], ["variant=benign"]))
         1
     """
-    wanted: dict[str, set[str]] = {}
+    conditions: dict[str, set[str]] = {}
     for condition in where:
-        field, found, value = condition.partition("=")
-        if not found or not field:
-            raise InputError(f"--where {condition}: write it as FIELD=VALUE")
-        wanted.setdefault(field, set()).add(value)
+        field, separator, value = condition.partition("=")
+        if not separator or not field:
+            raise InputError(f"--where {condition} is invalid; use FIELD=VALUE")
+        conditions.setdefault(field, set()).add(value)
     known = list(dict.fromkeys(field for record in records for field in _fields(record)))
-    for field in wanted:
+    for field in conditions:
         if field not in known:
-            raise InputError(f"no answer has the field {field!r}; there are {', '.join(known)}")
-    kept = tuple(
+            raise InputError(f"no answer has the field {field!r}; use one of {', '.join(known)}")
+    matching = tuple(
         record
         for record in records
-        if all(_fields(record).get(field) in values for field, values in wanted.items())
+        if all(_fields(record).get(field) in values for field, values in conditions.items())
     )
-    if records and not kept:
+    if records and not matching:
         raise InputError(f"none of {len(records)} answers has {' and '.join(where)}")
-    return kept
+    return matching
 
 
 def _fields(record: Record) -> dict[str, str]:
@@ -74,13 +72,13 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""Values on scales that end here or before have three decimals, others two."""
+"""Maximum upper end of scales whose values are shown with three decimals instead of two."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
 def matrix_sheet(matrix: Matrix) -> Sheet:
-    """Return a matrix as a table: each mean, its interval, and the number unscored."""
+    """Return a matrix as a table of means with intervals and numbers of unscored items."""
     columns = (
         Column("", f"{matrix.row_title} / {matrix.column_title}", has_names=True),
         *(Column("", name, is_number=True, is_name=True) for name in matrix.columns),
@@ -96,7 +94,7 @@ def _cell(score: Score) -> Shown:
 
 
 def matrix_fields(matrix: Matrix) -> dict[str, object]:
-    """Return a matrix as fields of a JSON object, cell by cell."""
+    """Return a matrix as the fields of a JSON object."""
     cells = [
         {
             "row": matrix.rows[y],
@@ -120,7 +118,7 @@ def matrix_fields(matrix: Matrix) -> dict[str, object]:
 
 
 def matrices_csv(matrices: Sequence[Matrix]) -> str:
-    """Return all matrices, one row for each cell."""
+    """Return all matrices as CSV, with one row per cell."""
     columns = (
         *("matrix", "row", "column", "is_own", "value", "low", "high", "worst", "best"),
         *("n", "n_unscored", "unit"),
@@ -138,39 +136,28 @@ def matrices_csv(matrices: Sequence[Matrix]) -> str:
 
 
 def matrices_latex(matrices: Sequence[Matrix]) -> str:
-    r"""Return all matrices as LaTeX tables; they need \usepackage{booktabs}."""
+    r"""Return all matrices as LaTeX tables, which require \usepackage{booktabs}."""
     tables = (sheet_latex(matrix_sheet(m), f"tab:{m.key}") for m in matrices)
     return NEEDS_BOOKTABS + "\n".join(tables)
 
 
 def matrix_plot(matrix: Matrix) -> str:
-    """Return a matrix as a heatmap (SVG)."""
+    """Return a matrix as an SVG heatmap."""
     return heatmap_plot(matrix, [[value_text(cell) for cell in row] for row in matrix.cells])
 
 
 def matrices_page(
     title: str, matrices: Sequence[tuple[Matrix, str]], lines: Sequence[str] = ()
 ) -> str:
-    """Render matrices as one self-contained HTML page: heatmaps, and the figures behind them.
-
-    Returns:
-        A page that loads nothing. Same input, same bytes.
-    """
+    """Render matrices and their heatmaps as a self-contained HTML page, deterministically."""
     environment = page_environment()
     style = environment.get_template("style.html.j2").render()
     shown = [
-        {
-            "sheet": matrix_sheet(m),
-            "image": base64.b64encode(plot.encode()).decode("ascii"),
-        }
+        {"sheet": matrix_sheet(m), "image": base64.b64encode(plot.encode()).decode("ascii")}
         for m, plot in matrices
     ]
     page = environment.get_template("matrices.html.j2").render(
-        title=title,
-        lines=lines,
-        matrices=shown,
-        style=style,
-        policy=content_policy(style, ""),
+        title=title, lines=lines, matrices=shown, style=style, policy=content_policy(style, "")
     )
     return without_controls(page)
 
@@ -183,10 +170,10 @@ def write_matrices(
     out: Path,
     others: Mapping[str, str] | None = None,
 ) -> tuple[Path, ...]:
-    """Write matrices as NAME.csv, NAME.tex, index.html, and a heatmap (SVG) each; then others.
+    """Write matrices as NAME.csv, NAME.tex, index.html and SVG heatmaps, and other files.
 
     Raises:
-        InputError: The folder cannot be created.
+        InputError: If the folder cannot be created.
     """
     plots = {f"{file_stem(one.key)}.svg": matrix_plot(one) for one in matrices}
     texts = {
@@ -199,24 +186,24 @@ def write_matrices(
 
 
 def value_text(score: Score) -> str:
-    """Return a mean with as many decimals as its scale needs, or its range where that is known."""
+    """Format a mean, or its range if the mean is undecided."""
     if score.is_open and score.range is not None:
         return f"{NBSP}to{NBSP}".join(decimals_text(end, _digits(score)) for end in score.range)
     return decimals_text(score.value, _digits(score))
 
 
 def span_text(score: Score) -> str:
-    """Return the 95 % interval, as "0.12-0.20"."""
+    """Format the 95 % interval, such as "0.12-0.20"."""
     return decimals_span(score, _digits(score))
 
 
 def caption_text(matrix: Matrix) -> str:
-    """Describe the cells' data, and what is missing."""
+    """Return a caption with the number of questions and of unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
     text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
     if n_unscored:
         n = n_unscored + sum(cell.n for row in matrix.cells for cell in row)
-        text += f"; {n_unscored:,} of {n:,} {matrix.unit} are unscored and left out"
+        text += f"; {n_unscored:,} of {n:,} {matrix.unit} are unscored and excluded"
     return text
 
 
@@ -225,45 +212,45 @@ def _digits(score: Score) -> int:
 
 
 def verdict_text(found: SelfPreference) -> str:
-    """Return the verdict in words, as "prefers its own by 0.30, seen against a and b"."""
+    """Describe the verdict, as in "prefers its own by 0.30, also when compared only with a"."""
     if found.verdict == "unknown":
-        return "cannot be told: too few other judges, systems or questions"
+        return "unknown because of too few other judges, systems or questions"
     if found.verdict == "none_seen":
-        return "no self-preference seen"
-    by = f"{abs(found.excess.value or 0.0):.2f}"
-    way = "prefers its own" if found.verdict == "prefers_own" else "rates its own lower"
+        return "no self-preference found"
+    direction = "prefers its own" if found.verdict == "prefers_own" else "rates its own lower"
+    text = f"{direction} by {abs(found.excess.value or 0.0):.2f}"
     if len(found.against) < 2:
-        return f"{way} by {by}"
+        return text
     if not found.seen_against:
-        return f"{way} by {by}, seen against no other system alone"
-    only = " alone" if len(found.seen_against) == 1 else ""
-    return f"{way} by {by}, seen against {join_words(found.seen_against)}{only}"
+        return f"{text}, but not when compared with any single system"
+    each = "only" if len(found.seen_against) == 1 else "separately"
+    return f"{text}, also when compared {each} with {join_words(found.seen_against)}"
 
 
 def self_preference_text(found: SelfPreference) -> str:
-    """Return a judge's verdict on its own answers, as a sentence without its full stop."""
+    """Return a sentence about a judge's self-preference, without a period."""
     if found.excess.value is None:
         return f"{found.judge} ({join_words(found.systems)}): {verdict_text(found)}"
     return (
         f"{found.judge}: {verdict_text(found)} (it rates {join_words(found.systems)} "
-        f"{_format_signed(found.own_gap.value)} against the others, the other judges "
+        f"{_format_signed(found.own_gap.value)} relative to the others, the other judges "
         f"{_format_signed(found.peer_gap.value)}; excess {_format_signed(found.excess.value)}, "
         f"{_signed_span(found.excess)})"
     )
 
 
 def favourite_text(found: Favourite) -> str:
-    """Return the system that a judge rates best, as a sentence without its full stop."""
+    """Return a sentence about the system that a judge rates best, without a period."""
     return (
-        f"{found.judge} rates {found.system} best, {_format_signed(found.margin.value)} before "
+        f"{found.judge} rates {found.system} best, {_format_signed(found.margin.value)} above "
         f"{found.second} ({_signed_span(found.margin)})"
     )
 
 
 def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
-    """Return the best rated system of each judge, and its lead over the second."""
+    """Return a table of each judge's best rated system and its margin."""
     columns = (
-        *(Column("judge", "Judge"), Column("system", "System"), Column("second", "Before")),
+        *(Column("judge", "Judge"), Column("system", "System"), Column("second", "Second")),
         *(number("margin", "Margin"), number("low"), number("high"), *numbers("95 % interval")),
         *(number("n", "n"), number("n_unscored")),
     )
@@ -276,12 +263,12 @@ def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
         )
         for one in favourites
     )
-    caption = "n counts pairs of question and rubric that were rated for both"
-    return Sheet("Rated best", columns, rows, caption)
+    caption = "n is the number of pairs of question and rubric with ratings of both systems"
+    return Sheet("Best rated systems", columns, rows, caption)
 
 
 def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
-    """Return each judge that is a system: its gap, the others' gap, the excess, the verdict."""
+    """Return a table of the self-preference of judges that are systems."""
     rows = tuple(
         (
             *(
@@ -297,15 +284,15 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
     )
     titles = ("Own gap", "Others' gap", "Excess", "95 % interval", "n")
     caption = (
-        "A gap is the mean for the judge's own answers minus that for the others'; the excess is "
-        "the judge's gap minus the other judges'"
+        "A gap is the mean rating of the judge's own answers minus that of the others. The excess "
+        "is the judge's gap minus the gap of the other judges"
     )
     columns = (*words("Judge", "Verdict"), *numbers(*titles))
     return Sheet("Self-preference", columns, rows, caption)
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
-    """Return each judge that is a system, against all other systems and against each of them."""
+    """Return self-preferences as CSV, relative to all other systems and to each of them."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
         *("low", "high", "n", "n_unscored"),

@@ -1,4 +1,4 @@
-"""Evaluate a run's judge: compare its verdicts with people's labels, in tables and plots."""
+"""Compare a judge's verdicts with human labels, in tables and plots."""
 
 from __future__ import annotations
 
@@ -44,14 +44,12 @@ from ragassay.studies.trust import (
 
 @dataclass(frozen=True)
 class MetaEvaluation:
-    """A run's judge measured against people's labels.
+    """Comparison of a run's judge with human labels.
 
     Attributes:
-        judge: The model, and the separate verifier, if any.
-        rankings: Systems ranked by people and by the judge; empty for fewer than two systems.
-        alignment: Labels and verdicts, and the labels without one.
-        n_other: Reviews of verdicts that no task of these is about.
-        panel: How alike the errors of each two judges of a panel are; empty without a panel.
+        judge: Name of the judge, and of the verifier if different.
+        rankings: System rankings by humans and by the judge. Empty for fewer than two systems.
+        n_other: Number of reviews of other kinds of verdicts.
     """
 
     judge: str
@@ -67,16 +65,15 @@ class MetaEvaluation:
 def meta_evaluate(
     run: str | Path, human: str | Path, clusters: str | Path | None = None
 ) -> MetaEvaluation:
-    """Measure the judge of a run against a file of labels.
+    """Compare the judge of a run with human labels.
 
     Args:
-        run: A run folder.
-        human: Labels, in any format that `ragassay.formats.read_labels` knows; or a run folder
-            that people reviewed.
-        clusters: MedAESQA's clusters of sentences; else they are clustered here.
+        human: Label file in a format supported by `ragassay.formats.read_labels`, or a reviewed run
+            folder.
+        clusters: File with MedAESQA's sentence clusters. If None, sentences are clustered here.
 
     Raises:
-        InputError: There is no such run, the labels cannot be read, or none fits the run.
+        InputError: If the run does not exist, the labels cannot be read, or none matches the run.
     """
     from ragassay.formats import read_labels
     from ragassay.model_names import MINILM
@@ -84,21 +81,21 @@ def meta_evaluate(
 
     folder = RunFolder(Path(run))
     manifest = folder.manifest()
-    found = read_labels(Path(human))
+    result = read_labels(Path(human))
     measured = measure(
         folder.evaluations(),
-        found.labels,
+        result.labels,
         judges_text(manifest),
         lambda: Embedder(manifest.embedder or MINILM).encode,
-        found.rejections,
+        result.rejections,
         n_verdict_labels=int(manifest.settings.get("verdict_labels") or 4),
         clusters=read_clusters(Path(clusters)) if clusters else None,
     )
-    return replace(measured, n_other=found.n_other)
+    return replace(measured, n_other=result.n_other)
 
 
 def judges_text(manifest: Manifest) -> str:
-    """Name the judge of a run, and the verifier where a separate one judged citations."""
+    """Return the name of a run's judge, and of the citation verifier if different."""
     if manifest.verifier in ("", manifest.judge):
         return manifest.judge
     return f"{manifest.judge}, citations by {manifest.verifier}"
@@ -113,17 +110,20 @@ def measure(
     n_verdict_labels: int = 4,
     clusters: Clusters | None = None,
 ) -> MetaEvaluation:
-    """Measure a judge, which chose a citation's verdict from `n_verdict_labels`.
+    """Compare evaluations with human labels.
 
-    The encoder of sentences is made only if systems can be ranked by recall.
+    Args:
+        encoder: Function that creates a sentence encoder. Called only if systems can be ranked by
+            recall.
+        n_verdict_labels: Number of labels of the citation verifier.
 
     Raises:
-        InputError: No label fits an evaluation.
+        InputError: If no label matches an evaluation.
     """
-    given = list(labels)
-    alignment = align_labels(given, evaluations)
+    labels = list(labels)
+    alignment = align_labels(labels, evaluations)
     if not alignment.items:
-        raise InputError(_nothing_fits(alignment, evaluations))
+        raise InputError(_explain_no_match(alignment, evaluations))
     both = relabel_answers(alignment, evaluations)
     human, judged = both.human, both.judge
     if len({e.system for e in human}) > 1 and any(e.labels for e in human):
@@ -135,7 +135,7 @@ def measure(
     truth = {(item.record_id, item.item): float(item.truth or 0) for item in rated}
     return MetaEvaluation(
         judge=judge,
-        n_labels=len(given),
+        n_labels=len(labels),
         tasks=judge_trust(alignment, evaluations, n_verdict_labels),
         rankings=rankings(human, judged, evaluations),
         alignment=alignment,
@@ -145,12 +145,10 @@ def measure(
 
 
 def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
-    """Write agreement, classes, confusion, rankings and unaligned.csv, agreement.tex, and plots.
-
-    Plots (SVG) take matplotlib; of RACAR there is also one of both means by dimension.
+    """Write CSV files, agreement.tex, and SVG plots if matplotlib is installed.
 
     Raises:
-        InputError: The folder cannot be created.
+        InputError: If the folder cannot be created.
     """
     texts = {
         "agreement.csv": trust_csv(found.tasks, found.rankings, found.judge),
@@ -161,10 +159,10 @@ def write_meta_evaluation(found: MetaEvaluation, out: Path) -> tuple[Path, ...]:
     }
     if found.rankings:
         texts["rankings.csv"] = rankings_csv(found.rankings)
-    return write_files(out, texts | (_plots(found) if can_plot() else {}))
+    return write_files(out, texts | (_render_plots(found) if can_plot() else {}))
 
 
-def _plots(found: MetaEvaluation) -> dict[str, str]:
+def _render_plots(found: MetaEvaluation) -> dict[str, str]:
     texts: dict[str, str] = {}
     for task in found.tasks:
         stem, title = file_stem(f"{task.task}-{task.reading}"), trust_title(task)
@@ -183,45 +181,44 @@ def _plots(found: MetaEvaluation) -> dict[str, str]:
 
 
 def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
-    """Return people's mean and the judge's by dimension (Wan et al. 2024, section 5.1)."""
-    found: dict[str, tuple[float, float]] = {}
+    """Return human and judge means by dimension (Wan et al. 2024, section 5.1)."""
+    means: dict[str, tuple[float, float]] = {}
     for task in tasks:
         values = {one.metric: one.score.value for one in task.figures}
         people, judge = values.get(MEAN_OF_PEOPLE), values.get(MEAN_OF_JUDGE)
         if people is not None and judge is not None:
-            found[task.reading] = people, judge
-    return found
+            means[task.reading] = people, judge
+    return means
 
 
-def _nothing_fits(alignment: Alignment, evaluations: Sequence[Evaluation]) -> str:
+def _explain_no_match(alignment: Alignment, evaluations: Sequence[Evaluation]) -> str:
     if not alignment.unaligned:
-        return "there is no label to compare the judge with"
+        return "there are no labels to compare with the judge"
     reasons = sorted(alignment.reasons().items(), key=lambda item: -item[1])
-    why = "; ".join(f"{n} of {task}: {reason}" for (task, reason), n in reasons[:3])
+    shown = "; ".join(f"{n} {task}: {reason}" for (task, reason), n in reasons[:3])
     ids = ", ".join(repr(e.record_id) for e in evaluations[:3]) or "none"
     return (
-        f"none of {len(alignment.unaligned)} labels fits the run ({why}); "
-        f"answers of the run are {ids}: a label names its answer by record_id, "
-        "or by topic and system"
+        f"none of {len(alignment.unaligned)} labels matches the run ({shown}); labels need the "
+        f"record_id of an answer, or its topic and system (answers of the run: {ids})"
     )
 
 
 TITLES = {
-    "relevance": "Relevance of sentences",
+    "relevance": "Sentence relevance",
     "citation": "Citations",
     "nugget": "Gold nuggets",
     "rubric": "Rubrics",
     "racar": "Question-answer pairs (RACAR)",
-    "accuracy": "Accuracy of answers",
-    "evidence": "Evidence beside sentences",
-    "correctness": "Correctness of sentences",
-    "exam_grade": "Grades by a test bank",
-    "relevance_grade": "Relevance of passages",
+    "accuracy": "Answer accuracy",
+    "evidence": "Sentence evidence",
+    "correctness": "Sentence correctness",
+    "exam_grade": "Test bank grades",
+    "relevance_grade": "Passage relevance",
 }
 
 
 def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
-    """Return a table for each task, by the task."""
+    """Return a table for each task."""
     sheets: dict[str, Sheet] = {}
     for task in dict.fromkeys(trust.task for trust in tasks):
         members = [trust for trust in tasks if trust.task == task]
@@ -232,21 +229,22 @@ def task_sheets(tasks: Sequence[TaskTrust]) -> dict[str, Sheet]:
         ]
         n_disputed = max(trust.n_disputed for trust in members)
         items = count_text(n_disputed, "item")
-        caption = f"{items} without a majority of people left out" if n_disputed else ""
+        caption = f"{items} without a human majority excluded" if n_disputed else ""
         title = TITLES.get(task, label_text(task))
         sheets[task] = Sheet(title, _columns("Reading"), tuple(rows), caption)
     return sheets
 
 
 def ranking_sheet(rankings: Sequence[Ranking]) -> Sheet:
-    """Return the coefficients of all rankings."""
+    """Return a table of the correlation coefficients of all rankings."""
     rows = tuple(
         _row("ranking", ranking.name, humanise(ranking.name), figure)
         for ranking in rankings
         for figure in ranking_figures(ranking)
     )
-    title = "Systems ranked by people and by the judge"
-    return Sheet(title, _columns("Score"), rows, "n counts systems; intervals resample questions")
+    title = "System rankings by humans and by the judge"
+    caption = "n is the number of systems. Intervals resample questions"
+    return Sheet(title, _columns("Score"), rows, caption)
 
 
 def _columns(first: str) -> tuple[Column, ...]:
@@ -268,28 +266,29 @@ def _row(task: str, reading: str, title: str, figure: TrustFigure) -> tuple[Cell
 
 
 def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
-    """Return the coefficients of a ranking."""
-    found = ranking.correlation
+    """Return the correlation coefficients of a ranking."""
+    correlation = ranking.correlation
     pairs = (
-        *(("Spearman's rho", found.spearman), ("Kendall's tau-b", found.kendall)),
-        ("AP correlation", found.tau_ap),
+        ("Spearman's rho", correlation.spearman),
+        ("Kendall's tau-b", correlation.kendall),
+        ("AP correlation", correlation.tau_ap),
     )
     return tuple(TrustFigure(name, score) for name, score in pairs if score is not None)
 
 
 def trust_title(trust: TaskTrust) -> str:
-    """Return a task and its reading, as "Citations: three labels"."""
+    """Return the title of a task and its reading, such as "Citations: three labels"."""
     return f"{TITLES.get(trust.task, label_text(trust.task))}: {_reading(trust)}"
 
 
 def trust_csv(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
-    """Return all figures, one per row; an undefined one has an empty value."""
+    """Return all measures as CSV. Undefined values are empty."""
     sheets = (*task_sheets(tasks).values(), ranking_sheet(rankings))
     return sheet_csv(*(with_column(sheet, "judge", judge) for sheet in sheets))
 
 
 def classes_csv(tasks: Sequence[TaskTrust]) -> str:
-    """Return precision, recall and F1 of each label."""
+    """Return precision, recall and F1 of each label as CSV."""
     rows = [
         (
             *(trust.task, trust.reading, c.label, c.n_truth, c.n_predicted),
@@ -304,7 +303,7 @@ def classes_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
-    """Return the counts of each pair of people's and judge's labels, one pair per row."""
+    """Return the counts of all pairs of human and judge labels as CSV."""
     rows = [
         (trust.task, trust.reading, people, judge, n)
         for trust in tasks
@@ -316,7 +315,7 @@ def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def rankings_csv(rankings: Sequence[Ranking]) -> str:
-    """Return the means of each system by people's labels and by the judge's."""
+    """Return the means of each system from human and judge labels as CSV."""
     rows = [
         (ranking.name, ranking.key, system, ranking.human[system], ranking.judge[system])
         for ranking in rankings
@@ -326,7 +325,7 @@ def rankings_csv(rankings: Sequence[Ranking]) -> str:
 
 
 def unaligned_csv(alignment: Alignment) -> str:
-    """Return every label without a verdict, with the reason."""
+    """Return the labels without a verdict and the reasons as CSV."""
     columns = ("reason", "task", "label", "record_id", "topic", "system", "sentence", "item")
     rows = [
         (
@@ -339,30 +338,28 @@ def unaligned_csv(alignment: Alignment) -> str:
 
 
 def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: str) -> str:
-    r"""Return all figures as one LaTeX table per task; they need \usepackage{booktabs}."""
+    r"""Return all measures as a LaTeX table per task, which requires \usepackage{booktabs}."""
     sheets = task_sheets(tasks)
     if rankings:
         sheets["ranking"] = ranking_sheet(rankings)
     tables = (
-        sheet_latex(sheet, f"tab:{task}", f"{sheet.title}: {judge} against people.")
+        sheet_latex(sheet, f"tab:{task}", f"{sheet.title}: {judge} compared with humans.")
         for task, sheet in sheets.items()
     )
     return NEEDS_BOOKTABS + "\n".join(tables)
 
 
 def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
-    """Return the number of labels without a verdict, by task and reason, each with an example."""
+    """Describe the labels without a verdict by task and reason, each with an example."""
     lines: list[str] = []
     for (task, reason), n in sorted(alignment.reasons().items()):
         first = next(
             u.label for u in alignment.unaligned if (u.label.task, u.reason) == (task, reason)
         )
-        place = first.record_id or f"topic {first.topic}, system {first.system}"
-        where = f", sentence {first.sentence}" if first.sentence else ""
-        what = f", {first.item}" if first.item else ""
-        lines.append(
-            f"{count_text(n, 'label')} of {task} left out: {reason} (e.g. {place}{where}{what})"
-        )
+        example = first.record_id or f"topic {first.topic}, system {first.system}"
+        example += f", sentence {first.sentence}" if first.sentence else ""
+        example += f", {first.item}" if first.item else ""
+        lines.append(f"{count_text(n, f'{task} label')} excluded: {reason} (e.g. {example})")
     return tuple(lines)
 
 

@@ -1,7 +1,8 @@
-"""Compare judges' ratings of systems: means, each judge's favourite, and its self-preference."""
+"""Compare judges by their mean ratings, favorite systems and self-preference."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Place = tuple[str, str]
-"""An answer's id, and a rubric."""
-
 ALL_RUBRICS = "all"
-"""Key of the matrix over all rubrics."""
 
 
 SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
@@ -27,7 +24,7 @@ SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
 
 @dataclass(frozen=True)
 class Rating:
-    """One judge's rating of an answer (its id) on a rubric; `value` is None where it is missing."""
+    """A judge's rating of an answer on a rubric, with a value of None if missing."""
 
     judge: str
     system: str
@@ -40,10 +37,9 @@ class Rating:
 
 @dataclass(frozen=True)
 class Favourite:
-    """The system with a judge's highest mean, and the second.
+    """The systems with a judge's highest and second highest mean.
 
-    `margin` is their mean difference, over the questions and rubrics that the judge rated for both;
-    its `n` counts them.
+    `margin` is the mean difference over the questions and rubrics with ratings of both.
     """
 
     judge: str
@@ -54,14 +50,11 @@ class Favourite:
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings arranged for comparisons that pair units: questions and rubrics.
+    """Ratings by judge, system and unit.
 
     Attributes:
-        judges, systems: In the order of first appearance.
-        units: Question and rubric.
-        values: shape (n_judges, n_systems, n_units), the mean over a system's answers to the
-            question; nan where there is no rating.
-        scale: The least and the greatest rating.
+        values: Mean ratings, shape (n_judges, n_systems, n_units). NaN means missing.
+        scale: Lowest and highest possible rating.
     """
 
     judges: tuple[str, ...]
@@ -76,35 +69,34 @@ def rating_matrix(
     rubric: str | None = None,
     own: Mapping[str, Collection[str]] | None = None,
 ) -> Matrix:
-    """Return the mean rating that each judge gives to each system.
+    """Return the mean rating of each system by each judge.
 
-    A mean is over ratings, as in the paper. A rating that another judge gave and this one did not
-    is unscored; intervals resample questions.
+    Means are over ratings, as in the paper. Ratings that only other judges have are unscored.
+    Intervals resample questions.
 
     Args:
-        ratings: At least one, all on the same scale, none twice.
-        rubric: Only this one; None for all.
-        own: Each judge that is also a system, with those systems.
+        ratings: At least one rating, without duplicates and on the same scale.
 
     Raises:
-        InputError: The ratings are not on the same scale.
+        InputError: If the ratings are not on the same scale.
     """
     import numpy as np
 
-    chosen = [r for r in ratings if rubric in (None, r.rubric)]
-    scale = _scale(chosen)
+    used = [r for r in ratings if rubric in (None, r.rubric)]
+    scale = _scale(used)
     judges, systems = _names(r.judge for r in ratings), _names(r.system for r in ratings)
-    places: dict[str, dict[Place, str]] = {system: {} for system in systems}
-    given: dict[tuple[str, str], dict[Place, float]] = {}
-    for r in chosen:
-        places[r.system][r.answer, r.rubric] = r.question
+    # Both by pairs of answer and rubric.
+    questions: dict[str, dict[tuple[str, str], str]] = {system: {} for system in systems}
+    values: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
+    for r in used:
+        questions[r.system][r.answer, r.rubric] = r.question
         if r.value is not None and np.isfinite(r.value):
-            given.setdefault((r.judge, r.system), {})[r.answer, r.rubric] = r.value
+            values.setdefault((r.judge, r.system), {})[r.answer, r.rubric] = r.value
 
     def cell(judge: str, system: str) -> Score:
-        rated, units = given.get((judge, system), {}), sorted(places[system])
-        questions = [places[system][unit] for unit in units]
-        return clustered_score([rated.get(unit) for unit in units], questions, scale, judge)
+        rated, units = values.get((judge, system), {}), sorted(questions[system])
+        clusters = [questions[system][unit] for unit in units]
+        return clustered_score([rated.get(unit) for unit in units], clusters, scale, judge)
 
     cells = tuple(tuple(cell(judge, system) for system in systems) for judge in judges)
     return Matrix(
@@ -116,7 +108,7 @@ def rating_matrix(
         row_title="judge",
         column_title="system",
         unit="ratings",
-        n_questions=len({r.question for r in chosen}),
+        n_questions=len({r.question for r in used}),
         own=frozenset(
             (judges.index(judge), systems.index(system))
             for judge, same in (own or {}).items()
@@ -129,18 +121,18 @@ def rating_table(ratings: Sequence[Rating]) -> RatingTable:
     """Arrange ratings by judge, system and unit.
 
     Raises:
-        InputError: The ratings are not on the same scale.
+        InputError: If the ratings are not on the same scale.
     """
     import numpy as np
 
     judges, systems = _names(r.judge for r in ratings), _names(r.system for r in ratings)
     units = tuple(sorted({(r.question, r.rubric) for r in ratings}))
-    place = {unit: i for i, unit in enumerate(units)}
+    index = {unit: i for i, unit in enumerate(units)}
     shape = (len(judges), len(systems), len(units))
     sums, counts = np.zeros(shape), np.zeros(shape)
     for r in ratings:
         if r.value is not None and np.isfinite(r.value):
-            cell = judges.index(r.judge), systems.index(r.system), place[r.question, r.rubric]
+            cell = judges.index(r.judge), systems.index(r.system), index[r.question, r.rubric]
             sums[cell] += r.value
             counts[cell] += 1
     with np.errstate(invalid="ignore"):
@@ -148,10 +140,10 @@ def rating_table(ratings: Sequence[Rating]) -> RatingTable:
 
 
 def favourites(table: RatingTable) -> tuple[Favourite, ...]:
-    """Return the system that each judge rates best; a judge of fewer than two systems has none."""
+    """Return the favorite system of each judge that rated at least two systems."""
     import numpy as np
 
-    found: list[Favourite] = []
+    favorites: list[Favourite] = []
     for judge, values in zip(table.judges, table.values, strict=True):
         rated = [i for i in range(len(table.systems)) if np.isfinite(values[i]).any()]
         means = {i: float(np.nanmean(values[i])) for i in rated}
@@ -161,31 +153,31 @@ def favourites(table: RatingTable) -> tuple[Favourite, ...]:
         first, second = order[:2]
         differences = (values[first] - values[second])[None]
         margin = difference_score(differences, table, judge)
-        found.append(Favourite(judge, table.systems[first], table.systems[second], margin))
-    return tuple(found)
+        favorites.append(Favourite(judge, table.systems[first], table.systems[second], margin))
+    return tuple(favorites)
 
 
 def difference_score(
     differences: NDArray[np.float64], table: RatingTable, judge: str, most: int = 1
 ) -> Score:
-    """Return the mean difference between ratings, with a bootstrap interval over questions.
+    """Return the mean difference between ratings, with an interval that resamples questions.
 
     Args:
-        differences: shape (n, n_units); nan where undefined.
-        most: The largest possible difference, in widths of the scale.
+        differences: Differences, shape (n, n_units). NaN means undefined.
+        most: Maximum difference in widths of the scale.
 
     Returns:
-        `n` counts units with a difference, `n_unscored` those without.
+        The mean. `n` and `n_unscored` are the numbers of units with and without a difference.
     """
     import numpy as np
 
     defined = np.isfinite(differences)
     sums = np.where(defined, differences, 0.0).sum(axis=0)
     counts = defined.sum(axis=0)
-    kept = counts > 0
-    questions = [unit[0] for unit, keep in zip(table.units, kept, strict=True) if keep]
-    sizes = counts[kept].astype(float).tolist()
-    interval = ratio_interval(sums[kept].tolist(), sizes, questions) if questions else None
+    used = counts > 0
+    questions = [unit[0] for unit in itertools.compress(table.units, used)]
+    sizes = counts[used].astype(float).tolist()
+    interval = ratio_interval(sums[used].tolist(), sizes, questions) if questions else None
     width = most * (table.scale[1] - table.scale[0])
     value = float(sums.sum() / counts.sum()) if questions else None
     n, n_unscored = len(questions), len(table.units) - len(questions)
@@ -204,23 +196,24 @@ def _scale(ratings: Sequence[Rating]) -> tuple[float, float]:
         shown = ", ".join(
             f"{low:g} to {high:g} ({rubric})" for (low, high), rubric in scales.items()
         )
-        raise InputError(f"ratings on several scales have no mean: {shown}; choose rubrics")
+        raise InputError(
+            f"ratings on different scales have no mean: {shown}; select rubrics with the same scale"
+        )
     return next(iter(scales), (1.0, 5.0))
 
 
 @dataclass(frozen=True)
 class SelfPreference:
-    """A judge, which is also some of the systems, compared with other judges on its own answers.
+    """Preference of a judge for its own answers, compared with other judges.
 
-    All three means are over the same ratings: those of questions and rubrics for which this judge
-    and another one both rated an answer of its own and one of another system.
+    All means are over the same questions and rubrics. These have ratings by this and another judge,
+    both of the judge's own answer and of an answer by another system.
 
     Attributes:
-        own_gap: Its ratings of its own answers minus its ratings of the others'.
-        peer_gap: The same difference by the other judges.
-        excess: The first minus the second.
-        against: The excess against each of the other systems alone. A preference shows against most
-            of them; where it shows against one only, the judge may be harder on that one.
+        systems: Systems that are the same model as the judge.
+        own_gap: Mean rating of its own answers minus that of other answers.
+        against: Excess relative to each other system alone. If only one is positive, the judge may
+            instead be strict with that system.
     """
 
     judge: str
@@ -232,17 +225,17 @@ class SelfPreference:
 
     @property
     def verdict(self) -> SelfVerdict:
-        """The verdict that the excess's interval allows; "unknown" where it is undefined."""
+        """Verdict from the interval of the excess."""
         return excess_verdict(self.excess)
 
     @property
     def seen_against(self) -> tuple[str, ...]:
-        """The systems against which, taken alone, the verdict is the same."""
+        """Systems that alone lead to the same verdict."""
         return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
 
 
 def excess_verdict(excess: Score) -> SelfVerdict:
-    """Return the verdict that an excess's interval allows; "unknown" where it is undefined."""
+    """Return the verdict from the interval of an excess, or "unknown" if undefined."""
     if excess.low is None or excess.high is None:
         return "unknown"
     if excess.low > 0:
@@ -253,17 +246,16 @@ def excess_verdict(excess: Score) -> SelfVerdict:
 def self_preferences(
     table: RatingTable, own: Mapping[str, Sequence[str]]
 ) -> tuple[SelfPreference, ...]:
-    """Measure the self-preference of every judge that is a system too.
+    """Measure the self-preference of each judge that is also a system.
 
-    The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over the judge's own systems o,
-    the others s, the other judges k, and the questions and rubrics for which all four ratings r
-    exist. Where no rating is missing, it is the difference of the differences of the matrix's
-    means. A judge that uses more of the scale than the others has larger gaps, and so an excess
-    without any preference: read it together with the two gaps.
+    The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over own systems o, other
+    systems s, other judges k, and the questions and rubrics with all four ratings r. A judge that
+    uses more of the scale than others has larger gaps and an excess without self-preference, so
+    interpret the excess together with both gaps.
 
     Returns:
-        In the order of the judges. The excess lies within twice the width of the scale; it has no
-        value where there is no other judge or no other system.
+        Self-preferences in the order of the judges. The excess is undefined without another judge
+        and another system.
     """
     return tuple(
         _measure_preference(table, judge, tuple(own[judge]))
@@ -275,27 +267,27 @@ def self_preferences(
 def own_systems(
     judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Return which judges are which systems.
+    """Return the systems of each judge that is also a system.
 
-    Names are compared without case and without the part before a slash: LiteLLM's provider, a
-    model's publisher.
+    Names are compared case-insensitively and without any prefix before a slash, such as a LiteLLM
+    provider or a publisher. `same` lists additional pairs of judge and system.
 
     Raises:
-        InputError: A pair names no judge or no system.
+        InputError: If a pair contains an unknown judge or system.
 
     Example:
         >>> own_systems(["hosted_vllm/Qwen/Qwen2.5-72B"], ["qwen2.5-72b", "other"])
         {'hosted_vllm/Qwen/Qwen2.5-72B': ('qwen2.5-72b',)}
     """
     for judge, system in same:
-        for name, known, what in ((judge, judges, "judge"), (system, systems, "system")):
+        for name, known, kind in ((judge, judges, "judge"), (system, systems, "system")):
             if name not in known:
-                raise InputError(f"there is no {what} {name!r}; there are {', '.join(known)}")
-    found = {
+                raise InputError(f"unknown {kind} {name!r}; use one of {', '.join(known)}")
+    own = {
         judge: tuple(s for s in systems if _bare(s) == _bare(judge) or (judge, s) in same)
         for judge in judges
     }
-    return {judge: names for judge, names in found.items() if names}
+    return {judge: names for judge, names in own.items() if names}
 
 
 def _measure_preference(table: RatingTable, judge: str, systems: tuple[str, ...]) -> SelfPreference:
@@ -319,14 +311,14 @@ def _measure_preference(table: RatingTable, judge: str, systems: tuple[str, ...]
 def _gaps(
     table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the judge's differences, and for each those of another judge, shape (n, n_units).
+    """Return paired differences by the judge and by other judges, both of shape (n, n_units).
 
-    Where one of the two is missing, both are nan.
+    If one difference of a pair is missing, both are NaN.
     """
     import numpy as np
 
-    place = table.judges.index(judge)
-    mine, rest = table.values[place], np.delete(table.values, place, axis=0)
+    index = table.judges.index(judge)
+    mine, rest = table.values[index], np.delete(table.values, index, axis=0)
     pairs = [(table.systems.index(o), table.systems.index(s)) for o in systems for s in others]
     gaps = np.array(
         [(mine[o] - mine[s], peer[o] - peer[s]) for o, s in pairs for peer in rest], dtype=float

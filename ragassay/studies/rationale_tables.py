@@ -1,4 +1,4 @@
-"""Show what was found in a judge's reasons: on the terminal, as Markdown, as CSV."""
+"""Render an audit of a judge's reasons as tables, Markdown and CSV."""
 
 from __future__ import annotations
 
@@ -27,49 +27,47 @@ from ragassay.reports.sheets import (
 
 RULES = {
     "recited": "Words recited from the rubric",
-    "names_nothing": "Names nothing of the answer",
-    "contradicts": "Sentiment against the rating",
+    "names_nothing": "No reference to the answer",
+    "contradicts": "Sentiment contradicts the rating",
 }
-"""Titles of what is measured by rule."""
 
 TITLES = {name: text[:1].upper() + text[1:] for name, text in CRITERIA.items()}
-"""Titles of the criteria."""
 
 RULES_CAPTION = (
-    "By rule. Recited: mean share of a reason's words that stand in the rubric too, three in a row "
-    "or more. Names nothing: reasons without a quote, a number, a sentence or a term of the "
-    "answer. Sentiment: TextBlob's, clearly that of a rating on the other side of the middle"
+    "Recited: mean share of words in runs of three or more that also occur in the rubric. No "
+    "reference: share of reasons without a quote, number, sentence or term from the answer. "
+    "Sentiment: share of reasons whose TextBlob sentiment clearly fits the other half of the scale"
 )
-LABELS_CAPTION = "Shares of reasons with the fault; one that is seen and not shown is unscored"
+LABELS_CAPTION = "Shares of reasons with the fault. Faults without a valid quote are unscored"
 SHEET_FIELDS = ("id", "question", "answer", "rubric", "rating", "reason")
 
 
 def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
-    """Return the tables: by rule, then one for each who labelled."""
+    """Return the table of rule-based measures and a table for each labeler."""
     by_rule = Sheet(
-        "Reasons, measured by rule",
+        "Rule-based measures of reasons",
         (*words("Rubric"), *numbers(*RULES.values())),
         tuple((_title(one), *(_cell(getattr(one, name)) for name in RULES)) for one in rubrics),
         f"{RULES_CAPTION}; 95 % intervals resample questions",
     )
     labelled = (
         Sheet(
-            f"Faults of reasons, by {who}",
+            f"Faults of reasons according to {labeler}",
             (*words("Rubric"), *numbers(*TITLES.values())),
-            tuple((_title(one), *map(_cell, one.labels[who].values())) for one in rubrics),
+            tuple((_title(one), *map(_cell, one.labels[labeler].values())) for one in rubrics),
             LABELS_CAPTION,
         )
-        for who in (rubrics[0].labels if rubrics else ())
+        for labeler in (rubrics[0].labels if rubrics else ())
     )
     return by_rule, *labelled
 
 
 def rationales_csv(rubrics: Sequence[RubricReasons]) -> str:
-    """Return all figures, one a row; an undefined one has an empty value."""
+    """Return all measures as CSV. Undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
-        (who, one.rubric or "all", name, s.value, s.low, s.high, s.n, s.n_unscored)
+        (source, one.rubric or "all", name, s.value, s.low, s.high, s.n, s.n_unscored)
         for one in rubrics
-        for who, name, s in _figures(one)
+        for source, name, s in _scores(one)
     ]
     return csv_text(("by", "rubric", "figure", "value", "low", "high", "n", "n_unscored"), rows)
 
@@ -80,52 +78,61 @@ def reasons_csv(
     labels: Mapping[str, Labels],
     quotes: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """Return every reason with what was found in it, one a row."""
+    """Return all reasons with their measures, labels and quotes as CSV."""
     rows: list[tuple[Plain, ...]] = []
     for one in reasons:
-        found = measures[one.id]
+        measured = measures[one.id]
         cells: list[Plain] = [one.id, one.rubric, one.judge, one.rating, one.reason]
-        cells += [found.recited, "; ".join(found.named), found.polarity, found.contradicts]
-        for given in labels.values():
-            cells += [_yes(given.get(one.id, {}).get(name)) for name in CRITERIA]
-        told = quotes.get(one.id, {})
-        rows.append((*cells, "; ".join(f"{name}: {quote}" for name, quote in told.items())))
-    by = [f"{who}: {name}" for who in labels for name in CRITERIA]
-    head = ("id", "rubric", "judge", "rating", "reason", "recited", "named", "polarity")
-    return csv_text((*head, "contradicts", *by, "quotes"), rows)
+        cells += [measured.recited, "; ".join(measured.named)]
+        cells += [measured.polarity, measured.contradicts]
+        for own in labels.values():
+            cells += [_yes_no(own.get(one.id, {}).get(name)) for name in CRITERIA]
+        quoted = quotes.get(one.id, {})
+        rows.append((*cells, "; ".join(f"{name}: {quote}" for name, quote in quoted.items())))
+    label_columns = [f"{labeler}: {name}" for labeler in labels for name in CRITERIA]
+    columns = ("id", "rubric", "judge", "rating", "reason", "recited", "named", "polarity")
+    return csv_text((*columns, "contradicts", *label_columns, "quotes"), rows)
 
 
 def labelling_csv(reasons: Sequence[JudgedReason]) -> str:
-    """Return a sheet for people: a row for each reason, and a cell for each criterion.
+    """Return a CSV sheet for human labels, with a row per reason and a column per criterion.
 
-    They write yes or no; `ragassay rationales --labels` reads it back.
+    Annotators write yes or no, and `ragassay rationales --labels` reads the sheet.
     """
     rows: list[tuple[Plain, ...]] = [
-        (one.id, one.question, one.answer, one.rubric, one.rating, one.reason, *("",) * 6)
+        (
+            one.id,
+            one.question,
+            one.answer,
+            one.rubric,
+            one.rating,
+            one.reason,
+            *[""] * len(CRITERIA),
+        )
         for one in reasons
     ]
     return csv_text((*SHEET_FIELDS, *CRITERIA), rows)
 
 
 def rationales_markdown(rubrics: Sequence[RubricReasons], agreement: Mapping[str, Score]) -> str:
-    """Return the tables as a page in Markdown with a final newline."""
-    lines = ["# How a judge gives its reasons"]
+    """Return all tables as Markdown."""
+    lines = ["# Audit of a judge's reasons"]
     for sheet in rationale_sheets(rubrics):
         lines += ["", f"## {escape(sheet.title)}", "", sheet_markdown(sheet), f"{sheet.caption}."]
     if agreement:
-        lines += ["", "## Agreement of people and the model", ""]
+        lines += ["", "## Agreement between humans and the model", ""]
         lines += [f"- {TITLES[name]}: {_cell(score).line}" for name, score in agreement.items()]
     return "\n".join(lines) + "\n"
 
 
 def agreement_lines(agreement: Mapping[str, Score]) -> list[str]:
-    """Return the share of reasons on which people and the model agree, a line a criterion."""
+    """Return a line for each criterion with the agreement between humans and the model."""
     return [f"agree on {TITLES[name].lower()}: {_cell(s).line}" for name, s in agreement.items()]
 
 
-def _figures(one: RubricReasons) -> list[tuple[str, str, Score]]:
-    found = [("rule", name, getattr(one, name)) for name in RULES]
-    return found + [(who, n, s) for who, by in one.labels.items() for n, s in by.items()]
+def _scores(one: RubricReasons) -> list[tuple[str, str, Score]]:
+    scores = [("rule", name, getattr(one, name)) for name in RULES]
+    return scores + [(who, name, s) for who, own in one.labels.items() for name, s in own.items()]
 
 
 def _title(one: RubricReasons) -> str:
@@ -136,5 +143,5 @@ def _cell(score: Score) -> Shown:
     return counted_cell(score, format_value(score.value))
 
 
-def _yes(label: bool | None) -> str:
+def _yes_no(label: bool | None) -> str:
     return "" if label is None else "yes" if label else "no"

@@ -1,4 +1,4 @@
-"""Audit a judge's reasons: by rule, by a model's labels, by people's (YESciEval, appendix C)."""
+"""Audit a judge's reasons by rules, model labels and human labels (YESciEval, appendix C)."""
 
 from __future__ import annotations
 
@@ -47,17 +47,14 @@ from ragassay.studies.rationale_tables import (
 )
 
 OTHERS_RUBRICS = (
-    "what is recited is measured against ragassay's rubrics; the judges of a file may have read "
-    "others: give their texts with --rubric-text"
+    "recitation is measured with ragassay's rubrics; if the judges used other rubrics, pass their "
+    "texts with --rubric-text"
 )
 
 
 @dataclass(frozen=True)
 class InputReasons:
-    """The reasons to audit, the known rubrics, and their texts as the judge read them.
-
-    `note` says what to know of the texts; `n_without` ratings have no reason and are left out.
-    """
+    """Reasons to audit."""
 
     reasons: tuple[JudgedReason, ...]
     rubrics: Mapping[str, Rubric]
@@ -68,88 +65,87 @@ class InputReasons:
 
 
 def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None) -> InputReasons:
-    """Read the reasons of a run, or of a file whose ratings come with reasons.
+    """Read the reasons of a run, or of a file with ratings and reasons.
 
     Args:
-        path: A run folder, or answers with judges' ratings, as YESciEval's.
-        limit: Only the first so many answers; None for all.
-        texts: YAML or JSON with the rubrics as the judge read them, where they are not ours.
+        path: Run folder, or file of answers with ratings by judges, such as YESciEval's.
+        texts: YAML or JSON file with the rubric texts that the judge read, if not ragassay's.
 
     Raises:
-        InputError: A file cannot be read, or there is no reason.
+        InputError: If a file cannot be read or there are no reasons.
     """
-    read = _of_run if path.is_dir() else _of_file
-    found = read(path, limit)
-    if not found.reasons:
-        raise InputError(f"{path} has no reason for a rating on a rubric")
-    return replace(found, texts=read_rubric_texts(texts), note="") if texts else found
+    inputs = (_read_run if path.is_dir() else _read_file)(path, limit)
+    if not inputs.reasons:
+        raise InputError(f"{path} contains no reasons for ratings on rubrics")
+    return replace(inputs, texts=read_rubric_texts(texts), note="") if texts else inputs
 
 
 def read_rubric_texts(path: Path) -> dict[str, str]:
-    """Read a YAML file of a text for each rubric's name; names come back in lower case.
+    """Read rubric texts from a YAML mapping. Names are converted to lower case.
 
     Raises:
-        InputError: The file cannot be read, or has no such mapping.
+        InputError: If the file cannot be read or does not contain a non-empty mapping.
     """
     import yaml
 
     try:
-        read = read_yaml(path)
+        texts = read_yaml(path)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
-    if not isinstance(read, dict) or not read:
-        raise InputError(f"{path}: a text for each name of a rubric is expected")
-    return {str(name).lower(): str(text) for name, text in read.items()}
+    if not isinstance(texts, dict) or not texts:
+        raise InputError(f"{path} must contain a mapping of rubric names to texts")
+    return {str(name).lower(): str(text) for name, text in texts.items()}
 
 
-def _of_run(path: Path, limit: int | None) -> InputReasons:
+def _read_run(path: Path, limit: int | None) -> InputReasons:
     folder = RunFolder(path)
     manifest = folder.manifest()
     rubric_set = manifest.settings.get("rubric_set")
     known = load_rubrics(next((s for s in RUBRIC_SETS if s == rubric_set), "yescieval"))
-    found = [one for e in folder.evaluations()[:limit] for one in _of_evaluation(e, manifest.judge)]
-    return _collect_reasons(found, known)
+    evaluations = folder.evaluations()[:limit]
+    rated = [one for e in evaluations for one in _read_reasons(e, manifest.judge)]
+    return _collect_reasons(rated, known)
 
 
-def _collect_reasons(found: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> InputReasons:
-    reasons = tuple(one for one in found if one.reason.strip())
+def _collect_reasons(rated: Sequence[JudgedReason], rubrics: Mapping[str, Rubric]) -> InputReasons:
+    reasons = tuple(one for one in rated if one.reason.strip())
     texts = {name: rubric.render() for name, rubric in rubrics.items()}
-    return InputReasons(reasons, rubrics, texts, n_without=len(found) - len(reasons))
+    return InputReasons(reasons, rubrics, texts, n_without=len(rated) - len(reasons))
 
 
-def _of_evaluation(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]:
+def _read_reasons(evaluation: Evaluation, judge: str) -> Iterator[JudgedReason]:
     for judgment in evaluation.judgments:
         for one in judgment.members or (judgment,):
             if one.rating is None:
                 continue
-            who = one.judge or judge
+            rater = one.judge or judge
             yield JudgedReason(
-                id=f"{evaluation.record_id}|{judgment.rubric}|{who}",
+                id=f"{evaluation.record_id}|{judgment.rubric}|{rater}",
                 record_id=evaluation.record_id,
                 topic=question_of(evaluation),
                 question=evaluation.question,
                 answer=evaluation.answer,
                 sources=evaluation.sources,
                 rubric=judgment.rubric,
-                judge=who,
+                judge=rater,
                 rating=one.rating,
                 scale=one.scale,
                 reason=one.rationale,
             )
 
 
-def _of_file(path: Path, limit: int | None) -> InputReasons:
+def _read_file(path: Path, limit: int | None) -> InputReasons:
     result, rated = read_records(path), read_labels(path)
     records = {record.id: record for record in result.records[:limit]}
     name = next((s for s in RUBRIC_SETS if rated.format.startswith(s)), "yescieval")
     known = load_rubrics(name)
-    found: list[JudgedReason] = []
+    reasons: list[JudgedReason] = []
     for label in rated.labels:
         record = records.get(label.record_id or "")
         if label.task != "rubric" or record is None or label.item not in known:
             continue
         text = record.answer
-        found.append(
+        reasons.append(
             JudgedReason(
                 id=f"{record.id}|{label.item}|{label.annotator}",
                 record_id=record.id,
@@ -165,22 +161,21 @@ def _of_file(path: Path, limit: int | None) -> InputReasons:
             )
         )
     return replace(
-        _collect_reasons(found, known), note=OTHERS_RUBRICS, rejections=tuple(rated.rejections)
+        _collect_reasons(reasons, known), note=OTHERS_RUBRICS, rejections=tuple(rated.rejections)
     )
 
 
 CHECKED = "checked.jsonl"
-"""The file of a model's labels in the folder: what stands there is not asked for again."""
+"""File with the labels of a model, which are reused."""
 
 PEOPLE = "people"
-"""Who labelled a sheet."""
+"""Name of the human labelers."""
 
 LABELS: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
-"""What a cell of a sheet may say."""
 
 
 class KeptLabels(Frozen):
-    """A model's labels of one reason, as a line of our file."""
+    """Labels of one reason by a model, stored as a line of `CHECKED`."""
 
     key: str
     labels: dict[str, bool | None]
@@ -189,16 +184,11 @@ class KeptLabels(Frozen):
 
 @dataclass(frozen=True)
 class ReasonAudit:
-    """Reasons with what was found in them.
+    """Audited reasons.
 
     Attributes:
-        measures: What rules found, by the reason's id.
-        labels: By who gave them and the reason's id.
-        quotes: A model's quotes, by the reason's id and the criterion.
-        rubrics: The figures: of all reasons, then of each rubric's.
-        agreement: Share of reasons on which people and the model agree, by criterion; empty
-            without both.
-        n_failed: Reasons that the model could not check.
+        agreement: Share of reasons on which humans and the model agree, by criterion. Empty unless
+            both labeled.
     """
 
     inputs: InputReasons
@@ -210,23 +200,24 @@ class ReasonAudit:
     n_failed: int = 0
 
     def to_json(self) -> str:
-        """Return the figures."""
-        figures = [
+        """Return the aggregate measures as JSON."""
+        rubrics = [
             {
                 "rubric": one.rubric or "all",
                 **{name: getattr(one, name).model_dump() for name in RULES},
-                "labels": {who: _dump_scores(by) for who, by in one.labels.items()},
+                "labels": {labeler: _dump_scores(own) for labeler, own in one.labels.items()},
             }
             for one in self.rubrics
         ]
-        told = {
-            "n_reasons": len(self.inputs.reasons),
-            "n_without_reason": self.inputs.n_without,
-            "n_failed": self.n_failed,
-            "rubrics": figures,
-            "agreement": _dump_scores(self.agreement),
-        }
-        return json.dumps(told)
+        return json.dumps(
+            {
+                "n_reasons": len(self.inputs.reasons),
+                "n_without_reason": self.inputs.n_without,
+                "n_failed": self.n_failed,
+                "rubrics": rubrics,
+                "agreement": _dump_scores(self.agreement),
+            }
+        )
 
 
 def _dump_scores(scores: Mapping[str, Score]) -> dict[str, object]:
@@ -241,24 +232,25 @@ async def audit_reasons(
     *,
     listen: Listener = lambda event: None,
 ) -> ReasonAudit:
-    """Measure the reasons by rule, have a model label them, and read people's labels.
+    """Audit reasons by rules, and by model and human labels if available.
 
-    The settings name the model, if any. Its labels are kept in the folder, and only failed calls
-    made again. The sheet is one that people filled in (`labelling_csv`).
+    Args:
+        folder: Folder in which model labels are stored and from which they are reused.
+        sheet: Sheet from `labelling_csv` with human labels.
 
     Raises:
-        FatalModelError: The model is unavailable; its earlier labels are kept.
-        InputError: The sheet cannot be read.
+        FatalModelError: If the model is unavailable. Completed labels remain in the folder.
+        InputError: If the sheet cannot be read.
     """
     measures = await asyncio.to_thread(measure_reasons, inputs.reasons, inputs.texts)
     labels: dict[str, Labels] = {}
     quotes: dict[str, Mapping[str, str]] = {}
     n_failed = 0
     if settings is not None:
-        kept = await _check_reasons(inputs, with_base_model(settings), folder, listen)
-        labels[settings.judge.model] = {name: one.labels for name, one in kept.items()}
-        quotes = {name: one.quotes for name, one in kept.items()}
-        n_failed = sum(not one.labels for one in kept.values())
+        labelled = await _label_reasons(inputs, with_base_model(settings), folder, listen)
+        labels[settings.judge.model] = {name: one.labels for name, one in labelled.items()}
+        quotes = {name: one.quotes for name, one in labelled.items()}
+        n_failed = sum(not one.labels for one in labelled.values())
     if sheet is not None:
         labels[PEOPLE] = read_sheet(sheet, inputs.reasons)
     both = settings is not None and sheet is not None
@@ -273,25 +265,25 @@ async def audit_reasons(
     )
 
 
-async def _check_reasons(
+async def _label_reasons(
     inputs: InputReasons, settings: Settings, folder: Path | None, listen: Listener
 ) -> dict[str, KeptLabels]:
-    """Return a model's labels by the reasons' ids; without labels where the call failed."""
+    """Label reasons with a model. Labels are returned by reason id, and empty after a failure."""
     tools = ReasonTools(JudgeLM(settings), inputs.rubrics, settings.source_chars)
-    about = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
-    keys = {one.id: hash_of(*about, *_parts(one)) for one in inputs.reasons}
+    model = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
+    keys = {one.id: hash_of(*model, *_key_parts(one)) for one in inputs.reasons}
     file = folder / CHECKED if folder else None
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
     known = {one.key: one for one in read_lines(file, KeptLabels)} if file else {}
-    waiting = tuple(one for one in inputs.reasons if keys[one.id] not in known)
-    listen(Event(n_expected=len(waiting), n_records=len(inputs.reasons) - len(waiting)))
+    missing = tuple(one for one in inputs.reasons if keys[one.id] not in known)
+    listen(Event(n_expected=len(missing), n_records=len(inputs.reasons) - len(missing)))
     limiter = RunLimiter.of(settings)
-    if waiting:
+    if missing:
         graph: Any = build_reason_graph(settings.judge.max_attempts)
-        at_once = {"max_concurrency": settings.n_slots}
+        config = {"max_concurrency": settings.n_slots}
         with bounded_job(file, limiter) if file else limit_calls(limiter):
-            stream = graph.astream(Items(waiting), at_once, context=tools, stream_mode="custom")
+            stream = graph.astream(Items(missing), config, context=tools, stream_mode="custom")
             async for chunk in stream:
                 found, key = chunk["result"].found, keys[chunk["result"].id]
                 if found is None:
@@ -307,43 +299,45 @@ async def _check_reasons(
     return {one.id: known[keys[one.id]] for one in inputs.reasons}
 
 
-def _parts(one: JudgedReason) -> tuple[str, ...]:
+def _key_parts(one: JudgedReason) -> tuple[str, ...]:
     texts = (one.question, one.answer, one.rubric, str(one.rating), one.reason)
     return (*texts, *(source.model_dump_json() for source in one.sources))
 
 
 def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
-    """Read the labels that people put into a sheet; a row that nobody filled in has none.
+    """Read human labels from a sheet. Empty rows are skipped.
 
     Raises:
-        InputError: The file cannot be read, has no labels of these reasons, or a cell says
-            something else than yes and no.
+        InputError: If the file cannot be read, contains no labels of these reasons, or has a cell
+            other than yes and no.
     """
     try:
         rows = list(csv.DictReader(io.StringIO(read_small(path).decode("utf-8-sig"))))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
     known = {one.id for one in reasons}
-    found: dict[str, dict[str, bool | None]] = {}
+    labels: dict[str, dict[str, bool | None]] = {}
     for line, row in enumerate(rows, 2):
         cells = {name: (row.get(name) or "").strip().lower() for name in CRITERIA}
         unknown = [name for name, text in cells.items() if text not in LABELS]
         if unknown:
             raise InputError(
-                f"{path}, row {line}: {unknown[0]} is {cells[unknown[0]]!r}: write yes or no"
+                f"{path}, row {line}: {unknown[0]} is {cells[unknown[0]]!r}; use yes or no"
             )
         if any(cells.values()) and row.get("id") in known:
-            found[str(row["id"])] = {name: LABELS[text] for name, text in cells.items()}
-    if not found:
-        raise InputError(f"{path} has no label of these reasons: fill in yes or no")
-    return found
+            labels[str(row["id"])] = {name: LABELS[text] for name, text in cells.items()}
+    if not labels:
+        raise InputError(f"{path} contains no labels of these reasons; fill in yes or no")
+    return labels
 
 
 def write_reason_audit(audit: ReasonAudit, out: Path) -> tuple[Path, ...]:
-    """Write rationales.csv, reasons.csv, rationales.md, and sheet.csv for people to fill in.
+    """Write rationales.csv, reasons.csv, rationales.md, and sheet.csv for human labels.
+
+    An existing sheet.csv is not overwritten.
 
     Raises:
-        InputError: The folder cannot be created.
+        InputError: If the folder cannot be created.
     """
     reasons = audit.inputs.reasons
     texts = {
@@ -351,7 +345,6 @@ def write_reason_audit(audit: ReasonAudit, out: Path) -> tuple[Path, ...]:
         "reasons.csv": reasons_csv(reasons, audit.measures, audit.labels, audit.quotes),
         "rationales.md": rationales_markdown(audit.rubrics, audit.agreement),
     }
-    # A sheet that people have begun to fill in stays.
     if not (out / "sheet.csv").exists():
         texts["sheet.csv"] = labelling_csv(reasons)
     return write_files(out, texts)

@@ -1,4 +1,4 @@
-"""Measure a judge against itself: judge the answers of a run again, with nothing shared."""
+"""Measure how much a judge's verdicts change when a run is repeated."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.progress import Listener
 
 Key = tuple[str, str, str, str]
-"""A question: its kind, the answer's id, the verdict's item, the panel's judge."""
+"""Kind of question, record id, item and judge of a verdict."""
 
 
 @dataclass(frozen=True)
 class AskedVerdict:
-    """A verdict that a model was asked for, on a kind of question; a panel's as its members'."""
+    """A verdict by a single model, with the kind of question."""
 
     kind: str
     record_id: str
@@ -34,29 +34,30 @@ class AskedVerdict:
 
     @property
     def key(self) -> Key:
-        """A question, the same in every repetition."""
+        """Key that is the same in each repetition."""
         return self.kind, self.record_id, self.verdict.item, self.verdict.judge
 
 
 def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigure, ...]:
-    """Return the share of verdicts that change, by kind of question and judge.
+    """Return the share of verdicts that change between repetitions, by kind and judge.
 
-    A rating is compared as it was written, a number on a scale as the nearest of its possible
-    values; both differ in their last digits between any two calls.
+    Numbers are compared as the nearest possible value, because expected values always differ in
+    their last digits.
 
     Args:
-        times: The verdicts of each repetition, at least two.
+        times: Verdicts of each repetition, at least two.
 
     Returns:
-        In the order of the first repetition. A question without a verdict in some repetition is
-        unscored, also where a repetition did not ask it: facts that a judge lists are others each
-        time.
+        Figures in the order of the first repetition. Verdicts that are missing in a repetition are
+        unscored, including those on items that vary, such as extracted facts.
     """
-    found: list[dict[Key, AskedVerdict]] = [{one.key: one for one in asked} for asked in times]
+    repetitions: list[dict[Key, AskedVerdict]] = [
+        {v.key: v for v in verdicts} for verdicts in times
+    ]
     groups: dict[tuple[str, str], list[Key]] = defaultdict(list)
-    for key in dict.fromkeys(key for repetition in found for key in repetition):
+    for key in dict.fromkeys(key for repetition in repetitions for key in repetition):
         groups[key[0], key[3]].append(key)
-    return tuple(_figure(*group, keys, found) for group, keys in groups.items())
+    return tuple(_figure(*group, keys, repetitions) for group, keys in groups.items())
 
 
 def _figure(
@@ -85,7 +86,7 @@ def _figure(
 
 
 def value_of(verdict: VerdictBase) -> str | float | None:
-    """Return what is compared: the label, the written rating, or the nearest possible number."""
+    """Return the label of a verdict or the possible number nearest to its value."""
     chosen, choices = verdict.choice, verdict.choices
     if isinstance(chosen, str) or chosen is None:
         return chosen
@@ -96,8 +97,8 @@ def value_of(verdict: VerdictBase) -> str | float | None:
 def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Interval | None:
     """Return the 95 % interval of a share of changes.
 
-    Questions are resampled. Where none or all changed, or there is one question, a resample says
-    nothing, and Wilson's interval stands. None without a verdict.
+    The interval resamples questions. If all or none changed, or there is only one question, it is a
+    Wilson interval instead. Returns None without verdicts.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
         return share_interval(int(sum(changed)), len(changed))
@@ -112,17 +113,16 @@ async def repeat_run(
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
 ) -> Repeats:
-    """Judge a run's answers until each is judged `n_times`, and add what changed to its report.
+    """Repeat a run until each answer is judged `n_times`, and add the changes to its report.
 
-    Returns:
-        Without figures where the run asked no model: instruments give the same verdict each time,
-        so nothing is judged again.
+    Nothing is repeated if the run did not call a model, because instruments are deterministic.
 
     Raises:
-        FatalModelError: The judge is unavailable, or the money is spent; what is finished is kept.
-        RunMismatchError: A repetition's folder has another run.
+        FatalModelError: If the judge is unavailable or the cost limit is reached. Finished work
+            remains in the folder.
+        RunMismatchError: If the folder of a repetition contains another run.
     """
-    found = Repeats(n_times=n_times, judge=result.manifest.judge)
+    repeats = Repeats(n_times=n_times, judge=result.manifest.judge)
     if result.summary.usage.n_calls:
         times = [result]
         for time in range(2, n_times + 1):
@@ -130,16 +130,16 @@ async def repeat_run(
             times.append(await run(job, tools, own, listen, has_reports=False))
         figures = repeat_figures([asked_verdicts(one.evaluations, tools) for one in times])
         usage = sum((one.summary.usage for one in times[1:]), Usage())
-        found = found.model_copy(update={"figures": figures, "usage": usage})
+        repeats = repeats.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
-        write_whole(folder.repeats_file, found.model_dump_json(indent=2))
-        write_whole(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(found)))
+        write_whole(folder.repeats_file, repeats.model_dump_json(indent=2))
+        write_whole(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(repeats)))
         folder.write_reports(result.summary)
-    return found
+    return repeats
 
 
 def asked_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[AskedVerdict]:
-    """Yield the verdicts that a model was asked for; a panel's as those of its members."""
+    """Yield the verdicts of models, with panels replaced by their members."""
     for evaluation in evaluations:
         question = question_of(evaluation)
         for kind, verdicts in questions_of([evaluation], tools.registered).items():

@@ -1,4 +1,4 @@
-"""Measure how alike several systems' answers to the same questions are."""
+"""Measure the similarity of several systems' answers to the same questions."""
 
 from __future__ import annotations
 
@@ -27,24 +27,22 @@ from ragassay.studies.text_similarity import (
 )
 
 Pair = tuple[str, str]
-"""The texts of a reference and of a candidate."""
 
 WordReading = Literal["context", "alone"]
-"""How word mover's distance gets its vectors: each token in its text, each of length 1; or each
-word read by itself, as YESciEval's program does (`TokenEncoder.encode_alone`)."""
+"""Whether word mover's distance uses contextual token vectors of length 1, or encodes each word
+separately like YESciEval's program (`TokenEncoder.encode_alone`)."""
 
 READINGS: Mapping[WordReading, str] = {
-    "context": "each token in its text",
-    "alone": "each word by itself",
+    "context": "each token in context",
+    "alone": "each word separately",
 }
-"""The readings in words."""
 
 _N_AT_A_TIME = 512
-"""Pairs of texts whose vectors BERTScore keeps at a time."""
+"""Batch size of BERTScore in text pairs, to limit memory."""
 
 
 class MeasuredTexts:
-    """Measures of pairs of texts, with vectors computed once."""
+    """Similarity measures of text pairs, with cached vectors."""
 
     def __init__(
         self, pairs: Sequence[Pair], encoder: TokenEncoder, reading: WordReading = "context"
@@ -55,23 +53,23 @@ class MeasuredTexts:
         self._clouds: dict[str, TokenCloud] | None = None
 
     def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
-        """Return the measure of each pair, reference first."""
+        """Return the measure of each pair of reference and candidate."""
         pairs = self._pairs
         if kind.is_symmetric:
             pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
-        found = dict(zip(pairs, self._compute_missing(kind.key, pairs), strict=True))
+        values = dict(zip(pairs, self._compute(kind.key, pairs), strict=True))
         if kind.is_symmetric:
-            found |= {(two, one): value for (one, two), value in found.items()}
-        return found
+            values |= {(two, one): value for (one, two), value in values.items()}
+        return values
 
     def notes(self) -> tuple[str, ...]:
-        """Return notes on what was left out."""
+        """Return a note on truncated texts, if there are any."""
         n_cut = sum(cloud.n_cut > 0 for cloud in (self._clouds or {}).values())
         if not n_cut:
             return ()
-        return (f"{n_cut} texts were longer than the embedding model reads, and were cut",)
+        return (f"{n_cut} texts were longer than the embedding model's limit and were truncated",)
 
-    def _compute_missing(self, key: str, pairs: Sequence[Pair]) -> list[float | None]:
+    def _compute(self, key: str, pairs: Sequence[Pair]) -> list[float | None]:
         if key in TEXT_MEASURES:
             measure = TEXT_MEASURES[key]
             return [measure(one, two) for one, two in pairs]
@@ -81,11 +79,11 @@ class MeasuredTexts:
         return [distance(one, two) for one, two in pairs]
 
     def _bertscores(self, pairs: Sequence[Pair]) -> list[float | None]:
-        found: list[float | None] = []
+        scores: list[float | None] = []
         for start in range(0, len(pairs), _N_AT_A_TIME):
             part = pairs[start : start + _N_AT_A_TIME]
-            found += self._encoder.bertscore_f1([one for one, _ in part], [two for _, two in part])
-        return found
+            scores += self._encoder.bertscore_f1([one for one, _ in part], [two for _, two in part])
+        return scores
 
     def _wmd(self) -> Callable[[str, str], float | None]:
         if self._reading == "alone":
@@ -125,9 +123,11 @@ class MeasuredTexts:
 
 @dataclass(frozen=True)
 class Similarity:
-    """Several systems compared by their texts: a matrix for each measure, references in rows.
+    """Similarity of systems.
 
-    `embedder` is the model behind the measures that need one; notes are about the measures.
+    Attributes:
+        matrices: Matrix of each measure, with references in rows.
+        embedder: Embedding model, or an empty string if not used.
     """
 
     matrices: tuple[Matrix, ...]
@@ -149,43 +149,34 @@ def similarity(
     wmd_words: WordReading = "context",
     lower_case: bool = False,
 ) -> Similarity:
-    """Compare the systems of a file of answers.
+    """Compare the systems in a file of answers.
 
     Args:
-        answers: In any format that `ragassay.formats.read_records` knows.
-        metrics: Keys of `SIMILARITY_KINDS`; by default all.
-        where: Only answers with these values, as `records_where` takes them.
-        limit: Only this many questions, the first ones.
-        questions: The questions' file, for formats that need one.
-        columns: As for `read_records`.
-        embedder: An encoder that transformers can load.
-        wmd_vectors: Encoders for word mover's distance, each with a matrix of its own; by default
-            the embedder. YESciEval shows SPECTER2 (figure 15) and SciBERT (figure 14).
-        wmd_words: How they read words.
-        lower_case: Whether all texts are compared in lower case, as YESciEval's program does.
+        answers: File in a format supported by `ragassay.formats.read_records`.
+        metrics: Keys of `SIMILARITY_KINDS`. Empty means all.
+        wmd_vectors: Encoders for word mover's distance, each with a separate matrix. Empty means
+            the embedder. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
+        wmd_words: How the encoders read words.
+        lower_case: Whether to convert texts to lower case, like YESciEval's program.
 
     Raises:
-        InputError: A measure is unknown, vectors are given for one that is not asked for, the file
-            cannot be read, there are fewer than two systems, or a system answers a question twice.
-        ExtraError: A library is missing.
+        InputError: If a measure is unknown, vectors are specified without word mover's distance,
+            the file cannot be read, there are fewer than two systems, or a system answers a
+            question twice.
+        ExtraError: If a library is missing.
     """
     from ragassay.formats import read_records
 
-    kinds = _kinds(metrics)
-    found = read_records(Path(answers), questions=questions, answered=True, columns=columns)
-    records = records_where(found.records, where)
+    kinds = _select_kinds(metrics)
+    result = read_records(Path(answers), questions=questions, answered=True, columns=columns)
+    records = records_where(result.records, where)
     if (wmd_vectors or wmd_words != "context") and all(kind.key != "wmd" for kind in kinds):
-        raise InputError("the vectors are for word mover's distance: ask for it, --metric wmd")
+        raise InputError("vectors for word mover's distance require --metric wmd")
     texts = texts_by_system(records, limit)
     if lower_case:
         texts = {name: {q: t.lower() for q, t in one.items()} for name, one in texts.items()}
     return compare_texts(
-        texts,
-        kinds,
-        embedder,
-        found.rejections,
-        wmd_vectors=wmd_vectors,
-        wmd_words=wmd_words,
+        texts, kinds, embedder, result.rejections, wmd_vectors=wmd_vectors, wmd_words=wmd_words
     )
 
 
@@ -198,12 +189,15 @@ def compare_texts(
     wmd_vectors: Sequence[str] = (),
     wmd_words: WordReading = "context",
 ) -> Similarity:
-    """Compare systems by their texts (system to question to answer); see `similarity`."""
-    questions = list(dict.fromkeys(q for of_system in texts.values() for q in of_system))
+    """Compare systems by their answers, which are grouped by system and question.
+
+    The other arguments are those of `similarity`.
+    """
+    questions = list(dict.fromkeys(q for answers in texts.values() for q in answers))
     pairs: dict[Pair, None] = {}
     for question in questions:
-        having = [of_system[question] for of_system in texts.values() if question in of_system]
-        pairs |= dict.fromkeys((one, two) for one in having for two in having)
+        own = [answers[question] for answers in texts.values() if question in answers]
+        pairs |= dict.fromkeys((one, two) for one in own for two in own)
     measured = MeasuredTexts(list(pairs), TokenEncoder(embedder))
     matrices: list[Matrix] = []
     notes: tuple[str, ...] = ()
@@ -213,25 +207,24 @@ def compare_texts(
             matrices.append(_matrix(kind, texts, questions, measured.values(kind)))
             continue
         for name in dict.fromkeys(others):
-            own = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
-            matrices.append(
-                _matrix(_wmd_by(kind, name, wmd_words), texts, questions, own.values(kind))
-            )
-            notes += (f"word mover's distance over vectors of {name}, {READINGS[wmd_words]}",)
-            notes += tuple(f"{name}: {note}" for note in own.notes())
+            by_name = MeasuredTexts(list(pairs), TokenEncoder(name), wmd_words)
+            named = _name_wmd(kind, name, wmd_words)
+            matrices.append(_matrix(named, texts, questions, by_name.values(kind)))
+            notes += (f"word mover's distance with vectors of {name}, {READINGS[wmd_words]}",)
+            notes += tuple(f"{name}: {note}" for note in by_name.notes())
     notes += measured.notes()
     if any(kind.key == "meteor" for kind in kinds) and not has_synonyms():
-        notes = ("METEOR aligned forms and stems, no synonyms: nltk's WordNet is missing", *notes)
+        notes = ("METEOR without synonyms because NLTK's WordNet is missing", *notes)
     without = {*TEXT_MEASURES, "wmd"} if others else set(TEXT_MEASURES)
     is_embedded = any(kind.key not in without for kind in kinds)
     return Similarity(tuple(matrices), embedder if is_embedded else "", notes, tuple(rejections))
 
 
 def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, dict[str, str]]:
-    """Return the answers of each system by question; with a limit, of the first questions.
+    """Return the answers of each system by question, for at most `limit` questions.
 
     Raises:
-        InputError: An answer names no system, a system answers a question twice, or there are
+        InputError: If an answer has no system, a system answers a question twice, or there are
             fewer than two systems.
     """
     texts: dict[str, dict[str, str]] = {}
@@ -242,32 +235,32 @@ def texts_by_system(records: Sequence[Record], limit: int | None) -> dict[str, d
             continue
         questions[question] = None
         if not record.system:
-            raise InputError(f"the answer {record.id!r} names no system to compare")
-        of_system = texts.setdefault(record.system, {})
-        if question in of_system:
+            raise InputError(f"answer {record.id!r} has no system")
+        answers = texts.setdefault(record.system, {})
+        if question in answers:
             raise InputError(
-                f"{record.system!r} answers {question!r} more than once (again in {record.id!r}): "
-                "choose one answer each, e.g. by --where variant=benign"
+                f"{record.system!r} answers {question!r} more than once (again in {record.id!r}); "
+                "select one answer for each question, for example with --where variant=benign"
             )
-        of_system[question] = _text(record)
+        text = record.answer
+        answers[question] = text if isinstance(text, str) else " ".join(one.text for one in text)
     if len(texts) < 2:
-        raise InputError(f"{len(texts)} systems: similarity needs the answers of two at least")
+        raise InputError(f"found {len(texts)} systems, but similarity requires at least two")
     return texts
 
 
 def write_similarity(found: Similarity, out: Path) -> tuple[Path, ...]:
-    """Write similarity.csv, similarity.tex, index.html and a heatmap (SVG) for each measure.
+    """Write similarity.csv, similarity.tex, index.html and an SVG heatmap for each measure.
 
     Raises:
-        InputError: The folder cannot be created.
+        InputError: If the folder cannot be created.
     """
-    lines = [f"Vectors of tokens by {found.embedder}"] if found.embedder else []
-    title = "How alike the answers of systems are"
+    lines = [f"Token vectors by {found.embedder}"] if found.embedder else []
+    title = "Similarity of the systems' answers"
     return write_matrices(found.matrices, "similarity", title, (*lines, *found.notes), out)
 
 
-def _wmd_by(kind: SimilarityKind, name: str, reading: WordReading) -> SimilarityKind:
-    """Return word mover's distance as the measure by one model's vectors."""
+def _name_wmd(kind: SimilarityKind, name: str, reading: WordReading) -> SimilarityKind:
     ending = "" if reading == "context" else f"-{reading}"
     return replace(
         kind,
@@ -284,17 +277,17 @@ def _matrix(
     values: Mapping[Pair, float | None],
 ) -> Matrix:
     def cell(reference: Mapping[str, str], candidate: Mapping[str, str]) -> Score:
-        found = [
+        own = [
             values[reference[q], candidate[q]] if q in reference and q in candidate else None
             for q in questions
         ]
-        return clustered_score(found, questions, kind.scale, lower_is_better=kind.lower_is_better)
+        return clustered_score(own, questions, kind.scale, lower_is_better=kind.lower_is_better)
 
     systems = tuple(texts)
     cells = tuple(tuple(cell(texts[one], texts[two]) for two in systems) for one in systems)
     return Matrix(
         key=kind.key,
-        title=f"{kind.title}: {'lower' if kind.lower_is_better else 'higher'} is more alike",
+        title=f"{kind.title}: {'lower' if kind.lower_is_better else 'higher'} is more similar",
         rows=systems,
         columns=systems,
         cells=cells,
@@ -308,14 +301,8 @@ def _matrix(
     )
 
 
-def _kinds(metrics: Sequence[str]) -> list[SimilarityKind]:
+def _select_kinds(metrics: Sequence[str]) -> list[SimilarityKind]:
     unknown = [key for key in metrics if key not in SIMILARITY_KINDS]
     if unknown:
-        raise InputError(f"--metric {unknown[0]}: choose from {', '.join(SIMILARITY_KINDS)}")
+        raise InputError(f"unknown --metric {unknown[0]}; use one of {', '.join(SIMILARITY_KINDS)}")
     return [SIMILARITY_KINDS[key] for key in dict.fromkeys(metrics or SIMILARITY_KINDS)]
-
-
-def _text(record: Record) -> str:
-    if isinstance(record.answer, str):
-        return record.answer
-    return " ".join(sentence.text for sentence in record.answer)

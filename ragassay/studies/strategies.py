@@ -1,4 +1,4 @@
-"""Test a judge under four prompting strategies and a misleading hint (Chaudhary et al. 2024)."""
+"""Compare a judge's ratings with four prompts and a misleading hint (Chaudhary et al. 2024)."""
 
 from __future__ import annotations
 
@@ -47,29 +47,20 @@ from ragassay.studies.strategy_tables import (
 from ragassay.text.search import passages_of
 
 BASE = "knowledge"
-"""The strategy to which the misleading rating is added, as in the paper."""
+"""Strategy to which the misleading rating is added, as in the paper."""
 
 N_WAYS = len(STRATEGIES) + 1
-"""Number of ratings of each answer: one per strategy, and a misled one."""
+"""Number of ratings per answer: one per strategy and one with the misleading rating."""
 
 FEW_SHOT = "few_shot"
-"""The strategy that shows examples."""
 
 MOST_WORDS = 600
-"""Longest sources, and longest answer, of an example: two of them stand in every prompt."""
+"""Maximum number of words of an example's sources and of its answer."""
 
 
 @dataclass(frozen=True)
 class StrategyStudy:
-    """The results of a judge under several prompting strategies.
-
-    Attributes:
-        n_labels: People's ratings of the answers.
-        answers: The rated answers behind the figures, by rubric.
-        how: How the prompts were made, one sentence each.
-        notes: What the reader should know, one sentence each.
-        failures: Answers that failed under some strategy.
-    """
+    """Results of a judge with several prompting strategies."""
 
     judge: str
     n_answers: int
@@ -84,22 +75,31 @@ class StrategyStudy:
 
     @property
     def n_unscored(self) -> int:
-        """The number of failed ratings."""
+        """Number of failed ratings."""
         replies = [s for group in self.answers.values() for a in group for s in a.replies.values()]
         return sum(one.rating is None for one in replies)
 
     def to_json(self) -> str:
-        """Return the figures and the notes, without the single ratings."""
-        figures = TypeAdapter(tuple[RubricRobustness, ...]).dump_python(self.rubrics, mode="json")
-        about = {"judge": self.judge, "n_answers": self.n_answers, "n_labels": self.n_labels}
-        counts = {"n_unscored": self.n_unscored, "n_failures": len(self.failures)}
-        told = {"inversion": self.inversion, "how": list(self.how), "notes": list(self.notes)}
-        return json.dumps(about | counts | told | {"rubrics": figures})
+        """Return the measures and notes as JSON, without individual ratings."""
+        rubrics = TypeAdapter(tuple[RubricRobustness, ...]).dump_python(self.rubrics, mode="json")
+        return json.dumps(
+            {
+                "judge": self.judge,
+                "n_answers": self.n_answers,
+                "n_labels": self.n_labels,
+                "n_unscored": self.n_unscored,
+                "n_failures": len(self.failures),
+                "inversion": self.inversion,
+                "how": list(self.how),
+                "notes": list(self.notes),
+                "rubrics": rubrics,
+            }
+        )
 
 
 @dataclass(frozen=True)
 class StrategyJob:
-    """The answers to judge, and people's ratings of them."""
+    """Answers to judge, with human ratings."""
 
     job: Job
     labels: tuple[HumanLabel, ...] = ()
@@ -114,25 +114,27 @@ def read_strategy_job(
     questions: str | Path | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> StrategyJob:
-    """Read answers as `read_job` does, and people's ratings from another file or the same one.
+    """Read answers, and human ratings from `human` or from the same file.
+
+    The other arguments are those of `read_job`.
 
     Raises:
-        InputError: A file cannot be read at all.
+        InputError: If a file cannot be read.
     """
     from ragassay.formats import read_labels
 
     job = read_job(answers, limit=limit, questions=questions, columns=columns)
     try:
-        found = read_labels(human or answers)
+        result = read_labels(human or answers)
     except InputError:
-        if human is None:  # A file of answers need not contain labels.
+        if human is None:  # Answer files can be without labels.
             return StrategyJob(job)
         raise
-    return StrategyJob(job, found.labels, found.rejections)
+    return StrategyJob(job, result.labels, result.rejections)
 
 
 def default_rubric_set(file_format: str) -> RubricSet:
-    """Return the rubrics that a file in this format was rated on."""
+    """Return the rubric set of the ratings in a file format."""
     for name in RUBRIC_SETS:
         if file_format.startswith(name):
             return name
@@ -146,31 +148,33 @@ def study_strategies(
     listen: Listener = lambda event: None,
     inversion: Inversion = "extreme",
 ) -> StrategyStudy:
-    """Judge each answer by the four strategies, and by one of them with a misleading rating.
+    """Judge each answer with the four strategies, and with one of them and a misleading rating.
 
-    The misleading rating is the mode of people's ratings turned over; where people rated no
-    answer, the mode of the judge's own ratings by the four strategies. The examples of few-shot
-    are the answers to other questions that people rated best and worst; without such, the
-    rubric's own. The folder has one run folder for each strategy, whose finished work is not
-    repeated; to `listen` each answer ends once for each strategy.
+    The misleading rating is the inverted mode of the human ratings. If there are none, it is the
+    inverted mode of the judge's ratings with the four strategies. The few-shot examples are the
+    answers to other questions with the highest and lowest human ratings, or else the examples of
+    the rubric.
+
+    Args:
+        out: Folder with a run folder for each strategy, in which finished work is stored.
+        listen: Function that receives progress events. Each answer finishes once per strategy.
 
     Raises:
-        RunMismatchError: A run folder has another run.
-        FatalModelError: The judge is unavailable.
+        RunMismatchError: If a run folder contains another run.
+        FatalModelError: If the judge is unavailable.
     """
-    # Signals would rate instead of an embedded judge, without any strategy's prompt; and a
-    # fine-tuned judge has its own prompt.
-    chosen = {"only": ("rubrics",), "panel": (), "signals": False}
-    asked = with_base_model(settings).model_copy(update=chosen)
-    rubrics = build_run(asked).rubrics
+    # Signals and fine-tuned judges would not use the prompts of the strategies.
+    update = {"only": ("rubrics",), "panel": (), "signals": False}
+    judge_settings = with_base_model(settings).model_copy(update=update)
+    rubrics = build_run(judge_settings).rubrics
     records = study_job.job.records
-    people, n_unknown = _people(records, study_job.labels, rubrics)
+    people, n_unknown = _match_ratings(records, study_job.labels, rubrics)
     replies: dict[str, dict[Place, StrategyReply]] = {}
     failures: list[RecordFailure] = []
-    limiter = RunLimiter.of(settings)  # one bound for all strategies
+    limiter = RunLimiter.of(settings)  # shared by all strategies
 
     def judge(way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
-        tools = build_run(asked.model_copy(update={"strategy": strategy}))
+        tools = build_run(judge_settings.model_copy(update={"strategy": strategy}))
         if agent is not None:
             tools = replace(tools, agents=replace(tools.agents, judge=agent))
         folder = RunFolder(out / way) if out else None
@@ -180,24 +184,24 @@ def study_strategies(
     pairs = rated_examples(records, people, rubrics)
     for strategy in STRATEGIES:
         if strategy == FEW_SHOT:
-            shown = {place: pair.render() for place, pair in pairs.items()}
-            agent = RubricJudge(strategy, examples=shown)
+            examples = {key: pair.render() for key, pair in pairs.items()}
+            agent = RubricJudge(strategy, examples=examples)
             judge(strategy, with_examples(study_job.job, pairs), strategy, agent)
         else:
             judge(strategy, study_job.job, strategy)
     ratings = people or _own_ratings(replies)
     hints = {
-        place: perturbed_rating(found, *rubrics[place[1]].bounds, inversion)
-        for place, found in ratings.items()
+        key: perturbed_rating(own, *rubrics[key[1]].bounds, inversion)
+        for key, own in ratings.items()
     }
-    told = {place: expert_hint(rating) for place, rating in hints.items()}
-    judge(PERTURBED, _mislead_answers(study_job.job, hints), BASE, RubricJudge(BASE, told))
+    hint_texts = {key: expert_hint(rating) for key, rating in hints.items()}
+    judge(PERTURBED, _with_hints(study_job.job, hints), BASE, RubricJudge(BASE, hint_texts))
     answers = {
-        name: tuple(_answer(record, name, people, replies, hints) for record in records)
+        name: tuple(_build_answer(record, name, people, replies, hints) for record in records)
         for name in rubrics
     }
     return StrategyStudy(
-        judge=asked.judge.model,
+        judge=judge_settings.judge.model,
         n_answers=len(records),
         n_labels=sum(map(len, people.values())),
         rubrics=tuple(
@@ -220,7 +224,7 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
     """Write strategies.csv, ratings.csv, strategies.tex and strategies.md.
 
     Raises:
-        InputError: The folder cannot be created.
+        InputError: If the folder cannot be created.
     """
     notes = (*study.how, *study.notes)
     texts = {
@@ -237,177 +241,172 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
 def _judge(
     job: Job, tools: Run, folder: RunFolder | None, listen: Listener
 ) -> tuple[dict[Place, StrategyReply], Sequence[RecordFailure]]:
-    """Return the judge's replies on all answers, and the answers that failed."""
     if not job.records:
         return {}, ()
-    found = run_sync(run(job, tools, folder, listen))
+    result = run_sync(run(job, tools, folder, listen))
     replies = {
         (evaluation.record_id, one.rubric): StrategyReply(one.rating, one.rationale)
-        for evaluation in found.evaluations
+        for evaluation in result.evaluations
         for one in evaluation.judgments
     }
-    failed = {failure.record_id for failure in found.failures}
+    failed = {failure.record_id for failure in result.failures}
     for record in job.records:
         if record.id in failed:
             names = record.rubrics or tools.rubrics
             replies |= {(record.id, name): StrategyReply(None) for name in names}
-    return replies, found.failures
+    return replies, result.failures
 
 
-def _answer(
+def _build_answer(
     record: Record,
     rubric: str,
     people: Mapping[Place, Sequence[int]],
     replies: Mapping[str, Mapping[Place, StrategyReply]],
     hints: Mapping[Place, int],
 ) -> StrategyAnswer:
-    place = record.id, rubric
+    key = record.id, rubric
     return StrategyAnswer(
         record_id=record.id,
         question=question_of(record),
-        people=tuple(people.get(place, ())),
-        replies={way: one[place] for way, one in replies.items() if place in one},
-        hint=hints.get(place),
+        people=tuple(people.get(key, ())),
+        replies={way: own[key] for way, own in replies.items() if key in own},
+        hint=hints.get(key),
     )
 
 
-def _people(
+def _match_ratings(
     records: Sequence[Record], labels: Sequence[HumanLabel], rubrics: Mapping[str, Rubric]
 ) -> tuple[dict[Place, list[int]], int]:
-    """Return people's ratings that fit, and how many are off their rubric's scale."""
+    """Return the human ratings of the records, and the number of ratings outside the scale."""
     known = {record.id for record in records}
-    by_place = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
-    found: dict[Place, list[int]] = {}
+    by_system = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
+    ratings: dict[Place, list[int]] = {}
     n_unknown = 0
     for label in labels:
         name = label.record_id
         if name not in known:
-            name = by_place.get((label.topic or "", label.system or ""))
+            name = by_system.get((label.topic or "", label.system or ""))
         rubric = rubrics.get(label.item)
         if label.task != "rubric" or name is None or rubric is None:
             continue
         if int(label.label) in rubric.scale:
-            found.setdefault((name, label.item), []).append(int(label.label))
+            ratings.setdefault((name, label.item), []).append(int(label.label))
         else:
             n_unknown += 1
-    return found, n_unknown
+    return ratings, n_unknown
 
 
 def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[Place, list[int]]:
-    """Return the judge's ratings by all strategies, used where people's are missing."""
-    found: dict[Place, list[int]] = {}
-    for one in replies.values():
-        for place, judgment in one.items():
-            if judgment.rating is not None:
-                found.setdefault(place, []).append(judgment.rating)
-    return found
+    ratings: dict[Place, list[int]] = {}
+    for own in replies.values():
+        for key, reply in own.items():
+            if reply.rating is not None:
+                ratings.setdefault(key, []).append(reply.rating)
+    return ratings
 
 
-def _mislead_answers(job: Job, hints: Mapping[Place, int]) -> Job:
-    """Return the answers that a hint can be given for, each on the rubrics with one.
+def _with_hints(job: Job, hints: Mapping[Place, int]) -> Job:
+    """Return the answers and rubrics with hints.
 
-    The hints are put into the metadata, so that a folder judged with other hints is refused.
+    Hints are added to the metadata, so that a folder with other hints is not continued.
     """
     records: list[Record] = []
     for record in job.records:
         own = {rubric: rating for (name, rubric), rating in hints.items() if name == record.id}
-        told = {f"perturbed.{rubric}": str(rating) for rubric, rating in own.items()}
+        added = {f"perturbed.{rubric}": str(rating) for rubric, rating in own.items()}
         if own:
-            update = {"rubrics": tuple(own), "metadata": record.metadata | told}
+            update = {"rubrics": tuple(own), "metadata": record.metadata | added}
             records.append(record.model_copy(update=update))
-    return _renamed_job(job, records, "with perturbed ratings")
+    return _rename_job(job, records, "with perturbed ratings")
 
 
-def _renamed_job(job: Job, records: Sequence[Record], ending: str) -> Job:
-    made = job_of(records, job.corpus)
-    fingerprint = made.answers.model_copy(update={"name": f"{job.answers.name} {ending}"})
-    return replace(made, answers=fingerprint)
+def _rename_job(job: Job, records: Sequence[Record], ending: str) -> Job:
+    new = job_of(records, job.corpus)
+    fingerprint = new.answers.model_copy(update={"name": f"{job.answers.name} {ending}"})
+    return replace(new, answers=fingerprint)
 
 
 def question_of(record: Record) -> str:
-    """Return the key that answers to the same question share."""
+    """Return the topic of a record, or its question if it has no topic."""
     return record.topic or record.question
 
 
 @dataclass(frozen=True)
 class ExamplePair:
-    """The ids of the answers that people rated best and worst, and both as a rubric's examples."""
+    """Ids and examples of the answers with the highest and lowest human ratings."""
 
     ids: tuple[str, str]
     examples: tuple[RubricExample, RubricExample]
 
     @property
     def names(self) -> str:
-        """The ids of both, with the ratings that are shown."""
+        """Ids with ratings."""
         return " and ".join(
             f"{name} ({one.rating})" for name, one in zip(self.ids, self.examples, strict=True)
         )
 
     def render(self) -> str:
-        """Render the examples as a prompt shows them."""
+        """Render the examples for a prompt."""
         return "\n\n".join(example.render() for example in self.examples)
 
 
 def rated_examples(
-    records: Sequence[Record],
-    people: Mapping[Place, Sequence[int]],
-    rubrics: Mapping[str, Rubric],
+    records: Sequence[Record], people: Mapping[Place, Sequence[int]], rubrics: Mapping[str, Rubric]
 ) -> dict[Place, ExamplePair]:
-    """Return the examples for each answer and rubric.
+    """Return the few-shot examples for each answer and rubric.
 
-    Chaudhary et al. (section 3.2, appendix A): precisely two, one with the highest score and one
-    with the lowest. Here these are the highest and the lowest mean of people's ratings, the first
-    in the file among equals, and never an answer to the judged answer's own question.
+    Chaudhary et al. (section 3.2, appendix A) use two examples, with the highest and the lowest
+    score. Here they have the highest and the lowest mean human rating among answers to other
+    questions. Ties go to the first answer in the file.
 
     Returns:
-        Nothing for an answer and rubric where people rated no other question's answers, or all
-        alike.
+        Examples by record id and rubric. Answers without two different ratings to choose from are
+        left out.
     """
     by_id = {record.id: record for record in records}
-    found: dict[Place, ExamplePair] = {}
+    pairs: dict[Place, ExamplePair] = {}
     for rubric in rubrics:
         means = {r.id: mean(ratings) for r in records if (ratings := people.get((r.id, rubric)))}
-        upwards = sorted(means, key=lambda name: means[name])
-        downwards = sorted(means, key=lambda name: -means[name])
+        ascending = sorted(means, key=lambda name: means[name])
+        descending = sorted(means, key=lambda name: -means[name])
         for record in records:
             own = question_of(record)
             best, worst = (
                 next((name for name in names if question_of(by_id[name]) != own), None)
-                for names in (downwards, upwards)
+                for names in (descending, ascending)
             )
             if best is None or worst is None or means[best] == means[worst]:
                 continue
-            shown = (_example(by_id[best], means[best]), _example(by_id[worst], means[worst]))
-            found[record.id, rubric] = ExamplePair((best, worst), shown)
-    return found
+            examples = (_example(by_id[best], means[best]), _example(by_id[worst], means[worst]))
+            pairs[record.id, rubric] = ExamplePair((best, worst), examples)
+    return pairs
 
 
 def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
-    """Name the examples in the answers' metadata: a folder judged with others is refused."""
-    shown: dict[str, dict[str, str]] = {}
+    """Add the examples to the metadata, so that a folder with other examples is not continued."""
+    added: dict[str, dict[str, str]] = {}
     for (name, rubric), pair in pairs.items():
-        shown.setdefault(name, {})[f"examples.{rubric}"] = pair.names
-    if not shown:
+        added.setdefault(name, {})[f"examples.{rubric}"] = pair.names
+    if not added:
         return job
     records = [
-        r.model_copy(update={"metadata": r.metadata | shown.get(r.id, {})}) for r in job.records
+        r.model_copy(update={"metadata": r.metadata | added.get(r.id, {})}) for r in job.records
     ]
-    return _renamed_job(job, records, "with examples by people's ratings")
+    return _rename_job(job, records, "with examples by people's ratings")
 
 
-def _example(record: Record, rated: float) -> RubricExample:
+def _example(record: Record, mean_rating: float) -> RubricExample:
     answer = record.answer
     text = answer if isinstance(answer, str) else " ".join(one.text for one in answer)
     return RubricExample(
         question=record.question,
         sources=_shorten(source_lines(record.sources)),
         answer=_shorten(text),
-        rating=math.floor(rated + 0.5),  # The scale has whole ratings only; a half goes up.
+        rating=math.floor(mean_rating + 0.5),  # Rounds half up.
         reason="",
     )
 
 
 def _shorten(text: str) -> str:
-    """Return a text, or its beginning where it is too long for an example."""
     first = passages_of(text, MOST_WORDS)[0]
     return first if first == text else f"{first} ..."

@@ -1,4 +1,4 @@
-"""The four tables of Chaudhary et al. 2024 for a judge that was asked in several ways."""
+"""Render the four tables of Chaudhary et al. 2024 on prompting strategies."""
 
 from __future__ import annotations
 
@@ -27,45 +27,46 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import count_text
 
 Place = tuple[str, str]
-"""A record's id and a rubric's name."""
+"""Record id and rubric name."""
 
 COLUMNS = ("table", "rubric", "column", "value", "low", "high", "n", "n_unscored", "judge")
 RATING_COLUMNS = ("record_id", "rubric", "way", "rating", "polarity", "people", "hint", "reason")
 
 
 def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, ...]:
-    """Return the four tables; without rubrics they have no rows."""
+    """Return the four tables, with a row per rubric."""
     ways = tuple(rubrics[0].alignment) if rubrics else ()
     return (
         StrategyTable(
-            "Agreement of people and the judge, by the way of asking",
+            "Agreement between humans and the judge by strategy",
             tuple(map(label_text, ways)),
             tuple((r, tuple(r.alignment[way] for way in ways)) for r in rubrics),
-            "Krippendorff's alpha, ordinal, of people and the judge as one rater more",
+            "Ordinal Krippendorff's alpha of humans and the judge as an additional rater",
         ),
         StrategyTable(
             "Consistency",
             ("People", "Judge"),
             tuple((r, (r.people, r.judge)) for r in rubrics),
-            "Krippendorff's alpha, ordinal: among people; among the judge's ratings by strategy",
+            "Ordinal Krippendorff's alpha among humans, and among the judge's ratings by strategy",
         ),
         StrategyTable(
-            "Ratings under a misleading rating of an expert",
+            "Ratings with a misleading expert rating",
             ("Unmoved", "Followed"),
             tuple((r, (r.unmoved, r.followed)) for r in rubrics),
-            "Unmoved: as without it. Followed: became what it said, of those that were not that",
+            "Unmoved: share of unchanged ratings. Followed: share of different ratings that became "
+            "the misleading one",
         ),
         StrategyTable(
-            "Sentiment of the justifications",
+            "Sentiment of the rationales",
             ("All strategies", label_text(PERTURBED)),
             tuple((r, (r.sentiment, r.perturbed_sentiment)) for r in rubrics),
-            "Mean polarity by TextBlob, from -1 to 1",
+            "Mean TextBlob polarity from -1 to 1",
         ),
     )
 
 
 class StrategyTable(NamedTuple):
-    """One of the paper's tables: a rubric a row with its figures, one per column."""
+    """One of the paper's tables, with a row per rubric."""
 
     title: str
     columns: tuple[str, ...]
@@ -74,7 +75,7 @@ class StrategyTable(NamedTuple):
 
 
 def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
-    """Return the four tables: value, interval and n of each figure."""
+    """Return the four tables with values, intervals and n."""
     return tuple(
         Sheet(
             f"{number}. {view.title}",
@@ -90,7 +91,7 @@ def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
 
 
 def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
-    """Return all figures, one per row; an undefined one has an empty value."""
+    """Return all measures as CSV. Undefined values are empty."""
     rows: list[tuple[Plain, ...]] = [
         (number, r.rubric, column, s.value, s.low, s.high, s.n, s.n_unscored, judge)
         for number, view in enumerate(strategy_views(rubrics), 1)
@@ -107,7 +108,7 @@ def strategies_csv(rubrics: Sequence[RubricRobustness], judge: str) -> str:
 
 
 def ratings_csv(answers: Mapping[str, Sequence[StrategyAnswer]]) -> str:
-    """Return every rating with its reason and people's ratings, one per row."""
+    """Return all judge ratings as CSV, with rationales and human ratings."""
     rows: list[tuple[Plain, ...]] = [
         (
             *(answer.record_id, rubric, way, reply.rating),
@@ -124,7 +125,7 @@ def ratings_csv(answers: Mapping[str, Sequence[StrategyAnswer]]) -> str:
 
 
 def strategies_latex(rubrics: Sequence[RubricRobustness], judge: str) -> str:
-    r"""Return the four tables in LaTeX; they need \usepackage{booktabs}."""
+    r"""Return the four tables in LaTeX, which require \usepackage{booktabs}."""
     tables = (
         sheet_latex(sheet, f"tab:strategies-{number}", f"{sheet.title}: {judge}. {sheet.caption}.")
         for number, sheet in enumerate(strategy_sheets(rubrics), 1)
@@ -139,7 +140,7 @@ def strategies_markdown(
     n_labels: int,
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the four tables as a page in Markdown with a final newline."""
+    """Return the headline, notes and four tables as Markdown."""
     lines = [f"# {escape(strategies_headline(judge, n_answers, n_labels))}", ""]
     for note in notes:
         lines += [escape(note), ""]
@@ -149,9 +150,9 @@ def strategies_markdown(
 
 
 def strategies_headline(judge: str, n_answers: int, n_labels: int) -> str:
-    """Return the judge, the number of its ratings, and the number of people's ratings."""
-    answers, labels = count_text(n_answers, "answer"), count_text(n_labels, "rating")
-    return one_line(f"{judge} on {answers}, beside {labels} of people")
+    """Return a headline with the judge and the numbers of answers and human ratings."""
+    answers, labels = count_text(n_answers, "answer"), count_text(n_labels, "human rating")
+    return one_line(f"{judge} on {answers} with {labels}")
 
 
 def _cell(score: Score) -> Shown:
@@ -165,7 +166,6 @@ INVERSIONS: Mapping[Inversion, str] = {
     "extreme": "the opposite end of the scale",
     "mirror": "the mirror image on the scale (lowest + highest - rating)",
 }
-"""What a misleading rating is, by the name of the inversion."""
 
 
 def how_asked(
@@ -175,32 +175,34 @@ def how_asked(
     inversion: Inversion,
     n_pairs: int,
 ) -> tuple[str, ...]:
-    """Return how the misleading ratings and the examples were made."""
-    whose = "people's" if by_people else "the judge's own"
-    told = (
-        f"Perturbed: the judge is told {INVERSIONS[inversion]} for the mode of {whose} ratings "
+    """Describe the misleading ratings and the few-shot examples."""
+    raters = "human" if by_people else "the judge's"
+    perturbed = (
+        f"Perturbed: the prompt contains {INVERSIONS[inversion]} for the mode of {raters} ratings "
         f"({inversion})."
     )
-    n_asked = sum(not r.rubrics or name in r.rubrics for r in records for name in rubrics)
-    taken = "Few-shot: the examples are the answers to other questions that people rated best and "
     if not n_pairs:
-        return told, "Few-shot: the examples are the rubric's own."
-    if n_pairs < n_asked:
-        rest = n_asked - n_pairs
-        return told, f"{taken}worst; for {rest} of {n_asked} ratings the rubric's own."
-    return told, f"{taken}worst."
+        return perturbed, "Few-shot: the examples are those of the rubric."
+    few_shot = (
+        "Few-shot: the examples are the answers to other questions with the highest and lowest "
+        "human ratings"
+    )
+    n_ratings = sum(not r.rubrics or name in r.rubrics for r in records for name in rubrics)
+    if n_pairs < n_ratings:
+        few_shot += f", or for {n_ratings - n_pairs} of {n_ratings} ratings those of the rubric"
+    return perturbed, f"{few_shot}."
 
 
 def idle_hints(
     ratings: Mapping[Place, Sequence[int]], hints: Mapping[Place, int]
 ) -> tuple[str, ...]:
-    """Return a note on misleading ratings that are what was said anyway."""
-    n = sum(mode_rating(given) == hints[place] for place, given in ratings.items())
+    """Return a note on perturbed ratings that equal the original mode."""
+    n = sum(mode_rating(own) == hints[key] for key, own in ratings.items())
     if not n:
         return ()
     return (
-        f"{n} of {len(hints)} perturbed ratings are the true ones: the mirror of a scale's middle "
-        "is the middle.",
+        f"{n} of {len(hints)} perturbed ratings are not misleading, because the middle of the "
+        "scale is its own mirror image.",
     )
 
 
@@ -211,20 +213,18 @@ def study_notes(
     rubrics: Mapping[str, Rubric],
     n_unknown: int,
 ) -> tuple[str, ...]:
-    """Return what is missing of people's ratings."""
+    """Return notes on missing and invalid human ratings."""
     notes: list[str] = []
     if not people:
         notes.append(
-            "There are no ratings of people: the judge was misled by the opposite of its own "
-            "usual rating, and is compared with itself alone."
+            "There are no human ratings. The misleading ratings are opposites of the judge's own "
+            "ratings, and the judge is compared only with itself."
         )
     elif all(len(ratings) == 1 for ratings in people.values()):
-        notes.append("Each answer has one rating of people: their agreement is unknown.")
+        notes.append("Each answer has only one human rating, so human agreement is unknown.")
     n_without = len(records) * len(rubrics) - len(hints)
     if people and n_without:
-        notes.append(
-            f"Answers and rubrics without a rating of people, which get no hint: {n_without}."
-        )
+        notes.append(f"Pairs of answer and rubric without human ratings or hints: {n_without}.")
     if n_unknown:
-        notes.append(f"Ratings of people that are off their rubric's scale, left out: {n_unknown}.")
+        notes.append(f"Human ratings outside the rubric's scale, excluded: {n_unknown}.")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Have several models write syntheses into one file of answers, and judges rate them."""
+"""Generate syntheses with several models, and rate them with judges."""
 
 from __future__ import annotations
 
@@ -39,19 +39,20 @@ from ragassay.studies.synthesis_questions import (
 from ragassay.studies.synthesis_writer import ModelSyntheses, Synthesis, Writing
 
 ANSWERS, RUNS = "answers.jsonl", "runs"
-"""Names in the folder of generators and judges: the syntheses, the judges' run folders."""
+"""Names of the file with syntheses and of the folder with the judges' runs."""
 
 TOKENS_A_WORD = 4
-"""Longest reply: 200 words with citations take some 350 tokens, in other scripts twice as many."""
+"""Maximum reply tokens per word. English words with citations take 1.75, other scripts 3.5."""
 
 CHARS_A_WORD = 7
 
 
 @dataclass(frozen=True)
 class Syntheses:
-    """The syntheses of several models: one for each model and question, by model, in their order.
+    """Syntheses of several models.
 
-    The file has those that there are.
+    Attributes:
+        syntheses: Synthesis of each model and question, ordered by model.
     """
 
     questions: Questions
@@ -60,45 +61,45 @@ class Syntheses:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """The answers, as they are in the file."""
+        """Successful syntheses as answers."""
         return tuple(one.record for one in self.syntheses if one.text)
 
     @property
     def failed(self) -> tuple[Synthesis, ...]:
-        """Those that could not be had, each with its problem."""
+        """Failed syntheses."""
         return tuple(one for one in self.syntheses if not one.text)
 
     @property
     def usage(self) -> Usage:
-        """The cost of all calls, whenever they were made."""
+        """Usage of all calls, including those of earlier runs."""
         return sum((one.usage for one in self.syntheses), Usage())
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which syntheses are missing, one sentence for each model and reason."""
+        """Warnings about missing syntheses, one for each model and problem."""
         missing: dict[tuple[str, str], list[str]] = {}
         for one in self.failed:
             missing.setdefault((one.generator, one.problem), []).append(one.question.id)
-        n_asked = len(self.questions.records)
+        n_questions = len(self.questions.records)
         return tuple(
-            f"{name} has no synthesis for {len(ids)} of {n_asked} questions "
+            f"{name} has no synthesis for {len(ids)} of {n_questions} questions "
             f"({first_ids(ids)}): {problem}"
             for (name, problem), ids in missing.items()
         )
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that were asked, in their order."""
+        """Names of the models, in order."""
         return tuple(dict.fromkeys(one.generator for one in self.syntheses))
 
     @property
     def is_partial(self) -> bool:
-        """Return whether something is missing, or could not be read."""
+        """Whether a synthesis failed, or a question was skipped or rejected."""
         return bool(self.failed or self.questions.bare or self.questions.rejections)
 
     @property
     def fields(self) -> dict[str, object]:
-        """The outcome, for a JSON object."""
+        """Fields of a JSON object with the outcome."""
         return {
             "file": str(self.file),
             "n_questions": len(self.questions.records),
@@ -119,28 +120,29 @@ class Syntheses:
 def writing_settings(
     options: EvaluateKeywords, base: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return the settings that name the models that write, in their order, as a panel's judges.
+    """Return settings in which the judges are the models that write.
 
     Raises:
-        InputError: A model is named twice.
-        SettingsError: No model is named, or a setting is wrong.
+        InputError: If a model is specified twice.
+        SettingsError: If no model is specified, or a setting is invalid.
     """
     names = Counter(split_endpoint(name)[0] for name in several(options.get("model")))
-    twice = next((name for name, n in names.items() if n > 1), None)
-    if twice:
-        raise InputError(f"the model {twice} is named twice: each writes one answer to a question")
+    duplicate = next((name for name, n in names.items() if n > 1), None)
+    if duplicate:
+        raise InputError(f"model {duplicate} is specified twice; each model writes only one answer")
     settings = settings_of(options, base, style)
     if not settings.judge.has_judge:
         option = "--model NAME" if style == "flag" else "`model=`"
-        raise SettingsError(f"answers are written by models: name one or more, {option}")
+        raise SettingsError(f"no model to write answers; pass {option}")
     return settings
 
 
 def writers_of(settings: Settings, words: int) -> list[Settings]:
-    """Return the settings of each model that writes about so many words."""
-    given = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
-    alone = (settings.of_judge(place) for place in range(len(settings.judge.judges)))
-    return [writer.model_copy(update=given) for writer in alone]
+    """Return the settings of each model, with a reply limit for the number of words."""
+    update = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
+    return [
+        settings.of_judge(i).model_copy(update=update) for i in range(len(settings.judge.judges))
+    ]
 
 
 async def prepared_questions(
@@ -152,55 +154,58 @@ async def prepared_questions(
     states: Path | None = None,
     bar: Bar,
 ) -> Questions:
-    """Read the questions, and find papers for those that have none.
+    """Read questions and find papers for those without sources.
+
+    Args:
+        states: File in which found papers are stored and from which they are reused.
 
     Raises:
-        InputError: The file cannot be read, has no question, or none with a paper.
-        SettingsError, CorpusError: The corpus cannot be searched.
+        InputError: If the file cannot be read, or contains no question with papers.
+        SettingsError, CorpusError: If the corpus cannot be searched.
     """
-    found = await in_thread(read_synthesis_questions, queries, options, settings)
+    questions = await in_thread(read_synthesis_questions, queries, options, settings)
     corpus, limit = options.get("corpus"), options.get("limit")
     search: PaperSearch | None = None
     if corpus is not None:
         search = await in_thread(PaperSearch.of, corpus, settings, n_papers)
-    n_searched = sum(not has_text(one.sources) for one in found.records[:limit]) if search else 0
-    with bar(n_searched, "finding papers") as listen:
-        return await with_papers(found, search, limit=limit, states=states, listen=listen)
+    unsourced = [one for one in questions.records[:limit] if not has_text(one.sources)]
+    with bar(len(unsourced) if search else 0, "finding papers") as listen:
+        return await with_papers(questions, search, limit=limit, states=states, listen=listen)
 
 
 async def write_all(
     questions: Questions, writers: Sequence[Settings], file: Path, how: Writing, bar: Bar
 ) -> Syntheses:
-    """Let every model write, one after the other, and write the file of answers.
+    """Generate the syntheses of all models, one model after another, and write them to a file.
 
-    A bound of money holds for all models and starts together. Finished work is kept beside the
-    file, which `ragassay evaluate` reads.
+    A cost limit applies to all models and runs together. Finished work is stored next to the file
+    and remains there after an error.
 
     Raises:
-        FatalModelError: A model is unavailable, or the money is spent; finished work is kept.
-        InputError: Nothing could be written, or another process is writing the file.
-        StorageError: The disk is full; finished work is kept.
+        FatalModelError: If a model is unavailable or the cost limit is reached.
+        InputError: If there are no syntheses, or another process is writing the file.
+        StorageError: If the disk is full.
     """
     with written_alone(file) as states:
         models = [ModelSyntheses(questions.records, writer, states, how) for writer in writers]
-        await _write_in_turn(models, bar)
-        found = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
-        if not found.records:
-            raise InputError(f"no synthesis could be written: {found.failed[0].problem}")
-        write_records(found.records, file)
-    return found
+        await _run_models(models, bar)
+        result = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
+        if not result.records:
+            raise InputError(f"no synthesis could be written: {result.failed[0].problem}")
+        write_records(result.records, file)
+    return result
 
 
-async def _write_in_turn(models: Sequence[ModelSyntheses], bar: Bar) -> None:
+async def _run_models(models: Sequence[ModelSyntheses], bar: Bar) -> None:
     from ragassay.runs.distributed.driver import opened_cluster
 
     settings = models[0].tools.settings
     usage = sum((one.usage for model in models for one in model.syntheses), Usage())
     spent, n_calls = usage.cost_usd, usage.n_calls
-    limits, is_any_left = settings.limits, any(model.left for model in models)
-    # One cluster for all models: each by itself would take seconds.
-    is_spread = limits.engine == "ray" and is_any_left
-    with opened_cluster(limits.address, limits.workers) if is_spread else nullcontext():
+    limits = settings.limits
+    # All models share a cluster, because starting one takes seconds.
+    uses_cluster = limits.engine == "ray" and any(model.left for model in models)
+    with opened_cluster(limits.address, limits.workers) if uses_cluster else nullcontext():
         for model in models:
             model.tools.limiter.count(spent, n_calls)
             with bar(model.n_questions, f"{model.tools.settings.judge.model} writes") as listen:
@@ -217,9 +222,9 @@ async def make_syntheses(
     n_papers: int,
     bar: Bar,
 ) -> Syntheses:
-    """Read the questions, find their papers, and let every model of the settings write.
+    """Read questions, find papers, and generate syntheses with all models of the settings.
 
-    See `prepared_questions` and `write_all` for arguments and errors.
+    The arguments and errors are those of `prepared_questions` and `write_all`.
     """
     writers = writers_of(settings, how.words)
     questions = await prepared_questions(
@@ -230,7 +235,7 @@ async def make_syntheses(
 
 @dataclass(frozen=True)
 class GeneratedAnswers:
-    """The generators' syntheses, and the run folders of the judges' ratings."""
+    """Generated syntheses, and the run folders of the judges."""
 
     written: Syntheses
     runs: tuple[Path, ...]
@@ -238,7 +243,7 @@ class GeneratedAnswers:
 
 @dataclass(frozen=True)
 class GenerationPlan:
-    """The most calls that generating and rating would take, about how many tokens sent."""
+    """Estimated maximum numbers of calls and prompt tokens for generation and rating."""
 
     n_questions: int
     n_syntheses: int
@@ -252,22 +257,21 @@ def plan_calls(
     judges: Sequence[Settings] = (),
     words: int = WORDS,
 ) -> GenerationPlan:
-    """Count calls and tokens without asking a model, as if nothing were kept yet."""
-    asked = questions.records
-    sizes = [sum(len(source.text) for source in question.sources) for question in asked]
+    """Estimate calls and tokens without calling a model, assuming that no work is finished."""
+    records = questions.records
+    sizes = [sum(len(source.text) for source in question.sources) for question in records]
     n_tokens = sum(min(s.source_chars, n) // CHARS_A_TOKEN for n in sizes for s in generators)
     n_ratings = 0
     for judge in judges:
         tools = build_run(judge)
-        stand_ins = [_stand_in(question, words) for question in asked]
-        rated = plan(job_of(stand_ins, tools.retrieval.corpus), tools)
+        answers = [_placeholder_answer(question, words) for question in records]
+        rated = plan(job_of(answers, tools.retrieval.corpus), tools)
         n_ratings += rated.n_calls * len(generators)
         n_tokens += rated.n_prompt_tokens * len(generators)
-    return GenerationPlan(len(asked), len(asked) * len(generators), n_ratings, n_tokens)
+    return GenerationPlan(len(records), len(records) * len(generators), n_ratings, n_tokens)
 
 
-def _stand_in(question: Record, words: int) -> Record:
-    """Return an answer of the length that is asked for."""
+def _placeholder_answer(question: Record, words: int) -> Record:
     sentence = f"{'It helps many patients' + ' and others' * 8}."
     n = max(1, math.ceil(words * CHARS_A_WORD / len(sentence)))
     return Synthesis(question, "any", " ".join([sentence] * n)).record
@@ -281,29 +285,29 @@ def generate_and_judge(
     how: Writing,
     bar: Bar,
 ) -> GeneratedAnswers:
-    """Let every generator write, and every judge rate what they wrote, its own included.
+    """Generate syntheses with all generators, and rate all of them with each judge.
 
-    Finished work in the folder is not repeated.
+    Finished work in the folder is reused.
 
     Raises:
-        FatalModelError: A model is unavailable; finished work is kept.
-        InputError: A model is named twice, or nothing could be written.
-        RunMismatchError: The folder has the ratings of other questions or settings.
+        FatalModelError: If a model is unavailable. Finished work remains in the folder.
+        InputError: If a judge is specified twice, or there are no syntheses.
+        RunMismatchError: If the folder contains ratings of other questions or settings.
     """
     name, n = Counter(s.judge.model for s in judges).most_common(1)[0]
     if n > 1:
-        raise InputError(f"the judge {name} is named twice")
+        raise InputError(f"judge {name} is specified twice")
     written = run_sync(write_all(questions, generators, out / ANSWERS, how, bar))
-    # What was asked for, not what was written: a synthesis may be missing until a later start.
+    # Depends on the questions instead of the answers, because a later run can add failed answers.
     digests = (_digest(question, how.words) for question in questions.records)
-    asked = hash_of(*(s.judge.model for s in generators), *digests)
+    sha256 = hash_of(*(s.judge.model for s in generators), *digests)
     runs: list[Path] = []
-    limiter = RunLimiter.of(judges[0])  # one bound for writing and for all judges
+    limiter = RunLimiter.of(judges[0])  # shared by generation and all judges
     limiter.count(written.usage.cost_usd, written.usage.n_calls)
     for settings in judges:
         tools = replace(build_run(settings), limiter=limiter)
         job = job_of(written.records, tools.retrieval.corpus)
-        fingerprint = job.answers.model_copy(update={"name": ANSWERS, "sha256": asked})
+        fingerprint = job.answers.model_copy(update={"name": ANSWERS, "sha256": sha256})
         folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
         if how.retry_failed and folder.path.exists():
             folder.forget_failures()

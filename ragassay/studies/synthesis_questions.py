@@ -1,4 +1,4 @@
-"""Read the questions that syntheses are written to, and find papers for those that have none."""
+"""Read questions for syntheses, and find papers for questions without sources."""
 
 from __future__ import annotations
 
@@ -37,22 +37,21 @@ else:
     Queries = Any
 
 SHOWN_IDS = 5
-"""Ids of questions that a line names."""
 
 MORE = 2
-"""So many times as many are searched for: the retracted, and those without a text, are left out."""
+"""Factor by which more papers are searched than needed, because some cannot be used."""
 
 
-NO_PAPERS = (
-    "no question has a source: give a corpus to search for some, such as --corpus abstracts.jsonl"
-)
+NO_PAPERS = "no question has sources; pass a corpus to search, such as --corpus abstracts.jsonl"
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions to write answers to, each a record without an answer, in the order given.
+    """Questions to answer.
 
-    `bare` are the ids of questions without a paper, which are left out; notes are about the search.
+    Attributes:
+        records: Questions, as records without an answer.
+        bare: Ids of skipped questions without papers.
     """
 
     records: tuple[Record, ...]
@@ -62,34 +61,31 @@ class Questions:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which questions are left out, in a sentence; none where all have papers."""
+        """Warning about skipped questions, if there are any."""
         if not self.bare:
             return ()
-        told = f"{len(self.bare)} ({first_ids(self.bare)})"
-        return (f"questions without a paper, left out: {told}",)
+        return (f"questions without papers, skipped: {len(self.bare)} ({first_ids(self.bare)})",)
 
 
 def first_ids(ids: Sequence[str]) -> str:
-    """Return the first ids of some, and how many more there are."""
+    """Return the first ids and the number of others."""
     more = len(ids) - SHOWN_IDS
     return ", ".join(ids[:SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
 
 
 def read_synthesis_questions(queries: Queries, options: Keywords, settings: Settings) -> Questions:
-    """Read questions, those without a paper too.
+    """Read questions with or without papers.
 
     Args:
-        queries: YESciEval's file of questions; answers, or questions, in any format, of which each
-            question has the sources of all its answers; topics; or texts, rows or records.
-        options: `questions` and `column_map`, as for `evaluate`.
-        settings: Bound the length of a line.
+        queries: File with YESciEval questions, topics, or questions or answers in any format. Also
+            texts, rows or records. The sources of all answers to a question are merged.
 
     Raises:
-        InputError: The file cannot be read, has no question, or two questions share an id.
+        InputError: If the file cannot be read, contains no questions, or two have the same id.
     """
     with line_limit(settings.limits.max_line_bytes):
         if isinstance(queries, str | Path):
-            found = _of_file(Path(queries), options)
+            questions = _read_file(Path(queries), options)
         else:
             job = read_job(
                 question_rows(queries),
@@ -98,16 +94,16 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
                 answered=False,
                 columns=column_map(options.get("column_map")),
             )
-            found = Questions(_group_by_question(job.records), job.rejections)
-    name, n = Counter(record.id for record in found.records).most_common(1)[0]
+            questions = Questions(_group_by_question(job.records), job.rejections)
+    name, n = Counter(record.id for record in questions.records).most_common(1)[0]
     if n > 1:
-        raise InputError(f"{n} questions have the id {name!r}: give each one of its own")
-    return found
+        raise InputError(f"{n} questions have the id {name!r}; each id must be unique")
+    return questions
 
 
-def _of_file(path: Path, options: Keywords) -> Questions:
-    given, columns = options.get("questions"), column_map(options.get("column_map"))
-    # Where a file is not YESciEval's, nor anything else, the readers below say so.
+def _read_file(path: Path, options: Keywords) -> Questions:
+    file, columns = options.get("questions"), column_map(options.get("column_map"))
+    # Errors are reported by the other readers.
     with suppress(InputError):
         known, rejected = ({}, []) if columns else read_questions(path)
         if known:
@@ -117,33 +113,33 @@ def _of_file(path: Path, options: Keywords) -> Questions:
             )
             return Questions(tuple(records), tuple(rejected))
     try:
-        found = read_records(
-            path, questions=Path(given) if given else None, columns=columns, only_questions=True
+        result = read_records(
+            path, questions=Path(file) if file else None, columns=columns, only_questions=True
         )
     except InputError as error:
-        if given or columns:
+        if file or columns:
             raise
-        return _of_topics(path, error)
-    require_records(found.records, found.rejections, str(path))
-    return Questions(_group_by_question(found.records), found.rejections)
+        return _read_topics(path, error)
+    require_records(result.records, result.rejections, str(path))
+    return Questions(_group_by_question(result.records), result.rejections)
 
 
-def _of_topics(path: Path, unread: InputError) -> Questions:
-    """Read topics, which have no papers; where there are none either, say what was wrong before."""
+def _read_topics(path: Path, first_error: InputError) -> Questions:
+    """Read topics, or raise the first error if there are none."""
     try:
-        found = read_exam_queries(path)
+        result = read_exam_queries(path)
     except InputError:
-        raise unread from None
-    records = (Record(id=query.id, question=query.text, answer="") for query in found.queries)
-    return Questions(tuple(records), found.rejections)
+        raise first_error from None
+    records = (Record(id=query.id, question=query.text, answer="") for query in result.queries)
+    return Questions(tuple(records), result.rejections)
 
 
 def _group_by_question(records: Iterable[Record]) -> tuple[Record, ...]:
-    """Return one record a question: answers to the same question are one, with all sources."""
+    """Merge answers to the same question into one record with all sources."""
     groups: dict[tuple[str | None, str], list[Record]] = {}
     for record in records:
-        by_words = record.question if record.answer else record.id
-        key = (record.topic, "" if record.topic else by_words)
+        fallback = record.question if record.answer else record.id
+        key = (record.topic, "" if record.topic else fallback)
         groups.setdefault(key, []).append(record)
     return tuple(map(_join_group, groups.values()))
 
@@ -159,7 +155,7 @@ def _join_group(group: Sequence[Record]) -> Record:
             for n, (key, source) in enumerate(sources.items(), 1)
         }
     return Record(
-        # The tables of TREC's topics name a question's id otherwise.
+        # Tables of TREC topics have the question id in another column.
         id=first.topic or first.metadata.get("topic_id") or first.id,
         question=first.question,
         answer="",
@@ -167,20 +163,20 @@ def _join_group(group: Sequence[Record]) -> Record:
         nuggets=next((record.nuggets for record in group if record.nuggets), ()),
         reference=next((record.reference for record in group if record.reference), None),
         rubrics=first.rubrics,
-        # What is said of an answer is not said of its question.
+        # Metadata of an answer does not apply to its question.
         metadata={} if first.answer else first.metadata,
     )
 
 
 N_PAPERS = 5
-"""Papers that are found for a question, as many as ORKG Ask synthesizes (YESciEval, 4.1)."""
+"""Default number of papers per question, as in ORKG Ask (YESciEval, section 4.1)."""
 
 PAPERS = TypeAdapter(tuple[Document, ...])
 
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """A search for the papers of questions without sources, `n_papers` each."""
+    """A search for papers of questions without sources."""
 
     literature: Literature
     n_papers: int = N_PAPERS
@@ -192,7 +188,7 @@ class PaperSearch:
         """Open a corpus.
 
         Raises:
-            InputError, SettingsError, CorpusError: As for `open_literature`.
+            InputError, SettingsError, CorpusError: If the corpus cannot be opened.
         """
         with line_limit(settings.limits.max_line_bytes):
             opened = opened_corpus(corpus, settings)
@@ -202,14 +198,14 @@ class PaperSearch:
         return cls(literature, n_papers, opened.rejections, opened.note)
 
     def find(self, question: str) -> tuple[Document, ...]:
-        """Return the best papers for a question; none is retracted, and each has a text."""
+        """Return the best papers for a question that have text and are not retracted."""
         hits = self.literature.search(question, MORE * self.n_papers)
-        found = (hit.document for hit in hits if hit.document.text.strip())
-        kept = [d for d in found if not (isinstance(d, Article) and "retracted" in d.notices)]
-        return tuple(Document(id=d.id, text=d.text, title=d.title) for d in kept[: self.n_papers])
+        papers = (hit.document for hit in hits if hit.document.text.strip())
+        usable = [d for d in papers if not (isinstance(d, Article) and "retracted" in d.notices)]
+        return tuple(Document(id=d.id, text=d.text, title=d.title) for d in usable[: self.n_papers])
 
     def key(self, question: str) -> str:
-        """Return a hash of all that the papers of a question depend on."""
+        """Return a hash of everything on which the papers of a question depend."""
         return hash_of("papers", self.literature.sha256, str(self.n_papers), question)
 
 
@@ -221,27 +217,24 @@ async def with_papers(
     states: Path | None = None,
     listen: Listener = lambda event: None,
 ) -> Questions:
-    """Return the questions that have papers, or for which some are found.
+    """Find papers for questions without sources, and skip questions without results.
 
     Args:
-        questions: From `read_synthesis_questions`.
-        search: Where papers are looked for; None where they are not.
-        limit: Only so many questions; None for all.
-        states: The file of papers that were found before, which are not searched for again.
-        listen: Receives an event for each question that is searched for.
+        states: File in which found papers are stored and from which they are reused.
+        listen: Function that receives an event for each searched question.
 
     Raises:
-        InputError: No question has a paper.
-        StorageError: The disk is full.
+        InputError: If no question has papers.
+        StorageError: If the disk is full.
     """
-    kept: list[Record] = []
+    records: list[Record] = []
     bare: list[str] = []
     if states and search:
         with storing(states):
             states.parent.mkdir(parents=True, exist_ok=True)
     with opened_store(states if search else None) as store:
         for record in questions.records:
-            if len(kept) == limit:
+            if len(records) == limit:
                 break
             if search and not has_text(record.sources):
                 async with store.once(search.key(record.question), PAPERS) as work:
@@ -250,19 +243,19 @@ async def with_papers(
                 record = record.model_copy(update={"sources": work.result})
                 listen(Event(n_records=1))
             if has_text(record.sources):
-                kept.append(record)
+                records.append(record)
             else:
                 bare.append(record.id)
-    if not kept:
-        none = "nothing was found for any question" if search else NO_PAPERS
-        raise InputError(f"an answer is written from papers, and {none}")
+    if not records:
+        reason = "nothing was found for any question" if search else NO_PAPERS
+        raise InputError(f"there are no papers to write from: {reason}")
     rejections = (*questions.rejections, *(search.rejections if search else ()))
     notes = (search.note,) if search and search.note else ()
     return replace(
-        questions, records=tuple(kept), rejections=rejections, bare=tuple(bare), notes=notes
+        questions, records=tuple(records), rejections=rejections, bare=tuple(bare), notes=notes
     )
 
 
 def has_text(sources: Sequence[Document]) -> bool:
-    """Return whether there is anything to write from."""
+    """Return whether any source has text."""
     return any(source.text.strip() for source in sources)

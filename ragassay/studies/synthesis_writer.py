@@ -1,4 +1,4 @@
-"""One model writes syntheses: what is written already, what is left, what is tried again."""
+"""Generate the syntheses of one model, and resume interrupted work."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
-"""The settings that a synthesis depends on."""
+"""Settings on which a synthesis depends."""
 
 SYNTHESIS = TypeAdapter(SynthesisText)
-"""The kind of finished work: syntheses, failed ones too."""
+"""Type of the stored syntheses, including failed ones."""
 
 
 @dataclass(frozen=True)
 class Writing:
-    """The settings of writing that are no model's.
+    """Settings that are common to all models.
 
-    A model begins no synthesis after `max_tokens` tokens, where that is not 0; it ends those that
-    are under way.
+    Attributes:
+        max_tokens: Number of tokens after which a model starts no more syntheses. 0 means no limit.
     """
 
     words: int = WORDS
@@ -58,10 +58,10 @@ class Writing:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """One model's synthesis of one question; without a text, there is a problem.
+    """A synthesis of one question by one model.
 
-    `usage` is the cost of its calls, whenever they were made; nothing where another question of the
-    same words and papers has it.
+    Attributes:
+        usage: Usage of all calls. Identical questions share it, and only the first includes it.
     """
 
     question: Record
@@ -72,26 +72,26 @@ class Synthesis:
 
     @classmethod
     def of(cls, question: Record, generator: str, found: SynthesisText) -> Synthesis:
-        """Return what a model's calls for a question came to."""
+        """Create a synthesis from the result of the graph."""
         problems = [f"{one.reason}: {one.detail}" for one in found.failures]
         problem = "" if found.text else "; ".join(problems) or "no synthesis"
         return cls(question, generator, found.text, problem, found.usage)
 
     @property
     def record_id(self) -> str:
-        """The question's id."""
+        """Id of the question."""
         return self.question.id
 
     @property
     def record(self) -> Record:
         """The synthesis as an answer to evaluate."""
-        given: dict[str, object] = {
+        update: dict[str, object] = {
             "id": f"{self.question.id}/{self.generator}",
             "answer": self.text,
             "system": self.generator,
             "topic": self.question.id,
         }
-        return self.question.model_copy(update=given)
+        return self.question.model_copy(update=update)
 
 
 async def write_here(
@@ -102,14 +102,11 @@ async def write_here(
     listen: Listener,
     limiter: Limiter | None = None,
 ) -> None:
-    """Have one model write the syntheses of questions in this process.
-
-    The tools' store has finished syntheses; `keep` receives each; the limiter is the run's by
-    default.
+    """Generate syntheses with one model in this process.
 
     Raises:
-        FatalModelError: The model is unavailable, or the money is spent.
-        StorageError: What is finished cannot be stored.
+        FatalModelError: If the model is unavailable or the cost limit is reached.
+        StorageError: If a synthesis cannot be stored.
     """
     bounds = limiter or tools.limiter
     writer = _SynthesisJobs(tools, how, keep, listen, bounds)
@@ -120,8 +117,6 @@ async def write_here(
 
 
 class _SynthesisJobs:
-    """Runs jobs through the graph; any number may be in progress."""
-
     def __init__(
         self,
         tools: Run,
@@ -134,16 +129,16 @@ class _SynthesisJobs:
         self._tools, self._how, self._limiter = tools, how, limiter
         self._keep, self._listen = keep, listen
         self._slots = asyncio.Semaphore(tools.settings.n_slots)
-        self._same: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._done: set[str] = set()
         self._identity = identity_of(tools)
 
     async def write(self, question: Record) -> None:
-        """Bring a question to its end; one with the words and papers of another waits for it."""
+        """Write the synthesis of a question. Identical questions wait for each other."""
         how = self._how
         job = SynthesisJob(question.id, question.question, question.sources, how.words)
         key = key_of(self._identity, question, how)
-        async with self._same[key], self._slots:
+        async with self._locks[key], self._slots:
             try:
                 self._keep(await self._write_synthesis(question, job, key))
             except (FatalModelError, StorageError):
@@ -156,17 +151,17 @@ class _SynthesisJobs:
                 self._listen(Event(n_records=1))
 
     async def _write_synthesis(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
-        model, most = self._tools.settings.judge.model, self._how.max_tokens
-        found = await self._tools.store.get(key, SYNTHESIS)
-        if found and not found.text and self._how.retry_failed and key not in self._done:
-            found = None
-        if found is None:
-            if most and await self._limiter.n_tokens() >= most:
-                return Synthesis(question, model, problem=f"not begun: {most} tokens used")
-            found = await self._run(job)
-            self._tools.store.keep(key, found, SYNTHESIS)
+        model, max_tokens = self._tools.settings.judge.model, self._how.max_tokens
+        result = await self._tools.store.get(key, SYNTHESIS)
+        if result and not result.text and self._how.retry_failed and key not in self._done:
+            result = None
+        if result is None:
+            if max_tokens and await self._limiter.n_tokens() >= max_tokens:
+                return Synthesis(question, model, problem=f"not started: {max_tokens} tokens used")
+            result = await self._run(job)
+            self._tools.store.keep(key, result, SYNTHESIS)
             self._done.add(key)
-        return Synthesis.of(question, model, found)
+        return Synthesis.of(question, model, result)
 
     async def _run(self, job: SynthesisJob) -> SynthesisText:
         self._listen(Event(n_expected=1))
@@ -175,13 +170,13 @@ class _SynthesisJobs:
 
 
 def key_of(identity: str, question: Record, how: Writing) -> str:
-    """Return where a synthesis is kept: by all that it depends on, not by its question's id."""
+    """Return the storage key of a synthesis, which does not depend on the question id."""
     sources = source_lines(question.sources)
     return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
 
 def identity_of(tools: Run) -> str:
-    """Return a hash of who writes, and of what the prompt says besides question and papers."""
+    """Return a hash of the model and of the prompt without question and papers."""
     predict: Any = tools.agents.synthesizer.predict
     note, results = metadata_of(tools.settings.judge.model), result_values(tools.settings)
     return hash_of(
@@ -195,34 +190,33 @@ def identity_of(tools: Run) -> str:
 
 @dataclass(frozen=True)
 class SynthesisWriting:
-    """The work of a cluster's workers on one model's syntheses; see `WorkKind`."""
+    """Work of cluster workers on the syntheses of one model, as a `WorkKind`."""
 
     model: str
     how: Writing
 
     def identity(self, tools: Run) -> str:
-        """Return the writer's."""
+        """Return the identity of the model and prompt."""
         return identity_of(tools)
 
     async def work(
         self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Have the syntheses written, as a local run does."""
+        """Write the syntheses of some records."""
         await write_here(records, tools, self.how, outbox.keep, outbox.listen, limiter)
 
     def fail_record(self, record: Record, detail: str) -> Synthesis:
-        """Return a synthesis without a text; the next start tries it again."""
+        """Return a failed synthesis, which the next run retries."""
         return Synthesis(record, self.model, problem=detail)
 
 
 class ModelSyntheses:
-    """One model's syntheses of all questions: those of earlier starts, and those to come.
+    """Syntheses of all questions by one model, including those of earlier runs.
 
-    Several models may share the file of finished work, which is not repeated. The limiter of the
-    tools counts what was spent.
+    Several models can share the file `states`, in which finished work is stored.
 
     Raises:
-        StorageError: The file is damaged.
+        StorageError: If the file is damaged.
     """
 
     def __init__(
@@ -234,44 +228,45 @@ class ModelSyntheses:
         self._keys = {one.id: key_of(identity, one, how) for one in questions}
         with opened_store(states) as store:
             rows = store.rows(list(dict.fromkeys(self._keys.values())))
-            kept = {key: store.read(row, SYNTHESIS) for key, row in rows}
+            stored = {key: store.read(row, SYNTHESIS) for key, row in rows}
         if how.retry_failed:
-            kept = {key: found for key, found in kept.items() if found.text}
-        self._found = {
-            one.id: Synthesis.of(one, settings.judge.model, kept[self._keys[one.id]])
+            stored = {key: result for key, result in stored.items() if result.text}
+        self._finished = {
+            one.id: Synthesis.of(one, settings.judge.model, stored[self._keys[one.id]])
             for one in questions
-            if self._keys[one.id] in kept
+            if self._keys[one.id] in stored
         }
 
     @property
     def n_questions(self) -> int:
-        """The number of questions."""
+        """Number of questions."""
         return len(self._questions)
 
     @property
     def left(self) -> list[Record]:
-        """The questions that are still to be asked."""
-        return [one for one in self._questions if one.id not in self._found]
+        """Questions without a finished synthesis."""
+        return [one for one in self._questions if one.id not in self._finished]
 
     @property
     def syntheses(self) -> list[Synthesis]:
-        """Those that there are, in the questions' order; calls count once."""
-        paid: set[str] = set()
-        shown: list[Synthesis] = []
-        for found in (self._found[one.id] for one in self._questions if one.id in self._found):
-            key = self._keys[found.record_id]
-            shown.append(replace(found, usage=Usage()) if key in paid else found)
-            paid.add(key)
-        return shown
+        """Finished syntheses in the order of the questions, without duplicate usage."""
+        counted: set[str] = set()
+        syntheses: list[Synthesis] = []
+        for question in self._questions:
+            if synthesis := self._finished.get(question.id):
+                key = self._keys[question.id]
+                syntheses.append(replace(synthesis, usage=Usage()) if key in counted else synthesis)
+                counted.add(key)
+        return syntheses
 
     async def write(self, listen: Listener = lambda event: None) -> None:
-        """Have those that are left written, here or in a cluster, as the settings say.
+        """Generate the remaining syntheses, in this process or in a cluster.
 
-        Those that failed or were not begun have a problem and no text.
+        Finished work remains stored after an error.
 
         Raises:
-            FatalModelError: The model is unavailable, or the money is spent; finished work is kept.
-            StorageError: The disk is full; finished work is kept.
+            FatalModelError: If the model is unavailable or the cost limit is reached.
+            StorageError: If the disk is full.
         """
         left = self.left
         listen(Event(n_records=len(self._questions) - len(left)))
@@ -285,5 +280,5 @@ class ModelSyntheses:
             tools = replace(self.tools, store=store)
             await write_here(left, tools, self._how, self._keep, listen)
 
-    def _keep(self, found: Synthesis) -> None:
-        self._found[found.record_id] = found
+    def _keep(self, synthesis: Synthesis) -> None:
+        self._finished[synthesis.record_id] = synthesis

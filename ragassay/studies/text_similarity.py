@@ -1,4 +1,4 @@
-"""Similarity of two texts: BLEU, ROUGE, METEOR, NIST, word error rate, optimal transport."""
+"""Measure text similarity with BLEU, ROUGE, METEOR, NIST, word error rate and transport."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 
 NIST_ORDER = 5
-"""Longest n-gram that NIST counts, as in mteval-v13a."""
+"""Maximum n-gram order of NIST, as in mteval-v13a."""
 
 TextMeasure = Callable[[str, str], float | None]
-"""A function of reference and candidate."""
 
 
 @dataclass(frozen=True)
 class SimilarityKind:
-    """A measure of similarity, with its key on the command line and in files.
+    """A similarity measure.
 
     Attributes:
-        scale: Least and greatest value; infinity where there is no greatest.
-        lower_is_better: Whether the least value means the most alike.
-        is_symmetric: Whether reference and candidate can be swapped.
+        key: Key on the command line and in files.
+        scale: Lowest and highest possible value. The highest can be infinite.
+        lower_is_better: Whether lower values mean more similar texts.
     """
 
     key: str
@@ -60,56 +59,50 @@ SIMILARITY_KINDS: Mapping[str, SimilarityKind] = {
         SimilarityKind("moverscore", "MoverScore", (1 / 3, 1.0), is_symmetric=True),
     )
 }
-"""The paper's eight measures by their keys; it counts ROUGE-1 and ROUGE-L as one."""
+"""The eight measures of YESciEval by key, with ROUGE-1 and ROUGE-L as two."""
 
 
 def bleu_score(reference: str, candidate: str) -> float | None:
-    """Return the precision of the candidate's n-grams up to four, times a penalty for brevity.
+    """Return sentence BLEU, computed by sacrebleu (Papineni et al. 2002).
 
-    By sacrebleu: tokens of mteval-v13a, case kept, exponential smoothing, and only the orders of
-    n-grams that the texts are long enough for (Papineni et al. 2002).
+    The score is case-sensitive and uses mteval-v13a tokens, exponential smoothing and effective
+    n-gram order.
 
     Returns:
-        In [0, 1], higher is more alike; None where a text has no word.
+        A value in [0, 1], or None if a text has no words.
     """
     if not (reference.split() and candidate.split()):
         return None
-    # A sum of logarithms can end slightly above 100.
+    # Rounding errors can lead to values slightly above 100.
     return min(1.0, _bleu().sentence_score(candidate, [reference]).score / 100)
 
 
 def rouge1_score(reference: str, candidate: str) -> float | None:
-    """Return the F1 of the words that two texts share (Lin 2004), stemmed, by rouge-score.
+    """Return ROUGE-1 F1 of stemmed words, computed by rouge-score (Lin 2004).
 
-    The paper does not say which of precision, recall and F1 it shows; F1 is what most report.
+    YESciEval does not specify whether it reports precision, recall or F1.
 
     Returns:
-        In [0, 1], higher is more alike; None where a text has no word.
+        A value in [0, 1], or None if a text has no words.
     """
     return _rouge("rouge1", reference, candidate)
 
 
 def rouge_l_score(reference: str, candidate: str) -> float | None:
-    """Return the F1 of the longest common subsequence of words (Lin 2004), stemmed, by rouge-score.
-
-    Returns:
-        In [0, 1], higher is more alike; None where a text has no word.
-    """
+    """Return ROUGE-L F1 of stemmed words in [0, 1] (Lin 2004), or None if a text has no words."""
     return _rouge("rougeL", reference, candidate)
 
 
 def meteor_score(reference: str, candidate: str) -> float | None:
-    """Align words by form, stem and synonym, recall first (Banerjee and Lavie 2005), by nltk.
+    """Return METEOR, computed by NLTK (Banerjee and Lavie 2005).
 
-    Synonyms come from WordNet, which nltk does not include: where it is not installed
-    (`has_synonyms`), only forms and stems are aligned. The alignment is nltk's: from the last word
-    on, each takes the last free match. The paper takes, of the largest alignments, the one with
-    the fewest crossings: where a word stands several times, nltk may count more chunks, and the
-    value is then lower.
+    Words are aligned by form and stem, and by synonym if WordNet is installed (`has_synonyms`).
+    NLTK aligns greedily from the last word, whereas the paper minimizes crossings. With repeated
+    words, the score can therefore be lower than in the paper.
 
     Returns:
-        In [0, 1], higher is more alike; None where a text has no word. A text against itself is
-        slightly below 1: its one chunk of n words costs 0.5 / n^3.
+        A value in [0, 1], or None if a text has no words. The value for identical texts of n words
+        is 1 - 0.5 / n^3.
     """
     need("nltk")
     from nltk.translate.meteor_score import single_meteor_score
@@ -121,19 +114,18 @@ def meteor_score(reference: str, candidate: str) -> float | None:
 
 
 def has_synonyms() -> bool:
-    """Return whether METEOR aligns synonyms here: nltk's WordNet is installed."""
+    """Return whether NLTK's WordNet is installed, which METEOR needs for synonyms."""
     return _synonyms()[1]
 
 
 def nist_score(reference: str, candidate: str) -> float | None:
-    """Return the precision of n-grams up to five, weighted by information (Doddington 2002; nltk).
+    """Return NIST with n-grams up to five, computed by NLTK (Doddington 2002).
 
-    The weights are counted in the reference itself, so a reference that repeats its words gives low
-    values, even with itself. Tokens of mteval-v13a in lower case.
+    Tokens are those of mteval-v13a in lower case. Information weights are computed from the
+    reference, so references with repeated words lead to low values.
 
     Returns:
-        At least 0 and without upper bound (bits a word), higher is more alike; None where a text
-        has no word. For a candidate shorter than five words, n-grams up to its length.
+        A value of at least 0, in bits per word, or None if a text has no words.
     """
     need("nltk")
     from nltk.translate.nist_score import sentence_nist
@@ -145,13 +137,12 @@ def nist_score(reference: str, candidate: str) -> float | None:
 
 
 def word_error_rate(reference: str, candidate: str) -> float | None:
-    """Return the words to insert, delete and replace, per word of the reference, by jiwer.
+    """Return the word error rate, computed by jiwer.
 
-    Words are separated by white space and compared as written.
+    Words are separated by whitespace and compared case-sensitively.
 
     Returns:
-        At least 0, above 1 for a long candidate, lower is more alike; None where a text has no
-        word.
+        A value of at least 0, which can exceed 1 for long candidates. None if a text has no words.
     """
     need("jiwer")
     import jiwer
@@ -168,11 +159,11 @@ TEXT_MEASURES: Mapping[str, TextMeasure] = {
     "nist": nist_score,
     "wer": word_error_rate,
 }
-"""The measures that need no model, by their keys."""
+"""Measures that do not require a model, by key."""
 
 
 class _NoSynonyms:
-    """Stands in for WordNet: no word has a synonym."""
+    """Replacement for WordNet without any synonyms."""
 
     def synsets(self, word: str) -> tuple[()]:
         return ()
@@ -213,9 +204,9 @@ def _rouge(kind: str, reference: str, candidate: str) -> float | None:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words and punctuation marks of a text in lower case, by nltk's word tokenizer.
+    """Split a text into lower-case words and punctuation with NLTK's word tokenizer.
 
-    As YESciEval's program; sentences are found by our own rules, as nltk's need a download.
+    Follows YESciEval's program, except for sentence splitting, which requires a download in NLTK.
 
     Example:
         >>> words_of("It doesn't help. (Much.)")
@@ -236,23 +227,20 @@ def _tokens(text: str) -> list[str]:
 
 
 MOST_STEPS = 1_000_000
-"""Steps of the network simplex; texts of 500 words take a few thousand."""
+"""Maximum number of network simplex steps. Texts of 500 words take a few thousand."""
 
 
 def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int, float]:
-    """Return how rare each token is: log((N + 1) / (n + 1)) for a token of n among N documents.
-
-    At least 0; 0 for a token of every document.
-    """
+    """Return log((N + 1) / (n + 1)) for each token in n of N documents."""
     counts = Counter(token for document in documents for token in set(document))
     return {token: math.log((len(documents) + 1) / (n + 1)) for token, n in counts.items()}
 
 
 def rarity_weights(ids: Sequence[int], frequencies: Mapping[int, float]) -> NDArray[np.float64]:
-    """Return weights of a text's tokens, shape (n_tokens,), that sum to 1.
+    """Return weights of a text's tokens that sum to 1, shape (n_tokens,).
 
-    Frequencies are from `inverse_document_frequencies` over the compared texts. Weights are equal
-    where every token is in every document.
+    Weights are proportional to `frequencies` from `inverse_document_frequencies`, or equal if all
+    frequencies are 0.
     """
     import numpy as np
 
@@ -267,20 +255,19 @@ def transport_distance(
     first_weights: NDArray[np.float64] | None = None,
     second_weights: NDArray[np.float64] | None = None,
 ) -> float | None:
-    """Return the least mean distance over which one cloud of vectors can be moved onto another.
+    """Return the word mover's distance between two sets of vectors (Kusner et al. 2015).
 
-    min over T of sum T_ij |x_i - y_j|, where T's rows and columns sum to the weights: word mover's
-    distance (Kusner et al. 2015).
+    This is the minimum of sum T_ij |x_i - y_j| over all T whose rows and columns sum to the
+    weights.
 
     Args:
-        first: shape (n, n_dimensions).
-        second: shape (m, n_dimensions).
-        first_weights: shape (n,), summing to 1; None for equal ones.
-        second_weights: shape (m,), summing to 1; None for equal ones.
+        first: Vectors, shape (n, n_dimensions).
+        second: Vectors, shape (m, n_dimensions).
+        first_weights: Weights that sum to 1, shape (n,). None means equal weights.
+        second_weights: Weights that sum to 1, shape (m,). None means equal weights.
 
     Returns:
-        At least 0, for vectors of length 1 at most 2; 0 for equal clouds, None where either is
-        empty.
+        A distance of at least 0, and at most 2 for vectors of length 1. None if a set is empty.
     """
     if not (len(first) and len(second)):
         return None
@@ -291,24 +278,24 @@ def transport_distance(
     from ot import emd2
 
     one, two = (
-        np.full(len(cloud), 1 / len(cloud)) if given is None else given
-        for cloud, given in ((first, first_weights), (second, second_weights))
+        np.full(len(cloud), 1 / len(cloud)) if weights is None else weights
+        for cloud, weights in ((first, first_weights), (second, second_weights))
     )
     distances = cdist(first.astype(float), second.astype(float))
     return float(cast("float", emd2(one, two, distances, numItermax=MOST_STEPS)))
 
 
 def mover_score(distance: float | None) -> float | None:
-    """Turn a transport distance into MoverScore's similarity: 1 / (1 + distance).
+    """Convert a transport distance to MoverScore, 1 / (1 + distance).
 
-    The paper on MoverScore (Zhao et al. 2019) gives the distance; its authors' second release
-    converts it this way, which YESciEval's values of about .62 suggest it used.
+    The paper (Zhao et al. 2019) reports the distance. The conversion is that of the authors' second
+    release, which is consistent with YESciEval's values of about 0.62.
 
     Args:
-        distance: Between words weighted by rarity, in [0, 2].
+        distance: Distance between words weighted by rarity, in [0, 2].
 
     Returns:
-        In [1/3, 1], higher is more alike.
+        A similarity in [1/3, 1].
 
     Example:
         >>> mover_score(1.0)

@@ -1,4 +1,4 @@
-"""Measure how far a judge can be trusted: its labels against people's, task by task."""
+"""Measure the agreement between a judge and human labels for each task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
 
 class TrustFigure(NamedTuple):
-    """One number about a judge."""
+    """A measure of a judge, with its name."""
 
     metric: str
     score: Score
@@ -35,13 +35,11 @@ class TrustFigure(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskTrust:
-    """A judge against the consensus of people on one task, or on one reading of it.
+    """Agreement between a judge and the human consensus on one reading of a task.
 
     Attributes:
-        reading: Which labels were distinguished, or which score was used.
-        agreement: With the confusion matrix; None where no labels are compared.
-        calibration: None where the judge gave no probabilities.
-        n_disputed: Items without a majority; they are left out.
+        reading: Set of labels or name of the score that is compared.
+        n_disputed: Number of excluded items without a human majority.
     """
 
     task: str
@@ -66,27 +64,26 @@ class _TaskReading:
 def judge_trust(
     alignment: Alignment, evaluations: Sequence[Evaluation], n_verdict_labels: int = 4
 ) -> tuple[TaskTrust, ...]:
-    """Compare a judge with people's labels in every way that the labels allow.
+    """Compare a judge with human labels on all tasks.
 
-    Citations are read up to three ways: supported or not; supports, contradicts or neither
-    (BioACE, section 4.2); all labels. Ratings are compared rubric by rubric and over all.
+    Citation labels are compared as supported or not, as three labels (BioACE, section 4.2) and as
+    all labels. Ratings are compared for each rubric and over all rubrics.
 
     Args:
-        alignment: From `align_labels`.
-        evaluations: The run's evaluations; their scores are compared with accuracy labels.
-        n_verdict_labels: The number of labels that the judge chose verdicts from: 2, 3 or 4.
-            People's finer labels are folded into these.
+        evaluations: Evaluations of the run, whose scores are compared with accuracy labels.
+        n_verdict_labels: Number of citation labels of the judge (2, 3 or 4), to which human labels
+            are mapped.
     """
-    found: list[TaskTrust] = []
+    trusts: list[TaskTrust] = []
     for task in ("relevance", "citation", "nugget"):
         items = alignment.of(task)
         readings = _readings(task, items, n_verdict_labels)
-        found += [_trust(task, reading, items) for reading in readings]
+        trusts += [_measure(task, reading, items) for reading in readings]
     for task in RATED:
-        found += _measure_rated_tasks(task, alignment.of(task))
+        trusts += _measure_rated_tasks(task, alignment.of(task))
     for task in get_args(OwnTask):
-        found += _own(task, alignment.of(task))
-    return (*found, *_accuracy(alignment.of("accuracy"), evaluations))
+        trusts += _measure_own_labels(task, alignment.of(task))
+    return (*trusts, *_measure_accuracy(alignment.of("accuracy"), evaluations))
 
 
 def _readings(
@@ -111,73 +108,73 @@ def _readings(
         yield _TaskReading("support or not", ("support", "other"), others)
         if "partial_support" not in seen:
             return
-    yield _TaskReading(f"{_in_words(len(every))} labels", every, {})
+    yield _TaskReading(_name_labels(every), every, {})
 
 
-def _in_words(n: int) -> str:
-    return {2: "two", 3: "three", 4: "four", 5: "five"}.get(n, "all")
+def _name_labels(labels: Sequence[str]) -> str:
+    number = {2: "two", 3: "three", 4: "four", 5: "five"}.get(len(labels), "all")
+    return f"{number} labels"
 
 
-def _trust(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> TaskTrust:
+def _measure(task: str, reading: _TaskReading, items: Sequence[AlignedItem]) -> TaskTrust:
     pairs = [(reading.of(i.truth), i) for i in items]
     decided = [(truth, item) for truth, item in pairs if truth is not None]
     truth = [label for label, _ in decided]
     predicted = [reading.of(item.predicted) for _, item in decided]
     questions = [item.question for _, item in decided]
-    found = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
+    agreed = agreement(truth, predicted, reading.labels, questions, is_ordered=reading.is_ordered)
     figures = [
-        TrustFigure("accuracy", found.accuracy),
-        *_averages(found),
-        TrustFigure("Cohen's kappa", found.kappa),
+        TrustFigure("accuracy", agreed.accuracy),
+        *_measure_abstention(truth, predicted, [item for _, item in decided]),
+        *_averages(agreed),
+        TrustFigure("Cohen's kappa", agreed.kappa),
     ]
-    if found.linear_kappa and found.quadratic_kappa:
-        figures.append(TrustFigure("Cohen's kappa, linear weights", found.linear_kappa))
-        figures.append(TrustFigure("Cohen's kappa, quadratic weights", found.quadratic_kappa))
-    figures[1:1] = _abstaining(truth, predicted, [item for _, item in decided])
+    if agreed.linear_kappa and agreed.quadratic_kappa:
+        figures.append(TrustFigure("Cohen's kappa, linear weights", agreed.linear_kappa))
+        figures.append(TrustFigure("Cohen's kappa, quadratic weights", agreed.quadratic_kappa))
     units = [[t] if p is None else [t, p] for t, p in zip(truth, predicted, strict=True)]
     figures += _alphas("Krippendorff's alpha", units, reading, questions)
     figures += _between_people(reading, items)
-    sure = _measure_calibration(reading, decided)
-    if sure:
-        figures.append(TrustFigure("expected calibration error (lower is better)", sure.error))
-        figures.append(TrustFigure("Brier score (lower is better)", sure.brier))
-    return TaskTrust(
-        task, reading.name, tuple(figures), found, sure, n_disputed=len(items) - len(decided)
-    )
+    calibrated = _measure_calibration(reading, decided)
+    if calibrated:
+        error = calibrated.error
+        figures.append(TrustFigure("expected calibration error (lower is better)", error))
+        figures.append(TrustFigure("Brier score (lower is better)", calibrated.brier))
+    n_disputed = len(items) - len(decided)
+    return TaskTrust(task, reading.name, tuple(figures), agreed, calibrated, n_disputed)
 
 
-def _averages(found: Agreement) -> Iterator[TrustFigure]:
-    for way, one in found.averages.items():
+def _averages(agreed: Agreement) -> Iterator[TrustFigure]:
+    for way, one in agreed.averages.items():
         yield TrustFigure(f"{way} precision", one.precision)
         yield TrustFigure(f"{way} recall", one.recall)
         yield TrustFigure("macro-F1" if way == "macro" else f"{way} F1", one.f1)
 
 
-def _abstaining(
+def _measure_abstention(
     truth: Sequence[str], predicted: Sequence[str | None], items: Sequence[AlignedItem]
 ) -> list[TrustFigure]:
-    """Measure a judge that leaves items open: its accuracy alone is over what it decides.
+    """Measure accuracy with undecided items as wrong, and the share of decided items.
 
-    Empty for a judge that leaves nothing open.
+    Returns an empty list if no item is undecided.
     """
-    asked = [i for i, one in enumerate(items) if predicted[i] is not None or one.is_undecided]
-    if not any(items[i].is_undecided for i in asked):
+    if not any(item.is_undecided for item in items):
         return []
-    known = set(asked)
-    right = [float(predicted[i] == truth[i]) if i in known else None for i in range(len(items))]
-    told = [float(predicted[i] is not None) if i in known else None for i in range(len(items))]
+    right: list[float | None] = []
+    decided: list[float | None] = []
+    for label, guess, item in zip(truth, predicted, items, strict=True):
+        is_failed = guess is None and not item.is_undecided
+        right.append(None if is_failed else float(guess == label))
+        decided.append(None if is_failed else float(guess is not None))
     questions = [item.question for item in items]
     return [
-        TrustFigure(name, mean_over_questions(hits, questions))
-        for name, hits in ((f"accuracy, {UNDECIDED} as wrong", right), ("share decided", told))
+        TrustFigure(f"accuracy, {UNDECIDED} as wrong", mean_over_questions(right, questions)),
+        TrustFigure("share decided", mean_over_questions(decided, questions)),
     ]
 
 
 def _alphas(
-    name: str,
-    units: Sequence[Sequence[str]],
-    reading: _TaskReading,
-    questions: Sequence[str],
+    name: str, units: Sequence[Sequence[str]], reading: _TaskReading, questions: Sequence[str]
 ) -> list[TrustFigure]:
     levels: tuple[AlphaLevel, ...] = ("ordinal", "interval") if reading.is_ordered else ("nominal",)
     return [
@@ -187,10 +184,9 @@ def _alphas(
 
 
 def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list[TrustFigure]:
-    """Measure how well people agree, without the judge and with it as one of them.
+    """Measure agreement among humans, and among humans with the judge as another rater.
 
-    The majority leaves out what people do not agree on; here it counts. Empty where two people
-    labelled nothing in common.
+    Items without a majority are included. Returns an empty list if no item has two human labels.
     """
     shared = [item for item in items if len(item.people) > 1]
     if not shared:
@@ -208,7 +204,7 @@ def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list
 def _measure_calibration(
     reading: _TaskReading, decided: Sequence[tuple[str, AlignedItem]]
 ) -> Calibration | None:
-    """Measure calibration of the label itself; folded labels have no probability of their own."""
+    """Measure calibration, or return None for folded labels or without confidences."""
     scored = [(truth, item) for truth, item in decided if item.predicted is not None]
     if reading.folded or all(item.confidence is None for _, item in scored):
         return None
@@ -219,43 +215,43 @@ def _measure_calibration(
     )
 
 
-def _own(task: OwnTask, items: Sequence[AlignedItem]) -> Iterator[TaskTrust]:
-    """Yield the agreement on an evaluator's verdicts, by the labels that they could have."""
+def _measure_own_labels(task: OwnTask, items: Sequence[AlignedItem]) -> Iterator[TaskTrust]:
+    """Yield the agreement on an evaluator's verdicts for each set of possible labels."""
     for labels in dict.fromkeys(item.labels for item in items):
-        alike = [item for item in items if item.labels == labels]
+        group = [item for item in items if item.labels == labels]
         if all(label.isdigit() for label in labels):
-            yield _ratings(task, f"{labels[0]} to {labels[-1]}", alike)
+            yield _measure_ratings(task, f"{labels[0]} to {labels[-1]}", group)
         else:
-            yield _trust(task, _TaskReading(f"{_in_words(len(labels))} labels", labels, {}), alike)
+            yield _measure(task, _TaskReading(_name_labels(labels), labels, {}), group)
 
 
 def _measure_rated_tasks(task: LabelTask, items: Sequence[AlignedItem]) -> list[TaskTrust]:
     names = sorted({item.item for item in items})
     groups = {name: [item for item in items if item.item == name] for name in names}
-    # Ratings on different scales cannot share a table.
+    # Ratings on different scales cannot be combined.
     if len(names) > 1 and len({item.labels for item in items}) == 1:
         groups["all rubrics" if task == "rubric" else "all dimensions"] = list(items)
-    return [_ratings(task, name, group) for name, group in groups.items()]
+    return [_measure_ratings(task, name, group) for name, group in groups.items()]
 
 
-def _ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -> TaskTrust:
+def _measure_ratings(task: LabelTask, name: str, items: Sequence[AlignedItem]) -> TaskTrust:
     ratings = tuple(sorted({label for item in items for label in item.labels}, key=int))
-    trust = _trust(task, _TaskReading(name, ratings, {}, is_ordered=True), items)
-    alike = correlate_scores(
+    trust = _measure(task, _TaskReading(name, ratings, {}, is_ordered=True), items)
+    correlation = correlate_scores(
         [float(item.truth or 0) for item in items],
         [item.score for item in items],
         [item.question for item in items],
     )
     added = (
         *_means(task, items),
-        TrustFigure("Spearman's rho", alike.spearman),
-        TrustFigure("Kendall's tau-b", alike.kendall),
+        TrustFigure("Spearman's rho", correlation.spearman),
+        TrustFigure("Kendall's tau-b", correlation.kendall),
     )
     return replace(trust, figures=(*trust.figures, *added))
 
 
 def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigure]:
-    """Yield both means, as the paper compares them (Wan et al. 2024, section 5.1)."""
+    """Yield human and judge means for RACAR (Wan et al. 2024, section 5.1)."""
     if task == "racar":
         low, high = map(float, RACAR_SCALE)
         by_people = [statistics.fmean(map(int, item.people)) for item in items]
@@ -263,24 +259,24 @@ def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigur
         yield TrustFigure(MEAN_OF_JUDGE, mean_score([i.score for i in items], (low, high)))
 
 
-def _accuracy(
+def _measure_accuracy(
     items: Sequence[AlignedItem], evaluations: Sequence[Evaluation]
 ) -> Iterator[TaskTrust]:
-    """Score each of the run's scores as a detector of accurate answers."""
+    """Yield how well each score of the run separates accurate and inaccurate answers."""
     scores = {e.record_id: e.scores for e in evaluations}
     decided = [item for item in items if item.truth is not None]
     questions = [item.question for item in decided]
     is_good = [item.truth == "yes" for item in decided]
     for key in dict.fromkeys(key for item in decided for key in scores[item.record_id]):
-        known = [scores[item.record_id].get(key) for item in decided]
-        found = discrimination(
-            [score.decided if score else None for score in known],
+        own = [scores[item.record_id].get(key) for item in decided]
+        areas = discrimination(
+            [score.decided if score else None for score in own],
             is_good,
             questions,
             lower_is_better=key in LOWER_IS_BETTER,
         )
         figures = (
-            TrustFigure("AUROC", found.auroc),
-            TrustFigure("AUROC, paired by question", found.paired_auroc),
+            TrustFigure("AUROC", areas.auroc),
+            TrustFigure("AUROC, paired by question", areas.paired_auroc),
         )
         yield TaskTrust("accuracy", key, figures, n_disputed=len(items) - len(decided))

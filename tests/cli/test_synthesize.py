@@ -46,7 +46,7 @@ def test_models_write_answers_and_the_command_says_what_came_out(alpha, beta, qu
     assert code == 3  # One question has no paper.
     assert f"{file}: 6 answers to 3 questions by 2 models" in shown.replace("\n", "")
     assert "6 model calls" in shown
-    assert "questions without a paper, left out: 1 (q4)" in errors
+    assert "questions without papers, skipped: 1 (q4)" in errors
     assert len(read_records(file).records) == 6
 
 
@@ -148,7 +148,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_pa
     code, shown, errors = call(*given)
     assert code == 0
     assert "3 questions, 2 models: at most 6 calls, about" in shown
-    assert "left out: 1 (q4)" in errors
+    assert "skipped: 1 (q4)" in errors
     assert json.loads(call(*given, "--json")[1])["n_syntheses"] == 6
     assert alpha.n_requests == 0 and not file.parent.exists()
 
@@ -156,11 +156,11 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_pa
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["{q}"], "answers are written by models: name one or more, --model NAME"),
-        (["{q}", "{a}", "{a}"], "the model openai/alpha is named twice"),
+        (["{q}"], "no model to write answers; pass --model NAME"),
+        (["{q}", "{a}", "{a}"], "model openai/alpha is specified twice"),
         (["{q}", "--model", "ragassay/nonexist"], "there is no model ragassay/nonexist"),
         (["missing.jsonl", "{a}"], "missing.jsonl does not exist"),
-        (["{bare}", "{a}"], "no question has a source: give a corpus to search for some"),
+        (["{bare}", "{a}"], "no question has sources; pass a corpus to search"),
         (["{bare}", "{a}", "--corpus", "missing.jsonl"], "missing.jsonl does not exist"),
         (["{empty}", "{a}"], "is empty"),
         (["{q}", "{a}", "--out", "{q}/x.jsonl"], "is a file, a folder is needed"),
@@ -210,7 +210,7 @@ def test_python_writes_the_same(written, alpha, beta, questions, tmp_path):
     named = of(alpha, beta)[1::2]
     found = ragassay.synthesize(questions, tmp_path / "python.jsonl", model=named, limit=3)
     assert found.file.read_bytes() == written.read_bytes()
-    with pytest.raises(ragassay.errors.InputError, match="named twice"):
+    with pytest.raises(ragassay.errors.InputError, match="specified twice"):
         ragassay.synthesize(questions, tmp_path / "none.jsonl", model=named[:1] * 2)
     with pytest.raises(TypeError, match="unexpected keyword argument 'modle'"):
         ragassay.synthesize(questions, tmp_path / "none.jsonl", modle=named)  # type: ignore[call-arg]

@@ -75,7 +75,7 @@ def test_a_threshold_is_fitted_written_and_used(tmp_path: Path, inference: str):
     claims, out = write_claims(tmp_path / "claims.jsonl"), tmp_path / "zs.json"
     done = call("fit", claims, "--verifier", f"summac-zs:{inference}", "--out", out)
     assert done.exit_code == 0, done.output
-    assert "supports from 0." in done.stdout and "claims held out" in done.stdout
+    assert "supports from 0." in done.stdout and "held-out claims" in done.stdout
     fitted = json.loads(out.read_text("utf-8"))
     assert fitted["learnt"]["n"] == fitted["after"]["n"] == 6 and fitted["data"] == ["claims.jsonl"]
     done = call("measure", claims, "--verifier", out, "--labels", 2, "--quiet", "--json")
@@ -88,7 +88,7 @@ def test_claims_to_measure_on_may_be_others(tmp_path: Path, inference: str):
     claims, same = (write_claims(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
     named = ["--verifier", inference, "--out", tmp_path / "t.json", "--quiet"]
     done = call("fit", claims, "--dev", same, *named)
-    assert done.exit_code == 1 and "share a claim or a document" in done.stderr
+    assert done.exit_code == 1 and "share a claim or document" in done.stderr
     done = call("fit", claims, "--verifier", inference, "--out", tmp_path / "t.txt")
     assert done.exit_code == 1 and "must end in .json" in done.stderr
 
@@ -98,7 +98,7 @@ def test_own_documents_are_separated_from_others(
 ):
     done = call("separate", *answers, "--verifier", inference, "--out", tmp_path / "out")
     assert done.exit_code == 3, done.output
-    assert NO_DOCUMENT in done.stderr and "another question's" in done.stdout
+    assert NO_DOCUMENT in done.stderr and "with other documents" in done.stdout
     found = rows(tmp_path / "out" / "separation.csv")
     assert {row["source"] for row in found} == {"documents", "evidence"}
     by_question = rows(tmp_path / "out" / "separation-by-question.csv")
@@ -146,7 +146,7 @@ def test_correctness_at_k_is_a_table_and_a_plot(
 
 def test_mistakes_are_named(tmp_path: Path, answers: list[str], inference: str):
     done = call("measure", answers[0])
-    assert done.exit_code == 1 and "pairs without a document: 6: name --corpus" in done.stderr
+    assert done.exit_code == 1 and "6 claims have no document, pass --corpus" in done.stderr
     done = call("measure", *answers[:3], "--verifier", "flan:absent")
     assert done.exit_code == 1 and "absent is unavailable" in done.stderr
     done = call("at-k", *answers, "--k", "ten", "--verifier", inference)

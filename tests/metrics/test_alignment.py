@@ -147,7 +147,7 @@ def test_sentence_that_was_not_labelled_is_named():
 def test_two_answers_that_fit_are_not_guessed_between():
     twice = [answer("a", labels=[("x", "required")]), answer("b", labels=[("x", "required")])]
     found = align_labels([label(record_id=None, topic="t")], twice)
-    assert found.unaligned[0].reason == "several answers fit"
+    assert found.unaligned[0].reason == "several answers match"
 
 
 def test_annotators_are_put_together():
@@ -161,7 +161,7 @@ def test_annotators_are_put_together():
     (item,) = found.items
     assert item.people == ("required", "borderline", "borderline")
     assert (item.truth, item.predicted) == ("borderline", "required")
-    assert found.unaligned[0].reason == "the same annotator labelled it twice"
+    assert found.unaligned[0].reason == "duplicate label by the same annotator"
 
 
 def test_consensus():

@@ -264,6 +264,6 @@ def test_the_certificate_names_the_undecided_beside_what_was_found():
         for hit, verdicts in zip(hits, hurt, strict=True)
     }
     (line,) = certify(audit_pairs(hits, evaluations))
-    assert line.reason.startswith("Finds 3 of 3 extreme damage;")
+    assert line.reason.startswith("Detects 3 of 3 extreme perturbations;")
     assert line.reason.endswith("; 1 of 4 undecided.")
     assert line.decided is not None and (line.decided.value, line.decided.n) == (0.75, 4)

@@ -58,12 +58,13 @@ def test_clinical_changes_have_a_bar_of_four_in_five():
     [
         (
             [pairs(20, 0), pairs(13, 7, severity="subtle")],
-            "Finds 20 of 20 extreme and 13 of 20 subtle damage; trust takes 70 % of subtle.",
+            "Detects 20 of 20 extreme and 13 of 20 subtle perturbations; a trusted judge detects at "
+            "least 70 % of subtle.",
         ),
-        ([pairs(3, 0)], "3 pairs on 3 questions are too few to tell (44 to 100 %)"),
-        ([pairs(10, 10)], "that may be chance (30 to 70 %)"),
+        ([pairs(3, 0)], "3 pairs on 3 questions are not enough for a verdict (44 to 100 %)"),
+        ([pairs(10, 10)], "possibly by chance (30 to 70 %)"),
         # Found, but rated 4 where 1 is desired: 3 points too high.
-        ([pairs_of([(5.0, 4.0)] * 20)], "extreme damage is rated 3.0 points too high"),
+        ([pairs_of([(5.0, 4.0)] * 20)], "extreme perturbations are rated 3.0 points too high"),
         ([pairs_of([(5.0, 4.0)] * 20 + [(5.0, None)])], "1 more unscored"),
         ([pairs_of([(5.0, None)] * 4)], "No pair could be scored (4 failed)."),
     ],
@@ -118,7 +119,7 @@ def test_a_lift_is_measured_on_its_own_scale():
 def test_a_judge_that_always_gives_the_top_is_not_trusted_to_withstand_text():
     found = line(pairs_of([(5.0, 5.0)] * 20, family="injection"))
     assert (found.trust, found.has_room) == (None, False)
-    assert "no room to rise" in found.reason
+    assert "already have the highest scores" in found.reason
 
 
 # Twenty whole answers at one rating; the text adds the same to each.

@@ -133,12 +133,12 @@ def test_a_bound_with_a_least_cosine_asks_for_both():
     assert explain_undecided(close, "supports", 0.9, 0.75) is None
     found = explain_undecided(close, "supports", 0.91, 0.6)
     assert found is not None and found.detail == (
-        "leans to supports at 0.91, but the closest sentence has a cosine of 0.60 with the claim; "
-        "it decides from 0.75 up"
+        "leans to supports at 0.91, but the closest sentence has a cosine of 0.60 with the claim, "
+        "below the threshold of 0.75"
     )
     # Too unsure as well: the confidence is the first reason.
     found = explain_undecided(close, "supports", 0.5, 0.6)
-    assert found is not None and found.detail.endswith("it decides from 0.90 up")
+    assert found is not None and found.detail.endswith("below the threshold of 0.90")
 
 
 def test_precision_comes_with_wilsons_interval():
@@ -158,16 +158,16 @@ MEASURED = {"precision": 0.8567, "n_measured": 321, "data": "ExpertQA (dev)"}
 @pytest.mark.parametrize(
     ("given", "detail"),
     [
-        ({}, "it decides from 0.90 up"),
-        (MEASURED, "it decides from 0.90 up: right in 86 % of 321 on ExpertQA (dev)"),
-        ({"threshold": None}, "at no confidence is that right often enough to decide"),
+        ({}, ", below the threshold of 0.90"),
+        (MEASURED, ", below the threshold of 0.90 (86 % of 321 correct on ExpertQA (dev))"),
+        ({"threshold": None}, ", but such verdicts are not reliable at any threshold"),
         (
             {"threshold": None, "precision": 0.41, "n_measured": 29},
-            "at no confidence is that right often enough to decide: right in 41 % of 29",
+            ", but such verdicts are not reliable at any threshold (41 % of 29 correct)",
         ),
         (
             {"threshold": None, "is_tested": False, "precision": 0.6667, "n_measured": 3},
-            "too few such verdicts were measured to decide: right in 67 % of 3",
+            ", but too few such verdicts were measured to set a threshold (67 % of 3 correct)",
         ),
     ],
 )
@@ -175,4 +175,4 @@ def test_what_is_not_decided_says_why_and_what_was_measured(given, detail):
     assert explain_undecided(bound(), "contradicts", 0.95) is None
     found = explain_undecided(bound(**given), "not_relevant", 0.712)
     assert found is not None and found.reason == "undecided"
-    assert found.detail == f"leans to not relevant at 0.71; {detail}"
+    assert found.detail == f"leans to not relevant at 0.71{detail}"

@@ -188,5 +188,5 @@ def test_all_figures_together_keep_the_hint_out_of_the_judges_consistency():
 
 
 def test_rating_off_the_scale_is_named():
-    with pytest.raises(InputError, match="rating 4 is not on the scale from 1 to 3"):
+    with pytest.raises(InputError, match="rating 4 is outside the scale of 1 to 3"):
         alignment_alpha([rated((4,), knowledge=1)], "knowledge", (1, 3))

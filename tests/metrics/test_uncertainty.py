@@ -112,7 +112,7 @@ def test_a_condition_is_read_and_has_one_spelling(text, written, ways):
 def test_what_is_no_condition_is_named_with_what_is_possible(text, named):
     with pytest.raises(SettingsError) as error:
         parse_condition(text)
-    assert str(error.value).startswith(f"{named} is not a condition; there are 'entropy>X' (bits")
+    assert str(error.value).startswith(f"{named} is not a condition; use 'entropy>X' (entropy")
     assert "'confidence<X'" in str(error.value) and "'undecided'" in str(error.value)
 
 

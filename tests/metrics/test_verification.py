@@ -74,5 +74,5 @@ def test_what_has_no_label_is_left_out_and_counted():
 def test_a_label_that_is_none_of_them_is_named():
     with pytest.raises(InputError, match="'maybe' is not one of the labels"):
         verification(["maybe"], ["supports"], TWO, ["a"])
-    with pytest.raises(InputError, match="2 labels of people, 1 of the judge"):
+    with pytest.raises(InputError, match="2 human labels, 1 judge labels"):
         verification(["supports"] * 2, ["supports"], TWO, ["a"])

@@ -77,9 +77,9 @@ def test_both_readings_agree_at_the_ends_of_a_scale(ratings: list[int]):
 
 
 def test_ratings_that_cannot_be_are_named():
-    with pytest.raises(InputError, match="at least one rater"):
+    with pytest.raises(InputError, match="at least one rating"):
         mode_rating([])
     with pytest.raises(InputError, match="Rating 6 is outside the scale of 1 to 5"):
         perturbed_rating([3, 6], 1, 5)
-    with pytest.raises(InputError, match="not 5 to 1"):
+    with pytest.raises(InputError, match="Invalid scale of 5 to 1"):
         perturbed_rating([3], 5, 1)

@@ -196,7 +196,7 @@ def test_every_row_of_a_table_has_its_columns():
 
 def test_what_got_through_and_what_was_left_alone_are_named():
     words = text_of(html.document_fromstring(render_audit_html(build_audit())))
-    assert "Tweet at the end (extreme), Relevancy: a10~tweet" in words
+    assert "Tweet added at the end (extreme), Relevancy: a10~tweet" in words
     assert "Last two sentences swapped: 2" in words
     assert "Tweet: 0" not in words
     assert "1 answer could not be evaluated" in words

@@ -114,4 +114,4 @@ def test_terminal_shows_value_interval_and_n(rubrics):
 
 
 def test_headline_says_who_rated_how_much():
-    assert strategies_headline("m", 1, 0) == "m on 1 answer, beside 0 ratings of people"
+    assert strategies_headline("m", 1, 0) == "m on 1 answer with 0 human ratings"

@@ -64,7 +64,7 @@ def test_a_missing_synthesis_is_said_and_made_up_later(beta, questions, tmp_path
         assert broken.n_requests == n_asked
     assert code == 3
     assert "openai/alpha has no synthesis for 1 of 3 questions (q2): unparsable" in errors
-    assert "questions without a paper, left out: 1 (q4)" in errors
+    assert "questions without papers, skipped: 1 (q4)" in errors
     assert len(read_records(out / "answers.jsonl").records) == 5
     n_before = beta.n_requests
     with ScriptedModel(reply=writer("alpha")) as whole:
@@ -91,6 +91,6 @@ def test_a_wrong_use_is_one_clear_line(alpha, beta, questions, tmp_path):
     assert alone.exit_code == 1 and "at least two generators" in alone.stderr
     twice = ("--generator", f"openai/alpha@{alpha.base_url}")
     code, _, errors = command(alpha, beta, questions, tmp_path / "out", *twice)
-    assert code == 1 and "openai/alpha is named twice" in errors
+    assert code == 1 and "openai/alpha is specified twice" in errors
     without = CliRunner().invoke(app, ["matrix", "--generator", "openai/a"])
     assert without.exit_code == 1 and "need --generate" in without.stderr

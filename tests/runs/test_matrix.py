@@ -123,7 +123,7 @@ def test_runs_and_ratings_go_together(tmp_path, two):
 def test_rubrics_are_shown_one_by_one(two):
     for wanted in (["cohesion"], ["all"]):
         assert [m.key for m in judge_matrix(two, rubrics=wanted).matrices] == ["all", "cohesion"]
-    with pytest.raises(InputError, match=r"'made_up'; there are cohesion"):
+    with pytest.raises(InputError, match=r"'made_up'; use one of cohesion"):
         judge_matrix(two, rubrics=["made_up"])
 
 
@@ -144,14 +144,14 @@ def test_only_chosen_answers(tmp_path, two):
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = judge_matrix(two, answers=answers, where=["part=p1"])
     assert [c.value for c in found.matrices[0].cells[0]] == [4.5, 2.5]
-    with pytest.raises(InputError, match="give --answers"):
+    with pytest.raises(InputError, match="pass --answers"):
         judge_matrix(two, where=["part=p1"])
 
 
 def test_what_has_no_matrix_is_refused(tmp_path, two):
     with pytest.raises(InputError, match="has no run"):
         judge_matrix([tmp_path / "nowhere"])
-    with pytest.raises(InputError, match="there is no rating"):
+    with pytest.raises(InputError, match="there are no ratings"):
         judge_matrix()
     with pytest.raises(InputError, match="only 'a' was rated"):
         judge_matrix([run_of(tmp_path / "run", "J", {"a": [5.0]})])
@@ -159,21 +159,21 @@ def test_what_has_no_matrix_is_refused(tmp_path, two):
         judge_matrix([two[0], two[0]])
     with pytest.raises(InputError, match="JUDGE=SYSTEM"):
         judge_matrix(two, same=["J"])
-    with pytest.raises(InputError, match="there is no judge 'J'"):
+    with pytest.raises(InputError, match="unknown judge 'J'"):
         judge_matrix(two, same=["J=alpha"])
 
 
 def test_labels_that_are_no_ratings_are_refused(tmp_path):
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"task": "accuracy", "label": "yes", "record_id": "a"}) + "\n")
-    with pytest.raises(InputError, match="no rating on a rubric"):
+    with pytest.raises(InputError, match="no ratings on rubrics"):
         judge_matrix(ratings=path)
     rating = {"task": "rubric", "label": "7", "topic": "t", "system": "a", "item": "cohesion"}
     path.write_text(json.dumps(rating) + "\n")
     with pytest.raises(InputError, match="7 is not between 1 and 5"):
         judge_matrix(ratings=path)
     path.write_text(json.dumps(rating | {"label": "3", "system": None, "record_id": "a"}) + "\n")
-    with pytest.raises(InputError, match="names no system"):
+    with pytest.raises(InputError, match="has no system"):
         judge_matrix(ratings=path)
 
 
@@ -183,7 +183,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     failure = {"record_id": "x", "stage": "segment", "failure": {"reason": "error"}}
     write_lines(RunFolder(run).failures_file, [RecordFailure.model_validate(failure)])
     assert judge_matrix([run]).warnings == (
-        f"{run} is not finished: what is missing counts as unscored",
+        f"{run} is not finished; missing ratings count as unscored",
         f"{run}: answers that could not be evaluated: 1",
     )
 
@@ -208,7 +208,7 @@ def test_files_hold_the_matrix(two, tmp_path):
     assert ElementTree.parse(paths["all.svg"]).getroot().tag.endswith("svg")
     page = paths["index.html"].read_text()
     assert "openai/Alpha: prefers its own by 3.00" in page
-    assert "beta rates beta best, +1.00 before alpha" in page
+    assert "beta rates beta best, +1.00 above alpha" in page
 
 
 def test_the_same_matrix_gives_the_same_bytes(two, tmp_path):

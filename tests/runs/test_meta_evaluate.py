@@ -123,7 +123,7 @@ def test_labels_that_fit_nothing_are_refused_with_the_reason(tmp_path):
     labels = written_labels(tmp_path / "labels.jsonl", stray)
     with pytest.raises(InputError, match=r"no such answer in the run.*'alpha-t1'"):
         meta_evaluate(run, labels)
-    with pytest.raises(InputError, match="no label to compare"):
+    with pytest.raises(InputError, match="no labels to compare"):
         measure([], [], "judge", lambda: WordEmbedder().encode)
 
 
@@ -186,7 +186,7 @@ def test_the_command_prints_tables(tmp_path):
     assert "judge against 16 of 16 labels of people" in out
     assert "Cohen's kappa" in out
     assert "n/a" in out
-    assert "Systems ranked by people and by the judge" in out
+    assert "System rankings by humans and by the judge" in out
     assert "agreement.tex" in errors
 
 
@@ -196,7 +196,7 @@ def test_the_command_names_what_it_left_out(tmp_path):
     path = written_labels(tmp_path / "labels.jsonl", labels, more='{"task": "relevance"}\n')
     code, _, errors = call("meta-evaluate", written_run(tmp_path / "run", run), "--human", path)
     assert code == 3
-    assert "1 label of rubric left out: the run did not judge the rubric" in errors
+    assert "1 rubric label excluded: the run did not judge the rubric" in errors
     assert "(e.g. alpha-t1, x)" in errors
     assert "rejected" in errors
     assert ":18" in errors

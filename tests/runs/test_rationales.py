@@ -143,9 +143,9 @@ def command(*given: object) -> tuple[int, str, str]:
 def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
     code, shown, errors = command(run_folder)
     assert code == 0
-    assert "2 reasons of openai/first" in shown and "Reasons, measured by rule" in shown
+    assert "2 reasons of openai/first" in shown and "Rule-based measures of reasons" in shown
     table = (run_folder / "rationales" / "rationales.md").read_text(encoding="utf-8")
-    assert "Names nothing of the answer" in table
+    assert "No reference to the answer" in table
     assert "ratings without a reason, skipped: 1" in errors
     names = {path.name for path in (run_folder / "rationales").iterdir()}
     assert names == {"rationales.csv", "reasons.csv", "rationales.md", "sheet.csv"}
@@ -193,7 +193,7 @@ def test_people_fill_in_a_sheet_that_is_read_back(run_folder, model):
         writer.writerows(rows)
     judge = ("--judge", model.model_name, "--api-base", model.base_url)
     code, shown, _ = command(run_folder, *judge, "--labels", sheet)
-    assert code == 0 and "Faults of reasons, by people" in shown
+    assert code == 0 and "Faults of reasons according to people" in shown
     assert "agree on too general and abstract: 100" in shown
     # What people wrote is not overwritten.
     assert "Yes" in sheet.read_text(encoding="utf-8")

@@ -93,13 +93,13 @@ def test_only_chosen_answers(tmp_path, answers):
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, answers):
-    with pytest.raises(InputError, match="choose from bleu, rouge1, rougeL"):
+    with pytest.raises(InputError, match="use one of bleu, rouge1, rougeL"):
         similarity(answers, ["made_up"])
     one = {place: text for place, text in TEXTS.items() if place[1] == "a"}
     with pytest.raises(InputError, match="1 systems"):
         similarity(new_open_case(tmp_path / "one.jsonl", one), ["bleu"])
     unnamed = {("q1", None): "text"}
-    with pytest.raises(InputError, match="'q1-None' names no system"):
+    with pytest.raises(InputError, match="'q1-None' has no system"):
         similarity(new_open_case(tmp_path / "unnamed.jsonl", unnamed), ["bleu"])
 
 
@@ -158,7 +158,7 @@ call = partial(calls.call, COLUMNS="100")
 def test_the_command_prints_a_table_and_names_its_files(answers, tmp_path):
     code, out, errors = call("similarity", answers, "--metric", "wer", "--out", tmp_path / "out")
     assert code == 0
-    assert "Word error rate: lower is more alike" in " ".join(out.split())
+    assert "Word error rate: lower is more similar" in " ".join(out.split())
     assert "0.17\u20130.50" in out
     assert "resample 2 questions" in out
     assert "wer.svg" in errors
@@ -175,7 +175,7 @@ def test_the_command_prints_json(answers):
 def test_meteor_without_wordnet_says_so(answers, monkeypatch):
     monkeypatch.setattr("ragassay.studies.similarity.has_synonyms", lambda: False)
     _, _, errors = call("similarity", answers, "--metric", "meteor")
-    assert "no synonyms: nltk's WordNet is missing" in errors
+    assert "without synonyms because NLTK's WordNet is missing" in errors
 
 
 def test_lines_that_cannot_be_read_are_named_and_the_rest_is_compared(answers):

@@ -110,7 +110,7 @@ def test_the_hint_can_be_the_mirror_image_of_peoples_rating(model, dialogues, tm
     study = study_strategies(given, settings, inversion="mirror")
     # Modes 2, 3, 1 on a scale of 1 to 3: the middle is its own mirror image.
     assert [answer.hint for answer in study.answers["natural"]] == [2, 1, 3]
-    assert "1 of 3 perturbed ratings are the true ones" in study.notes[-1]
+    assert "1 of 3 perturbed ratings are not misleading" in study.notes[-1]
     assert "mirror image" in study.how[0]
     assert json.loads(study.to_json())["inversion"] == "mirror"
     plain = study_strategies(given, settings)
@@ -137,14 +137,14 @@ def test_examples_are_the_best_and_the_worst_answers_to_other_questions(model, d
         assert answer not in shown[answer]
         assert 0 < shown[answer].index(best) < shown[answer].index(worst)
     assert "rating: 3" in shown["i do . 0"] and "rating: 1" in shown["i do . 0"]
-    assert "people rated best and worst" in study.how[1]
+    assert "with the highest and lowest human ratings" in study.how[1]
 
 
 def test_without_two_other_questions_the_examples_are_the_rubrics_own(model, dialogues):
     rows = json.loads(dialogues.read_text(encoding="utf-8"))
     dialogues.write_text(json.dumps(rows[:2]), encoding="utf-8")
     study = study_strategies(read_strategy_job(dialogues), settings_for(model))
-    assert study.how[1] == "Few-shot: the examples are the rubric's own."
+    assert study.how[1] == "Few-shot: the examples are those of the rubric."
     own = load_rubrics("usr")["natural"].rendered_examples()
     assert sum(own in text for text in asked(model)) == 2
 
@@ -196,7 +196,7 @@ def test_without_ratings_of_people_it_is_misled_about_its_own(model, tmp_path):
     assert (cohesion.unmoved.value, cohesion.unmoved.n) == (0.0, 1)
     assert cohesion.alignment["knowledge"].value is None
     assert cohesion.sentiment.value is not None
-    assert "no ratings of people" in study.notes[0]
+    assert "no human ratings" in study.notes[0]
 
 
 def test_answers_that_nobody_rated_are_not_misled_and_noted(model, dialogues, tmp_path):
@@ -212,9 +212,9 @@ def test_answers_that_nobody_rated_are_not_misled_and_noted(model, dialogues, tm
     assert [answer.hint for answer in study.answers["natural"]] == [1, None, None]
     assert study.n_labels == 1
     assert len(study.notes) == 3
-    assert "one rating" in study.notes[0]
-    assert study.notes[1].endswith("which get no hint: 2.")
-    assert "off their rubric's scale, left out: 1." in study.notes[2]
+    assert "one human rating" in study.notes[0]
+    assert study.notes[1].endswith("without human ratings or hints: 2.")
+    assert "outside the rubric's scale, excluded: 1." in study.notes[2]
 
 
 def test_failed_ratings_are_counted_and_never_zero(dialogues):
@@ -287,9 +287,9 @@ def test_command_prints_four_tables_and_names_the_files(model, dialogues, tmp_pa
         assert f"\n{number}. " in shown
     assert "33 %" in shown.replace("\N{NO-BREAK SPACE}", " ")
     assert "strategies.md" in errors
-    assert "the opposite end of the scale for the mode of people's ratings (extreme)" in errors
+    assert "the opposite end of the scale for the mode of human ratings (extreme)" in errors
     page = (tmp_path / "out" / "strategies.md").read_text(encoding="utf-8")
-    assert "Perturbed: the judge is told the opposite end of the scale" in page
+    assert "Perturbed: the prompt contains the opposite end of the scale" in page
     assert (tmp_path / "out" / "strategies.md").exists()
 
 

@@ -168,7 +168,7 @@ def test_tokens_bound_what_is_begun(alpha, questions, tmp_path):
     file = tmp_path / "answers.jsonl"
     found = made(questions, file, alpha, max_tokens=1, concurrency=1)
     problems = [one.problem for one in found.syntheses]
-    assert problems == ["", *2 * ["not begun: 1 tokens used"]]
+    assert problems == ["", *2 * ["not started: 1 tokens used"]]
     assert n_written(alpha) == 1
     assert made(questions, file, alpha).failed == ()  # What was not begun has not failed.
     assert n_written(alpha) == 3
@@ -239,9 +239,9 @@ def test_a_full_disk_ends_it_in_one_line_and_what_was_written_is_kept(
 
 def test_models_are_named_once_and_at_least_one(monkeypatch):
     monkeypatch.delenv("RAGASSAY_JUDGE__MODEL", raising=False)
-    with pytest.raises(SettingsError, match="name one or more, `model=`"):
+    with pytest.raises(SettingsError, match="no model to write answers; pass `model=`"):
         writing_settings({})
-    with pytest.raises(InputError, match="the model openai/a is named twice"):
+    with pytest.raises(InputError, match="model openai/a is specified twice"):
         writing_settings({"model": ["openai/a@http://x/v1", "openai/a@http://y/v1"]})
     named = writing_settings({"model": ["openai/a@http://x/v1", "mistral/b"]})
     first, second = writers_of(named, 100)

@@ -52,7 +52,7 @@ def test_questions_of_yescieval_have_their_papers(tmp_path):
     found = kept(read(write_questions(tmp_path / "questions.jsonl")))
     assert [record.id for record in found.records] == ["q1", "q2", "q3"]
     assert found.bare == ("q4",)
-    assert found.warnings == ("questions without a paper, left out: 1 (q4)",)
+    assert found.warnings == ("questions without papers, skipped: 1 (q4)",)
     assert [source.title for source in found.records[0].sources] == ["Trial", "Safety"]
 
 
@@ -133,7 +133,7 @@ def test_a_file_without_a_question_is_one_clear_error(tmp_path):
     with pytest.raises(InputError, match="2 questions have the id 't'"):
         read(write_rows(path, rows))
     row = {"id": "a", "question": "Why?"}
-    with pytest.raises(InputError, match="no question has a source: give a corpus"):
+    with pytest.raises(InputError, match="no question has sources; pass a corpus"):
         kept(read(write_rows(path, [row])))
 
 

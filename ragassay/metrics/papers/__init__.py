@@ -1,1 +1,1 @@
-"""Measures of the papers; each names its equation. Pure functions: records in, numbers out."""
+"""Measures from papers, as pure functions of records."""

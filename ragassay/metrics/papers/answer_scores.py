@@ -1,4 +1,4 @@
-"""The scores of one answer, each with its n, unscored count, interval and bounds."""
+"""Compute the scores of one answer, with intervals and bounds for unscored verdicts."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ LOWER_IS_BETTER = frozenset(
         "intent.similarity",
     }
 )
-"""Scores of which less is better; their worst case is their upper bound."""
+"""Scores for which lower values are better, so that the worst case is the upper bound."""
 
 LIKERT = (1.0, 5.0)
 
 
 def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]:
-    """Return one score per rubric; the interval is the central 95 % of the judge's distribution.
+    """Return one score per rubric.
 
-    Of a panel, `n` counts the members' ratings, and the bounds cover failed ones.
+    The interval is the central 95 % of the judge's distribution. For a panel, `n` is the number of
+    ratings by its members, and the bounds allow for failed ratings.
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
-        n_scored = sum(
-            final_judgment(one).score is not None for one in single_judgments([judgment])
-        )
+        members = [final_judgment(one) for one in single_judgments([judgment])]
+        n_scored = sum(one.score is not None for one in members)
         low, high = judgment.scale
         interval = rating_interval(judgment.distribution, low) if judgment.distribution else None
         scores[f"rubric.{judgment.rubric}"] = build_score(
             judgment.score,
             n_scored,
-            len(single_judgments([judgment])) - n_scored,
+            len(members) - n_scored,
             interval,
             panel_bounds(judgment),
             scale=(float(low), float(high)),
@@ -72,20 +72,22 @@ def nugget_scores(
     judge: str,
     n_gold_unscored: int = 0,
 ) -> dict[str, Score]:
-    """Return precision, recall, F1 and vital recall (BioACE 4.1.1); empty without gold.
+    """Return nugget precision, recall, F1 and vital recall (BioACE 4.1.1).
 
-    In the bounds a sentence whose nuggets failed counts as one nugget of its own side, and may
-    state all unmatched nuggets of the other side.
+    For the bounds, a sentence without nuggets because of a failure counts as one nugget that could
+    match all unmatched nuggets of the other side.
 
     Args:
-        matches: The pairs that state the same fact.
-        n_unscored: Sentences of the answer whose nuggets failed.
-        judge: The model that wrote the answer's nuggets.
-        n_gold_unscored: Sentences of the reference whose nuggets failed.
+        n_unscored: Number of answer sentences whose nuggets failed.
+        judge: Name of the model that extracted the answer's nuggets.
+        n_gold_unscored: Number of reference sentences whose nuggets failed.
+
+    Returns:
+        Scores by name, or an empty dict if the reference has no nuggets and no failures.
     """
     if not gold and not n_gold_unscored:
         return {}
-    # A side that failed entirely was not compared: its verdicts are missing, not zero.
+    # If one side failed entirely, the other was not compared, and its verdicts are missing.
     n_answer = len(answer) if gold else 0
     n_gold = len(gold) if answer or not n_unscored else 0
     n_hits = len(matches)
@@ -109,22 +111,21 @@ def nugget_scores(
 def _score_matched(
     n_hits: int, n_compared: int, n: int, n_missing: int, n_other_missing: int, judge: str
 ) -> Score:
-    """Return the share of one side's nuggets that the other side states.
+    """Return the share of one side's `n` nuggets that match the other side.
 
-    All of this side's `n` nuggets or none are compared; `n_missing` sentences of this side failed,
-    and `n_other_missing` of the other.
+    `n_compared` is `n` or 0. `n_missing` and `n_other_missing` are numbers of failed sentences.
     """
-    found = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
+    score = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
     total = n + n_missing
     if not total:
-        return found
+        return score
     n_most = (n if n_other_missing else n_hits) + n_missing
     bounds = {"worst": n_hits / total, "best": n_most / total}
-    return round_score(found.model_copy(update=bounds))
+    return round_score(score.model_copy(update=bounds))
 
 
 def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judge: str) -> Score:
-    """Return the F1 of a precision and a recall, with the F1 of their bounds."""
+    """Return F1 from precision and recall, with bounds computed from their bounds."""
     value, worst, best = (
         f1_score(getattr(precision, end), getattr(recall, end))
         for end in ("value", "worst", "best")
@@ -138,76 +139,73 @@ def sentence_scores(
 ) -> dict[str, Score]:
     """Return the share of sentences with each label.
 
-    The share of required ones is BioACE's completeness (4.1.2) and MedAESQA's precision; that of
-    unnecessary ones is MedAESQA's redundancy, that of inappropriate ones its harmfulness.
-
-    Sentences that people left without a label among those that they labelled stay in the
-    denominator, as in MedAESQA; a judge's label that failed is unscored and leaves it.
+    The share of required sentences is completeness in BioACE (4.1.2) and precision in MedAESQA.
+    Unnecessary and inappropriate sentences are MedAESQA's redundancy and harmfulness. Failed labels
+    are unscored. The `n_unlabelled` sentences that human annotators skipped stay in the
+    denominator, as in MedAESQA.
     """
-    given = [label.label for label in labels if label.label is not None]
-    n, n_unscored = len(given) + n_unlabelled, len(labels) - len(given)
+    known = [label.label for label in labels if label.label is not None]
+    n, n_unscored = len(known) + n_unlabelled, len(labels) - len(known)
     return {
-        f"sentences.{name}": share(f"sentences.{name}", given.count(name), n, n_unscored, judge)
+        (key := f"sentences.{name}"): share(key, known.count(name), n, n_unscored, judge)
         for name in RELEVANCE_LABELS
     }
 
 
 def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
-    """Return the shares of sentences that a passage supports, and that a passage contradicts.
+    """Return the shares of sentences that at least one passage supports, or contradicts.
 
-    With k passages per sentence, the first is BioACE's correctness at k (4.1.3): a sentence is
-    correct if one of them supports it. A sentence can be both supported and contradicted. An
-    undecided one is unscored if one of its verdicts failed.
+    With k passages per sentence, `evidence.support` is BioACE's correctness at k (4.1.3). A
+    sentence can be both supported and contradicted. A sentence is unscored if the result depends
+    on a failed verdict.
     """
     by_sentence: dict[int, list[Verdict | None]] = {}
     for verdict in evidence:
         by_sentence.setdefault(verdict.sentence, []).append(verdict.verdict)
-    wanted = (("evidence.support", "supports"), ("evidence.contradict", "contradicts"))
+    keys = (("evidence.support", "supports"), ("evidence.contradict", "contradicts"))
     return {
         key: share_of_known(key, [is_among(own, {verdict}) for own in by_sentence.values()], judge)
-        for key, verdict in wanted
+        for key, verdict in keys
     }
 
 
 def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
-    """Return whether a verdict is one of the wanted; None where only a missing one may be."""
+    """Return whether any verdict is wanted, or None if that depends on a missing verdict."""
     return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
 def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -> dict[str, Score]:
-    """Return the share of sentences that one of their passages supports (BioACE 4.1.3).
+    """Return the share of sentences that at least one passage supports (BioACE 4.1.3).
 
-    A sentence without a passage is unscored, as there is no evidence either way.
+    Sentences without passages are unscored.
     """
     key = "correctness.score"
     return {key: share_of_known(key, [sentence.correct for sentence in correctness], judge)}
 
 
 def share_of_known(
-    key: str, values: Sequence[bool | None], judge: str, *, is_told: bool = True
+    key: str, values: Sequence[bool | None], judge: str, *, has_verdict: bool = True
 ) -> Score:
-    """Return the `share` of true values; None is unscored."""
+    """Return the share of true values. Values of None are unscored."""
     known = [value for value in values if value is not None]
     n_unscored = len(values) - len(known)
-    return share(key, sum(known), len(known), n_unscored, judge, is_told=is_told)
+    return share(key, sum(known), len(known), n_unscored, judge, has_verdict=has_verdict)
 
 
 def share(
-    key: str, n_hits: int, n: int, n_unscored: int, judge: str, *, is_told: bool = True
+    key: str, n_hits: int, n: int, n_unscored: int, judge: str, *, has_verdict: bool = True
 ) -> Score:
-    """Return a share with Wilson's interval and the bounds that unscored verdicts leave open.
+    """Return a share with its Wilson interval and the bounds for unscored verdicts.
 
     Args:
-        key: The score's name, which says whether less is better.
-        n_hits: Those that count.
-        n: Those that are known.
-        n_unscored: Those that are not.
-        judge: Who was asked.
-        is_told: Whether the judge told any of them. What is known without asking makes no share of
-            its own: where all that was asked failed, all is unscored.
+        key: Name of the score. Determines whether lower values are better.
+        n_hits: Number of positive verdicts.
+        n_unscored: Number of missing verdicts.
+        has_verdict: Whether the judge returned any verdict. If not, and some are missing, all
+            items are unscored.
     """
     total, n_open = n + n_unscored, n_unscored
-    if not is_told and n_unscored:
+    if not has_verdict and n_unscored:
         n, n_unscored = 0, total
     interval = share_interval(n_hits, n)
     lower, upper = (n_hits / total, (n_hits + n_open) / total) if total else (None, None)

@@ -1,4 +1,4 @@
-"""Score an answer's citations from the verdicts on them: BioACE (4.2) and ALCE (2023)."""
+"""Score citations from their verdicts, as in BioACE (section 4.2) and ALCE (2023)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,22 @@ from ragassay.records import (
 )
 
 MergeRule = Literal["all", "any"]
-"""Whether all nuggets of a sentence must be supported, or any."""
+"""Whether a citation must support all nuggets of its sentence or any of them."""
 
 RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
-"""Verdicts on a document that is about the sentence's subject (MedAESQA: relevant)."""
+"""Verdicts that make a document relevant to a sentence, as in MedAESQA."""
 
 
 NOTHING = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
-"""The figures of a score of citations where there is none."""
+"""Values of a citation score if the answer has no citations."""
 
 
 def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
-    """Merge the verdicts on a sentence's nuggets into one on the citation (BioACE, section 4.2.3).
+    """Merge nugget verdicts into a citation verdict (BioACE 4.2.3), or return None if empty.
 
-    A contradiction contradicts. Else "all" is the paper's rule that one nugget which is not
-    supported makes the document neutral, as its figure 5 says too; "any" is the other rule of the
-    same section and of the authors' code: one supported nugget supports. A document that no nugget
-    is about is not relevant.
-
-    Returns:
-        None without a nugget.
+    One contradicted nugget makes the verdict "contradicts". Otherwise, rule "all" (figure 5 of the
+    paper) returns "neutral" unless all verdicts are equal. Rule "any" (same section, and the
+    authors' code) returns "supports" if any nugget is supported.
 
     Example:
         >>> merge_nugget_verdicts(["supports", "neutral"])
@@ -60,50 +56,50 @@ def merged_citations(
     verdicts: Iterable[NuggetVerdict],
     rule: MergeRule = "all",
 ) -> list[CitationVerdict]:
-    """Return verdicts on citations from those on nuggets.
+    """Merge nugget verdicts into citation verdicts.
 
-    A nugget whose comparison failed or is undecided leaves the citation unscored, unless another is
-    contradicted: that decides. A failure counts before an undecided verdict.
+    A failed or undecided nugget makes the citation unscored, unless another nugget is contradicted.
+    The reported failure is a definite one if there is any.
 
-    `cited` are numbers of sentences, their citations, and the part of the document that was
-    compared.
+    Args:
+        cited: Sentence numbers with a citation and the part of the document that was compared.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
         by_pair.setdefault((verdict.sentence, verdict.document), []).append(verdict)
-    booked: set[tuple[int, str]] = set()
-    found: list[CitationVerdict] = []
+    # Usage is counted once per sentence and document.
+    counted: set[tuple[int, str]] = set()
+    merged_verdicts: list[CitationVerdict] = []
     for sentence, citation, evidence in cited:
         pair = sentence, evidence.document
         own = by_pair.get(pair, [])
         known: list[Verdict] = [verdict.verdict for verdict in own if verdict.verdict]
         missing = sorted((v for v in own if v.failure), key=lambda v: v.is_undecided)
-        broken = [verdict.failure for verdict in missing]
         merged = merge_nugget_verdicts(known, rule)
-        if merged is None and not broken:
+        if merged is None and not missing:
             continue
-        unscored = broken[0] if broken and merged != "contradicts" else None
-        usage = Usage() if pair in booked else sum((v.usage for v in own), Usage())
-        booked.add(pair)
-        found.append(
+        failure = missing[0].failure if missing and merged != "contradicts" else None
+        usage = Usage() if pair in counted else sum((v.usage for v in own), Usage())
+        counted.add(pair)
+        merged_verdicts.append(
             CitationVerdict(
                 sentence=sentence,
                 citation=citation,
-                verdict=None if unscored else merged,
+                verdict=None if failure else merged,
                 evidence=evidence,
                 nuggets=tuple(own),
                 usage=usage,
                 tentative_label=_tentative_label(own, rule)
-                if unscored and unscored.is_undecided
+                if failure and failure.is_undecided
                 else None,
-                failure=unscored,
+                failure=failure,
             )
         )
-    return found
+    return merged_verdicts
 
 
 def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
-    """Return what the verdicts would merge into if the undecided ones were as they lean."""
+    """Merge the verdicts, with tentative labels for the undecided ones."""
     labels = (verdict.verdict or verdict.tentative_label for verdict in verdicts)
     return merge_nugget_verdicts([one for one in labels if one in VERDICTS], rule)
 
@@ -111,39 +107,38 @@ def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verd
 def citation_scores(
     sentences: Sequence[AnswerSentence], citations: Sequence[CitationVerdict], judge: str
 ) -> dict[str, Score]:
-    """Score an answer's citations; per answer, as MedAESQA's evaluation defines the measures.
+    """Score an answer's citations with the measures of MedAESQA.
 
-    - citations.support: share of citations that support their sentence. An invalid citation does
-      not.
-    - citations.contradict: share of citations that contradict their sentence; not for verdicts with
-      two labels only.
-    - citations.coverage: share of sentences that have a supporting citation.
-    - citations.document_precision: share of the distinct cited documents that are relevant to a
-      sentence that cites them. An invalid citation counts as a document that is not.
-    - citations.cited: share of sentences with a citation that resolves; no model is asked. One with
-      nothing but marks that could not be resolved is unscored.
+    - citations.support: share of citations that support their sentence. Invalid citations do not.
+    - citations.contradict: share of citations that contradict their sentence. Omitted if the
+      verifier has only two labels.
+    - citations.coverage: share of sentences with a supporting citation.
+    - citations.document_precision: share of distinct cited documents that are relevant to a
+      sentence that cites them. Invalid citations count as irrelevant documents.
+    - citations.cited: share of sentences with a valid citation, determined without a model.
+      Sentences with only unresolved citations are unscored.
 
-    Where every verdict that was asked for failed, the others are unscored, whatever else is known
-    without asking: a sentence that cites nothing, a citation that points nowhere.
-
-    An answer that cites nothing has 0 of each, with n 0, as in MedAESQA; the pooled scores of a run
-    leave it out. ALCE's measures are others: `alce_scores`.
+    If every requested verdict failed, all scores except `citations.cited` are unscored. An answer
+    without citations scores 0 with n = 0, as in MedAESQA, and is left out of pooled scores. See
+    `alce_scores` for ALCE's measures.
     """
-    given = [verdict.verdict for verdict in citations if verdict.verdict is not None]
-    n_unscored = len(citations) - len(given)
-    is_told = any(v.verdict is not None for v in citations if v.citation.document)
+    known = [verdict.verdict for verdict in citations if verdict.verdict is not None]
+    n_unscored = len(citations) - len(known)
+    has_verdict = any(v.verdict is not None for v in citations if v.citation.document)
     n_cited = sum(1 for s in sentences if any(c.document for c in s.citations))
     n_open = sum(1 for s in sentences if _is_open(s))
-    of_verdict = (("citations.support", "supports"), ("citations.contradict", "contradicts"))
+    keys = (("citations.support", "supports"), ("citations.contradict", "contradicts"))
     scores = {
-        key: share(key, given.count(verdict), len(given), n_unscored, judge, is_told=is_told)
-        for key, verdict in of_verdict
+        key: share(
+            key, known.count(verdict), len(known), n_unscored, judge, has_verdict=has_verdict
+        )
+        for key, verdict in keys
     } | {
-        "citations.coverage": _coverage(sentences, citations, judge, is_told),
-        "citations.document_precision": _document_precision(citations, judge, is_told),
+        "citations.coverage": _coverage(sentences, citations, judge, has_verdict),
+        "citations.document_precision": _document_precision(citations, judge, has_verdict),
         "citations.cited": share("citations.cited", n_cited, len(sentences) - n_open, n_open, ""),
     }
-    if "not_attributable" in given:
+    if "not_attributable" in known:
         del scores["citations.contradict"]
     if citations or not sentences:
         return scores
@@ -151,7 +146,6 @@ def citation_scores(
 
 
 def _is_open(sentence: AnswerSentence) -> bool:
-    """Return whether a sentence has citation marks and none could be resolved."""
     citations = sentence.citations
     return any(c.is_unresolved for c in citations) and not any(c.document for c in citations)
 
@@ -160,42 +154,46 @@ def _coverage(
     sentences: Sequence[AnswerSentence],
     citations: Sequence[CitationVerdict],
     judge: str,
-    is_told: bool,
+    has_verdict: bool,
 ) -> Score:
-    """Score coverage; a sentence without support is unscored where one of its verdicts failed."""
+    """Score coverage. Unsupported sentences with a failed verdict are unscored."""
     supported = {v.sentence for v in citations if v.verdict == "supports"}
     unscored = {v.sentence for v in citations if v.verdict is None} - supported
     n = len(sentences) - len(unscored)
-    return share("citations.coverage", len(supported), n, len(unscored), judge, is_told=is_told)
+    return share(
+        "citations.coverage", len(supported), n, len(unscored), judge, has_verdict=has_verdict
+    )
 
 
-def _document_precision(citations: Sequence[CitationVerdict], judge: str, is_told: bool) -> Score:
-    """Score precision; a document is relevant if it is so to one of the sentences that cite it."""
+def _document_precision(
+    citations: Sequence[CitationVerdict], judge: str, has_verdict: bool
+) -> Score:
     by_document: dict[str, list[str | None]] = {}
     for verdict in citations:
-        # Citations that resolve to nothing are told apart by their text.
+        # Invalid citations are distinguished by their markers.
         name = verdict.citation.document or f"\n{verdict.citation.marker}"
         by_document.setdefault(name, []).append(verdict.verdict)
-    is_relevant = [is_among(found, RELEVANT) for found in by_document.values()]
-    return share_of_known("citations.document_precision", is_relevant, judge, is_told=is_told)
+    is_relevant = [is_among(verdicts, RELEVANT) for verdicts in by_document.values()]
+    return share_of_known(
+        "citations.document_precision", is_relevant, judge, has_verdict=has_verdict
+    )
 
 
 RECALL, PRECISION = "attribution.recall", "attribution.precision"
 
 Support = bool | None
-"""Whether documents support a sentence; None where nobody could tell."""
+"""Whether documents support a sentence. None if the verdict is missing."""
 
 
 @dataclass(frozen=True)
 class CitingSentence:
-    """The documents that one sentence cites, and whether they support it.
+    """Support of one sentence by its cited documents.
 
     Attributes:
-        alone: By document, whether it supports the sentence alone.
-        together: Whether all of them do.
-        without: By document, whether the others do without it; only of those that do not support
-            alone it is asked.
-        has_invalid: Whether another citation points nowhere.
+        alone: Whether each document alone supports the sentence.
+        together: Whether all documents together support it.
+        without: Whether the other documents support it, for each document that alone does not.
+        has_invalid: Whether the sentence also has an invalid citation.
     """
 
     alone: Mapping[str, Support] = field(default_factory=dict[str, Support])
@@ -205,48 +203,48 @@ class CitingSentence:
 
     @property
     def is_recalled(self) -> Support:
-        """True if its citations support it together; an invalid one spoils them."""
+        """Whether the citations together support the sentence and all are valid."""
         return False if self.has_invalid or not self.alone else self.together
 
     @property
-    def is_told(self) -> bool:
-        """True where anything that was asked of it could be told."""
-        asked = (*self.alone.values(), self.together, *self.without.values())
-        return any(value is not None for value in asked)
+    def has_verdict(self) -> bool:
+        """Whether any verdict is known."""
+        verdicts = (*self.alone.values(), self.together, *self.without.values())
+        return any(value is not None for value in verdicts)
 
     def is_precise(self, document: str) -> Support:
-        """Return whether a citation is needed: alone it supports, or the others fail without it."""
+        """Return whether a citation alone supports the sentence, or the others fail without it."""
         if not self.is_recalled or len(self.alone) == 1 or self.alone[document]:
             return self.is_recalled
-        spared = self.without.get(document)
-        if spared is False:
+        others_suffice = self.without.get(document)
+        if others_suffice is False:
             return True
-        return None if spared is None or self.alone[document] is None else False
+        return None if others_suffice is None or self.alone[document] is None else False
 
 
 def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Score]:
-    """Score an answer's citations.
+    """Return ALCE's citation recall and precision of an answer.
 
-    Recall is the share of sentences that their citations support together; one without citations,
-    or with an invalid one, is not. Precision is the share of citations that are of such a sentence
-    and support it alone, or without which the others do not support it. An answer that cites
-    nothing has 0 of both.
+    Recall is the share of sentences that their citations together support. Sentences without
+    citations or with an invalid one are not supported. Precision is the share of citations of
+    supported sentences that support the sentence alone or are needed by the others. Both are 0 for
+    an answer without citations.
 
-    ALCE's program leaves the citations of a sentence with an invalid one out of precision; here
-    they count as not precise, the invalid one too.
+    ALCE's program excludes all citations of a sentence with an invalid citation from precision.
+    Here they all count as imprecise.
 
     Returns:
-        Keyed "attribution.recall" and "attribution.precision"; an unscored sentence or citation is
-        left out, counted and bounded. Where nothing that was asked could be told, all are.
+        Scores "attribution.recall" and "attribution.precision". Sentences and citations with
+        missing verdicts are unscored. If no verdict is known, all are unscored.
     """
     recalled = [one.is_recalled for one in sentences]
     precise: list[Support] = [one.is_precise(name) for one in sentences for name in one.alone]
     precise += [False for one in sentences if one.has_invalid]
-    is_told = any(one.is_told for one in sentences)
-    found = {
-        RECALL: share_of_known(RECALL, recalled, judge, is_told=is_told),
-        PRECISION: share_of_known(PRECISION, precise, judge, is_told=is_told),
+    has_verdict = any(one.has_verdict for one in sentences)
+    scores = {
+        RECALL: share_of_known(RECALL, recalled, judge, has_verdict=has_verdict),
+        PRECISION: share_of_known(PRECISION, precise, judge, has_verdict=has_verdict),
     }
     if sentences and not precise:
-        found[PRECISION] = found[PRECISION].model_copy(update=NOTHING)
-    return found
+        scores[PRECISION] = scores[PRECISION].model_copy(update=NOTHING)
+    return scores

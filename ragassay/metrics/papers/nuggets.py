@@ -1,7 +1,7 @@
-"""Nuggets: one-to-one alignment (BioACE, section 4.1.1), and the nuggetizer's four scores.
+"""Align nuggets one to one (BioACE, section 4.1.1) and compute nuggetizer scores.
 
-A judge assigns gold nuggets to an answer. With N the gold nuggets and N_v the vital ones (Pradeep
-et al. 2025, arXiv 2504.15068):
+A judge assigns a label a(n) to each gold nugget n. With all gold nuggets N and the vital ones N_v,
+the scores are (Pradeep et al. 2025, arXiv 2504.15068):
 
 - strict_vital = |{n in N_v : a(n) = support}| / |N_v|
 - strict_all = |{n in N : a(n) = support}| / |N|
@@ -11,6 +11,7 @@ et al. 2025, arXiv 2504.15068):
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,118 +23,106 @@ from ragassay.records import Assignment, Importance, MixtureComponent, NuggetMat
 
 
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which texts do not repeat an earlier one, ignoring case and spaces.
+    """Return a mask of texts that do not repeat an earlier one, ignoring case and whitespace.
 
-    Without this, as in BioACE, a copy of a nugget that is close to two gold nuggets is paired with
-    the second one. With `align_optimally(similarity, counts & first_of_each(texts))` a copy never
-    raises recall.
+    In BioACE, a repeated nugget can match a second gold nugget and raise recall. Apply this mask to
+    the allowed pairs to prevent that: `align_optimally(similarity, counts & first_of_each(texts))`.
     """
-    seen: set[str] = set()
     plain = [" ".join(text.casefold().split()) for text in texts]
-    # `add` returns None: a new text becomes a seen one.
-    return np.array([not (text in seen or seen.add(text)) for text in plain], dtype=bool)
+    return np.array([text not in plain[:i] for i, text in enumerate(plain)], dtype=bool)
 
 
 def same_probability(
     similarity: NDArray[np.floating], components: Sequence[MixtureComponent]
 ) -> NDArray[np.float64]:
-    """Return the probability that a pair of nuggets states the same fact, given cosine similarity.
+    """Return the probability that two nuggets state the same fact, from their cosine similarity.
 
-    This is the responsibility of the component with the larger mean, as scikit-learn's
-    `BayesianGaussianMixture.predict_proba` gives it for a stick-breaking prior (Bishop 2006,
-    section 10.2). It differs from BioACE in one place. Where the two variances differ, the
-    responsibility of a plain mixture is not monotonic: above some high similarity a wide low
-    component takes over again, below some low one a wide high component. Beyond that turning point
-    the probability is held constant, so that it never falls as similarity grows. The turning point
-    is never between the two means.
+    This is the responsibility of the mixture component with the larger mean, as returned by
+    scikit-learn's `BayesianGaussianMixture.predict_proba` with a stick-breaking prior (Bishop 2006,
+    section 10.2). There is one difference from BioACE. With unequal variances, the responsibility
+    has a turning point outside the interval between the two means. Beyond this point the
+    probability is held constant, so that it never decreases with similarity.
 
     Args:
-        similarity: Any shape, in [-1, 1].
-        components: Two.
+        similarity: Cosine similarities in [-1, 1], of any shape.
 
     Returns:
-        The shape of `similarity`, in [0, 1], non-decreasing in it.
+        Probabilities in [0, 1] with the shape of `similarity`.
     """
     from scipy.special import expit
 
     position = int(components[1].mean > components[0].mean)
     high, low = components[position], components[1 - position]
-    place = np.asarray(similarity, dtype=np.float64)
-    bend = 1 / low.variance - 1 / high.variance
-    if bend:
-        turn = (low.mean / low.variance - high.mean / high.variance) / bend
-        place = np.maximum(place, turn) if bend > 0 else np.minimum(place, turn)
+    x = np.asarray(similarity, dtype=np.float64)
+    curvature = 1 / low.variance - 1 / high.variance
+    if curvature:
+        turn = (low.mean / low.variance - high.mean / high.variance) / curvature
+        x = np.maximum(x, turn) if curvature > 0 else np.minimum(x, turn)
     weights = _log_weights(components)
-    odds = _log_density(place, high) - _log_density(place, low)
+    odds = _log_density(x, high) - _log_density(x, low)
     return expit(odds + weights[position] - weights[1 - position])
 
 
 def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
-    """Return the expected logarithms of the weights of a stick-breaking process."""
     from scipy.special import digamma
 
-    found: list[float] = []
-    left = 0.0
+    weights: list[float] = []
+    log_rest = 0.0
     for component in components:
-        taken, rest = component.weight_concentration
-        found.append(float(digamma(taken) - digamma(taken + rest)) + left)
-        left += float(digamma(rest) - digamma(taken + rest))
-    return found
+        a, b = component.weight_concentration
+        weights.append(float(digamma(a) - digamma(a + b)) + log_rest)
+        log_rest += float(digamma(b) - digamma(a + b))
+    return weights
 
 
-def _log_density(place: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
-    """Return a component's expected log density, up to a constant that both share."""
+def _log_density(x: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
+    """Return a component's expected log density, up to a common constant."""
     from scipy.special import digamma
 
     freedom = component.degrees_of_freedom
     spread = float(digamma(freedom / 2)) - np.log(freedom) - 1 / component.mean_precision
-    distance = (place - component.mean) ** 2 / component.variance
+    distance = (x - component.mean) ** 2 / component.variance
     return 0.5 * (spread - np.log(component.variance) - distance)
 
 
 def align_greedily(
     similarity: NDArray[np.floating], counts: NDArray[np.bool_]
 ) -> tuple[NuggetMatch, ...]:
-    """Pair gold nuggets with the answer's nuggets one to one, the most similar pair first.
+    """Pair gold and answer nuggets one to one, most similar pairs first.
 
-    As BioACE's program does: it goes through the pairs by falling probability of the same fact and
-    takes each whose nuggets are both free. That probability does not fall with similarity here (see
-    `same_probability`), so that the order is the same but among pairs of equal probability, which
-    BioACE takes by position and this by similarity. `align_optimally` never finds fewer.
+    BioACE's program accepts pairs in order of decreasing probability if both nuggets are still
+    free. Because `same_probability` never decreases with similarity, the order is the same here
+    except for ties, which are ordered by similarity. `align_optimally` never finds fewer pairs.
 
     Args:
-        similarity: shape (n_gold, n_answer), cosine similarities.
-        counts: The same shape; the allowed pairs.
+        similarity: Cosine similarities, shape (n_gold, n_answer).
+        counts: Mask of allowed pairs, shape (n_gold, n_answer).
 
     Returns:
-        Ordered by gold nugget; empty where no pair is allowed.
+        Matches ordered by gold nugget.
     """
     pairs = [(int(g), int(a)) for g, a in zip(*counts.nonzero(), strict=True)]
     pairs.sort(key=lambda pair: (-similarity[pair], pair[1], pair[0]))
-    golds: set[int] = set()
-    own: set[int] = set()
-    taken: list[tuple[int, int]] = []
+    matches: dict[int, int] = {}
     for gold, nugget in pairs:
-        if gold not in golds and nugget not in own:
-            golds.add(gold)
-            own.add(nugget)
-            taken.append((gold, nugget))
-    return tuple(_match(similarity, *pair) for pair in sorted(taken))
+        if gold not in matches and nugget not in matches.values():
+            matches[gold] = nugget
+    return tuple(_match(similarity, *pair) for pair in sorted(matches.items()))
 
 
 def align_optimally(
     similarity: NDArray[np.floating], counts: NDArray[np.bool_]
 ) -> tuple[NuggetMatch, ...]:
-    """Pair gold nuggets with the answer's nuggets one to one, as similar as possible in sum.
+    """Pair gold and answer nuggets one to one with the largest sum of similarity + 1.
 
-    Args and result as of `align_greedily`. Similarities are counted from -1, so that another pair
-    never lowers the sum.
+    Takes and returns the same values as `align_greedily`. Adding 1 ensures that another pair never
+    lowers the sum.
     """
     from scipy.optimize import linear_sum_assignment
 
     if 0 in similarity.shape:
         return ()
-    # A pair that is not allowed has no value, so that it blocks no other.
+    # Disallowed pairs have value 0 and never displace an allowed pair.
     rows, columns = linear_sum_assignment(counts * (similarity + 1.0), maximize=True)
     return tuple(
         _match(similarity, int(g), int(a))
@@ -148,41 +137,43 @@ def _match(similarity: NDArray[np.floating], gold: int, nugget: int) -> NuggetMa
 
 
 PARTIAL_CREDITS = {"strict_vital": 0.0, "strict_all": 0.0, "vital": 0.5, "all": 0.5}
-"""Credit of a partly supported nugget, by score."""
+"""Credit for a partially supported nugget, by score."""
 
 Labels = Sequence[Assignment | None]
 
 
 def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
-    """Return the credit of each nugget that counts in a score, by score.
+    """Return the credits of all nuggets that each score counts.
 
     Args:
-        labels: shape (n_nuggets,); None where unscored.
-        vital: shape (n_nuggets,).
+        labels: Assigned labels, shape (n_nuggets,). None means unscored.
+        vital: Whether each nugget is vital, shape (n_nuggets,).
 
     Returns:
-        Credits in [0, 1]; None where unscored.
+        Credits in [0, 1] by score. Unscored nuggets have None.
 
     Raises:
-        InputError: The lengths differ.
+        InputError: If the lengths differ.
     """
     if len(labels) != len(vital):
         raise InputError(
-            f"{len(labels)} labels for {len(vital)} nuggets: there must be one for each nugget"
+            f"{len(labels)} labels for {len(vital)} nuggets; pass one label for each nugget."
         )
-    found: dict[str, list[float | None]] = {}
+    credits: dict[str, list[float | None]] = {}
     for name, partial in PARTIAL_CREDITS.items():
         credit = {"support": 1.0, "partial_support": partial, "not_support": 0.0, None: None}
-        wanted = vital if name.endswith("vital") else [True] * len(labels)
-        found[name] = [credit[one] for one, counts in zip(labels, wanted, strict=True) if counts]
-    return found
+        counted = vital if name.endswith("vital") else [True] * len(labels)
+        credits[name] = [credit[label] for label in itertools.compress(labels, counted)]
+    return credits
 
 
 def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
-    """Return the four scores, in [0, 1]; unscored nuggets are left out, None is a score of none.
+    """Return the four scores in [0, 1], without unscored nuggets.
+
+    A score is None if it has no scored nuggets.
 
     Raises:
-        InputError: The lengths differ.
+        InputError: If the lengths differ.
 
     Example:
         >>> assignment_values(["support", "not_support", "partial_support"], [True, True, False])
@@ -195,35 +186,37 @@ def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float 
 def assignment_scores(
     labels: Labels, importance: Sequence[Importance | None], judge: str
 ) -> dict[str, Score]:
-    """Return the four scores with bounds; an unscored nugget may be fully supported, or not at all.
+    """Return the four scores with bounds.
+
+    The bounds assume that unscored nuggets are all unsupported or all fully supported.
 
     Args:
-        labels: shape (n_nuggets,); None where unscored.
-        importance: shape (n_nuggets,). A nugget without one counts among all nuggets only.
+        labels: Assigned labels, shape (n_nuggets,). None means unscored.
+        importance: Importance of each nugget, shape (n_nuggets,). None means unknown and not vital.
 
     Returns:
-        Keyed "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital", "nuggets.all"; without
-        the vital ones where no nugget is vital, empty without nuggets.
+        "nuggets.strict_vital", "nuggets.strict_all", "nuggets.vital" and "nuggets.all". Scores
+        without nuggets are left out.
 
     Raises:
-        InputError: The lengths differ.
+        InputError: If the lengths differ.
     """
     credits = assignment_credits(labels, [one == "vital" for one in importance])
     return {f"nuggets.{name}": _score(own, judge) for name, own in credits.items() if own}
 
 
 def nuggetizer_scores(labels: Labels, importance: Sequence[Importance | None]) -> dict[str, Score]:
-    """Return the four scores as the nuggetizer's own program gives them, for published tables.
+    """Return the four scores as computed by the nuggetizer's own program.
 
-    A nugget whose assignment failed counts as not supported, and an answer without nuggets, or
-    without vital ones, has 0. `assignment_scores` leaves both out.
+    Unlike in `assignment_scores`, unscored nuggets count as unsupported, and a score without
+    nuggets is 0.
 
     Returns:
-        Keyed "nuggetizer.strict_vital", "nuggetizer.strict_all", "nuggetizer.vital" and
+        "nuggetizer.strict_vital", "nuggetizer.strict_all", "nuggetizer.vital" and
         "nuggetizer.all".
 
     Raises:
-        InputError: The lengths differ.
+        InputError: If the lengths differ.
 
     Example:
         >>> nuggetizer_scores(["support", None], ["vital", "vital"])["nuggetizer.vital"].value

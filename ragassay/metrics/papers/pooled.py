@@ -1,4 +1,4 @@
-"""Scores of an answer that need the other systems' answers to the same question (MedAESQA)."""
+"""Score answers relative to other systems' answers to the same question (MedAESQA)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ from ragassay.metrics.stats.intervals import SEED
 from ragassay.records import AnswerSentence, Evaluation, Score
 
 N_CLUSTERS = 10
-"""Clusters of sentences for a question, as in MedAESQA."""
+"""Number of sentence clusters per question, as in MedAESQA."""
 
 
 @dataclass(frozen=True)
 class RecallKind:
-    """One of MedAESQA's three recalls: which sentences of an answer are clustered.
+    """One of MedAESQA's three recall measures.
 
     Attributes:
-        key: Name of the score.
-        labels: Labels of the sentences that count.
-        is_supported: Whether a citation must support them too.
-        cluster_name: Name of their clusters in MedAESQA's published files.
+        is_supported: Whether only sentences with a supporting citation are clustered.
+        cluster_name: Field with the clusters in MedAESQA's published files.
     """
 
     key: str
@@ -35,22 +33,22 @@ class RecallKind:
     cluster_name: str
 
     def sentences(self, evaluation: Evaluation) -> list[AnswerSentence]:
-        """Return the sentences of an answer that count."""
+        """Return the sentences of an answer to cluster."""
         wanted = {v.sentence for v in evaluation.labels if v.label in self.labels}
         if self.is_supported:
             wanted &= {v.sentence for v in evaluation.citations if v.verdict == "supports"}
         return [s for s in evaluation.sentences if s.index in wanted]
 
     def n_open(self, evaluation: Evaluation) -> int:
-        """Return how many sentences might count too, if their failed verdicts were known."""
+        """Return the number of sentences that would count if their missing verdicts allow it."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
         for verdict in evaluation.citations:
             verdicts.setdefault(verdict.sentence, set()).add(verdict.verdict)
         return sum(
             (label is None or label in self.labels)
-            and (not self.is_supported or bool({"supports", None} & verdicts.get(place, set())))
-            for place, label in labels.items()
+            and (not self.is_supported or bool({"supports", None} & verdicts.get(sentence, set())))
+            for sentence, label in labels.items()
         ) - len(self.sentences(evaluation))
 
 
@@ -83,11 +81,11 @@ POOLED_SCORES = (*(kind.key for kind in RECALLS), CLUSTER_RECALL, DOCUMENT_RECAL
 _PUBLIC_ID = re.compile(r"(?i)(pmid|pmc|doi)?[\s:]*(\d{4,9}|10\.\d{4,9}/\S+)")
 
 Place = tuple[str, int]
-"""A record's id and the number of a sentence of its answer (1-based)."""
+"""Record id and 1-based sentence number."""
 
 
 def clustered_sentences(evaluation: Evaluation) -> list[str]:
-    """Return the sentences of an answer that are required or borderline."""
+    """Return the required and borderline sentences of an answer."""
     return [sentence.text for sentence in RECALLS[0].sentences(evaluation)]
 
 
@@ -98,53 +96,53 @@ def sentence_recall_scores(
 ) -> dict[str, dict[str, Score]]:
     """Return each answer's share of the sentence clusters of all answers to its question.
 
-    KMeans groups the sentences of all answers, those that each of `RECALLS` counts, into ten
-    clusters, or into as many as there are different sentences. As in MedAESQA the recalls divide by
-    ten. `CLUSTER_RECALL` divides those of required and borderline sentences by the clusters that
-    there are, which is what a question with few answers needs.
+    For each of `RECALLS`, KMeans groups the sentences of all answers into 10 clusters, or fewer if
+    there are fewer distinct sentences. As in MedAESQA, recall is divided by 10. `CLUSTER_RECALL`
+    instead divides by the actual number of clusters of required and borderline sentences, which
+    suits questions with few answers.
 
     Args:
-        answers: All answers to one question; one whose sentences were not labelled is left out.
-        vectors: The embedding of each of `clustered_sentences`.
-        published: By `RecallKind.cluster_name`, the cluster of each sentence, in place of KMeans. A
-            sentence that is in none of them reaches none.
+        answers: All answers to one question. Answers without labels are ignored.
+        vectors: Embedding of each sentence returned by `clustered_sentences`.
+        published: Cluster of each sentence by `RecallKind.cluster_name`, used instead of KMeans.
+            Sentences without a cluster do not count.
 
     Returns:
-        By record id and score; `n` counts clusters, `n_unscored` sentences without a verdict. None
-        where no sentence counts, or every label of the answer is missing. Empty for fewer than two
-        answers.
+        Scores by record id and name. `n` is the number of clusters and `n_unscored` the number of
+        sentences with missing verdicts. The value is None if no sentence counts or all labels of
+        the answer are missing. Empty for fewer than two answers.
     """
     labelled = [e for e in answers if e.labels or not e.sentences]
     if len(labelled) < 2 or not any(e.labels for e in labelled):
         return {}
-    found: dict[str, dict[str, Score]] = {e.record_id: {} for e in labelled}
+    by_record: dict[str, dict[str, Score]] = {e.record_id: {} for e in labelled}
     for kind in RECALLS:
         if kind.is_supported and not any(e.citations for e in labelled):
             continue
         cluster = (
             published.get(kind.cluster_name, {})
             if published
-            else _clusters(kind, labelled, vectors)
+            else _cluster_sentences(kind, labelled, vectors)
         )
         for evaluation in labelled:
-            scores = found[evaluation.record_id]
+            scores = by_record[evaluation.record_id]
             scores[kind.key] = _recall_of_ten(kind, evaluation, cluster)
             if kind.key == SENTENCE_RECALL:
                 scores[CLUSTER_RECALL] = _cluster_recall(evaluation, cluster, labelled)
-    return found
+    return by_record
 
 
 def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
-    """Return the share of a question's relevant documents, cited in any answer, that each cites.
+    """Return the share of a question's relevant documents that each answer cites.
 
-    A document is relevant for an answer where it supports, contradicts or is neutral to a sentence
-    that cites it. In the bounds an undecided document, of this or another answer, may be relevant
-    or not.
+    A document is relevant if it supports, contradicts or is neutral to a sentence that cites it in
+    any answer. The bounds allow for documents with missing verdicts.
 
     Returns:
-        By record id; `n` counts documents, `n_unscored` the undecided ones of all answers. None
-        where no answer cites a relevant document, or every one that this answer cites is undecided.
-        Empty for fewer than two answers, or where no citation was verified.
+        Scores by record id. `n` is the number of relevant documents and `n_unscored` the number of
+        documents with missing verdicts in any answer. The value is None if there are no relevant
+        documents or all verdicts of this answer are missing. Empty for fewer than two answers or
+        without verified citations.
     """
     if len(answers) < 2 or not any(e.citations for e in answers):
         return {}
@@ -156,8 +154,8 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
 def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
     """Return a key that identifies a document across answers.
 
-    A PMID or DOI means the same everywhere; another id only within its record, so the text is part
-    of the key.
+    A PMID or DOI identifies a document alone. The key for other ids includes the document text,
+    because these are local to a record.
     """
     known = public_id(document)
     if known:
@@ -167,7 +165,7 @@ def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
 
 
 def public_id(document: str) -> str | None:
-    """Return the bare PMID or DOI in an id; None for an id that is local to its record.
+    """Return the bare PMID or DOI of an id, or None if the id is local to its record.
 
     Example:
         >>> public_id("PMID: 31180123"), public_id("10.1000/ABC"), public_id("s2")
@@ -177,18 +175,15 @@ def public_id(document: str) -> str | None:
     return known.group(2).lower() if known else None
 
 
-def _clusters(
-    kind: RecallKind,
-    answers: Sequence[Evaluation],
-    vectors: Mapping[str, NDArray[np.floating]],
+def _cluster_sentences(
+    kind: RecallKind, answers: Sequence[Evaluation], vectors: Mapping[str, NDArray[np.floating]]
 ) -> dict[Place, str]:
-    """Group the sentences that count."""
-    places = {(e.record_id, s.index): s.text for e in answers for s in kind.sentences(e)}
-    if not places:
+    sentences = {(e.record_id, s.index): s.text for e in answers for s in kind.sentences(e)}
+    if not sentences:
         return {}
     from sklearn.cluster import KMeans
 
-    texts = sorted(places.values())
+    texts = sorted(sentences.values())
     matrix = np.stack([vectors[text] for text in texts]).astype(np.float64)
     n_different = len(np.unique(matrix, axis=0))
     kmeans = KMeans(
@@ -197,15 +192,14 @@ def _clusters(
         random_state=SEED,
     )
     labels = dict(zip(texts, map(str, kmeans.fit_predict(matrix)), strict=True))
-    return {place: labels[text] for place, text in places.items()}
+    return {key: labels[text] for key, text in sentences.items()}
 
 
 def _find_reached_clusters(
     kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]
 ) -> set[str]:
-    """Return the clusters that an answer has a sentence in."""
-    places = ((evaluation.record_id, s.index) for s in kind.sentences(evaluation))
-    return {cluster[place] for place in places if place in cluster}
+    keys = ((evaluation.record_id, s.index) for s in kind.sentences(evaluation))
+    return {cluster[key] for key in keys if key in cluster}
 
 
 def _is_unlabelled(evaluation: Evaluation) -> bool:
@@ -215,33 +209,31 @@ def _is_unlabelled(evaluation: Evaluation) -> bool:
 def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Place, str]) -> Score:
     reached, n_open = _find_reached_clusters(kind, evaluation, cluster), kind.n_open(evaluation)
     n = 0 if _is_unlabelled(evaluation) or not cluster else N_CLUSTERS
-    found = share(kind.key, len(reached), n, n_open, evaluation.judge)
-    # The denominator stays: a sentence more is a cluster more, or none.
+    score = share(kind.key, len(reached), n, n_open, evaluation.judge)
+    # The denominator is fixed. Each unscored sentence can reach at most one more cluster.
     best = min(N_CLUSTERS, len(reached) + n_open) / N_CLUSTERS
     if not n and not n_open:
-        return found
-    return found.model_copy(update={"worst": len(reached) / N_CLUSTERS, "best": best})
+        return score
+    return score.model_copy(update={"worst": len(reached) / N_CLUSTERS, "best": best})
 
 
 def _cluster_recall(
     evaluation: Evaluation, cluster: Mapping[Place, str], answers: Sequence[Evaluation]
 ) -> Score:
-    """Divide by the clusters that there are; an unscored sentence may open one more below ten."""
-    n_hits, n = (
-        len(_find_reached_clusters(RECALLS[0], evaluation, cluster)),
-        len(set(cluster.values())),
-    )
+    """Divide by the actual number of clusters, to which unscored sentences can add up to ten."""
+    n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
+    n = len(set(cluster.values()))
     n_own = RECALLS[0].n_open(evaluation)
     n_missing = sum(RECALLS[0].n_open(one) for one in answers)
     is_unknown = _is_unlabelled(evaluation)
-    found = share(CLUSTER_RECALL, n_hits, 0 if is_unknown else n, n_missing, evaluation.judge)
+    score = share(CLUSTER_RECALL, n_hits, 0 if is_unknown else n, n_missing, evaluation.judge)
     if not n_missing:
-        return found
-    # Sentences of other answers can open clusters that this one does not reach.
+        return score
+    # Sentences of other answers can add clusters that this answer does not reach.
     n_most = max(n, min(N_CLUSTERS, n + n_missing - n_own))
     worst = n_hits / n_most if n_most else 0.0
     best = min(1.0, (n_hits + n_own) / n) if n else float(n_own > 0)
-    return found.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
+    return score.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
 
 
 def _documents(
@@ -262,27 +254,26 @@ def _document_recall(
     own, name = relevant[evaluation.record_id], evaluation.record_id
     unknown = undecided[name]
     every = set().union(*relevant.values())
-    of_others = set().union(*(found for other, found in undecided.items() if other != name))
+    of_others = set().union(*(keys for other, keys in undecided.items() if other != name))
     is_unknown = bool(unknown) and not any(
         v.verdict is not None for v in evaluation.citations if v.citation.document
     )
-    found = share(
+    score = share(
         DOCUMENT_RECALL,
         len(own),
         0 if is_unknown else len(every),
         len(unknown | of_others - every),
         _verifier(evaluation),
     )
-    if not found.n_unscored:
-        return found
+    if not score.n_unscored:
+        return score
     n_most = len(every | of_others)
     n_best = len(every | unknown)
     worst = len(own) / n_most if n_most else 0.0
     best = len(own | unknown) / n_best if n_best else 0.0
-    return found.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
+    return score.model_copy(update={"worst": round(worst, 4), "best": round(best, 4)})
 
 
 def _verifier(evaluation: Evaluation) -> str:
-    """Return the model that gave the verdicts on citations: the judge or a separate verifier."""
     known = evaluation.scores.get("citations.support")
     return known.judge if known else evaluation.judge

@@ -1,4 +1,4 @@
-"""Compare rankings of systems by people's labels and by a judge's (BioACE, tables 6, 7 and 9)."""
+"""Compare system rankings by human and judge labels (BioACE, tables 6, 7 and 9)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ RANKED: Mapping[str, str] = {
     "citations.document_precision": "document precision",
     DOCUMENT_RECALL: "document recall",
 }
-"""MedAESQA's names of the scores that rank systems."""
+"""Names in MedAESQA of the scores that rank systems."""
 
 NUGGET_RECALL = "nuggets.recall"
 
 
 @dataclass(frozen=True)
 class Relabelled:
-    """The same answers with people's labels and with the judge's.
+    """The same answers with human labels and with judge labels.
 
-    Both contain only what both labelled, so that two rankings differ by labels only.
+    Both contain only items labeled by both, so that rankings differ only because of the labels.
     """
 
     human: tuple[Evaluation, ...]
@@ -44,14 +44,13 @@ class Relabelled:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Two rankings of the systems.
+    """Human and judge rankings of systems.
 
     Attributes:
-        name: MedAESQA's name of the score.
-        key: The judge's score.
-        human: People's mean for each system, macro over questions.
-        judge: The judge's.
-        correlation: The correlation of the two.
+        name: Name of the score in MedAESQA.
+        key: Key of the judge's score.
+        human: Mean over questions for each system, from human labels.
+        judge: Mean over questions for each system, from judge labels.
     """
 
     name: str
@@ -62,9 +61,10 @@ class Ranking:
 
 
 def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
-    """Return answers with people's labels and with the judge's, and the scores computed from each.
+    """Return answers with human labels and with judge labels, and the scores of each.
 
-    An item without a majority or a verdict is left out, and an answer without a system or a label.
+    Items without a human majority or a verdict are left out, as are answers without a system or
+    labels.
     """
     answers = _labelled_answers(alignment, evaluations, lambda item: item.predicted is not None)
     return Relabelled(
@@ -74,9 +74,9 @@ def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> 
 
 
 def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
-    """Return answers with all that people said of them, and the scores computed from it.
+    """Return answers with all human labels and the scores computed from them.
 
-    An item without a majority is left out. The answers need a verdict for all that can be labelled.
+    Items without a majority are left out. The answers must contain a verdict for each item.
     """
     answers = _labelled_answers(alignment, evaluations, lambda item: True)
     return tuple(one.by("people", lambda item: item.truth) for one in answers)
@@ -84,11 +84,10 @@ def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[
 
 @dataclass(frozen=True)
 class _LabelledAnswer:
-    """An answer of a system, the items to score, and which tasks people labelled at all.
+    """A system's answer with the items to score.
 
     Attributes:
-        n_unlabelled: Sentences that people gave no label while they labelled others.
-        has_citations: Whether people labelled the citations of any answer.
+        has_citations: Whether the citations of any answer have human labels.
     """
 
     evaluation: Evaluation
@@ -97,17 +96,21 @@ class _LabelledAnswer:
     has_citations: bool
 
     def by(self, judge: str, label_of: Callable[[AlignedItem], str | None]) -> Evaluation:
-        """Return the answer with the labels of one side."""
-        by_place = {(item.task, item.sentence, item.item): label_of(item) for item in self.items}
+        """Return the answer with labels from `label_of`."""
+        by_item: dict[tuple[str, int | None, str], str | None] = {
+            (item.task, item.sentence, item.item): label_of(item) for item in self.items
+        }
         labels = tuple(
-            _label(verdict, by_place)
-            for verdict in self.evaluation.labels
-            if ("relevance", verdict.sentence, "") in by_place
+            SentenceLabel.model_validate({"sentence": one.sentence, "label": by_item[key]})
+            for one in self.evaluation.labels
+            if (key := ("relevance", one.sentence, "")) in by_item
         )
         citations = tuple(
-            _verdict(verdict, by_place)
-            for verdict in self.evaluation.citations
-            if ("citation", verdict.sentence, verdict.citation.marker) in by_place
+            CitationVerdict.model_validate(
+                {"sentence": one.sentence, "citation": one.citation, "verdict": by_item[key]}
+            )
+            for one in self.evaluation.citations
+            if (key := ("citation", one.sentence, one.citation.marker)) in by_item
         )
         scores = sentence_scores(labels, judge, self.n_unlabelled) if labels else {}
         if citations or (self.has_citations and not self.evaluation.citations):
@@ -147,32 +150,33 @@ def _labelled_answers(
 def rankings(
     human: Sequence[Evaluation], judge: Sequence[Evaluation], run: Sequence[Evaluation]
 ) -> tuple[Ranking, ...]:
-    """Compare rankings, score by score; empty for fewer than two systems.
+    """Compare the rankings of at least two systems by each score.
 
-    `human` and `judge` are from `relabel_answers`, with or without the pooled scores. `run` are the
-    run's own evaluations, whose nugget recall is compared with people's recall, as in BioACE's
-    table 6.
+    Args:
+        human: Answers with human labels from `relabel_answers`, with or without pooled scores.
+        run: Evaluations of the run. Their nugget recall is compared with the human recall, as in
+            BioACE's table 6.
     """
-    pairs = [(key, name, human, judge, key) for key, name in RANKED.items()]
-    pairs.append((NUGGET_RECALL, "nugget recall and recall", human, run, SENTENCE_RECALL))
-    found = (
-        _ranking(name, key, by_systems(ours, own), by_systems(theirs, key))
-        for key, name, ours, theirs, own in pairs
+    pairs = [(key, name, judge, key) for key, name in RANKED.items()]
+    pairs.append((NUGGET_RECALL, "nugget recall and recall", run, SENTENCE_RECALL))
+    compared = (
+        _compare_ranking(name, key, by_systems(human, human_key), by_systems(judged, key))
+        for key, name, judged, human_key in pairs
     )
-    return tuple(ranking for ranking in found if ranking is not None)
+    return tuple(ranking for ranking in compared if ranking is not None)
 
 
 def by_systems(evaluations: Sequence[Evaluation], key: str) -> dict[str, dict[str, float]]:
-    """Return system to question to the mean of a score; systems without a value are left out."""
+    """Return the mean of a score by system and question. Systems without values are left out."""
     systems: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         if evaluation.system:
             systems.setdefault(evaluation.system, []).append(evaluation)
-    values = {name: values_by_question(found, key) for name, found in sorted(systems.items())}
-    return {name: of_system for name, of_system in values.items() if of_system}
+    values = {name: values_by_question(answers, key) for name, answers in sorted(systems.items())}
+    return {name: by_question for name, by_question in values.items() if by_question}
 
 
-def _ranking(
+def _compare_ranking(
     name: str,
     key: str,
     human: Mapping[str, Mapping[str, float]],
@@ -185,22 +189,8 @@ def _ranking(
     def means(
         own: Mapping[str, Mapping[str, float]], other: Mapping[str, Mapping[str, float]]
     ) -> dict[str, float]:
-        kept = {s: [own[s][q] for q in own[s] if q in other[s]] for s in shared}
-        return {system: sum(values) / len(values) for system, values in kept.items()}
+        common = {s: [own[s][q] for q in own[s] if q in other[s]] for s in shared}
+        return {system: sum(values) / len(values) for system, values in common.items()}
 
     correlation = correlate_systems(human, judge)
     return Ranking(name, key, means(human, judge), means(judge, human), correlation)
-
-
-LabelByPlace = Mapping[tuple[str, int | None, str], str | None]
-
-
-def _label(verdict: SentenceLabel, by_place: LabelByPlace) -> SentenceLabel:
-    label = by_place["relevance", verdict.sentence, ""]
-    return SentenceLabel.model_validate({"sentence": verdict.sentence, "label": label})
-
-
-def _verdict(verdict: CitationVerdict, by_place: LabelByPlace) -> CitationVerdict:
-    label = by_place["citation", verdict.sentence, verdict.citation.marker]
-    found = {"sentence": verdict.sentence, "citation": verdict.citation, "verdict": label}
-    return CitationVerdict.model_validate(found)

@@ -1,4 +1,4 @@
-"""Measure a judge's reasons: YESciEval's appendix C, by rule and by labels."""
+"""Measure the quality of a judge's reasons by rules and labels (YESciEval, appendix C)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ CRITERIA: Mapping[str, str] = {
     "critical": "overly critical",
     "off_rubric": "unrelated to the score rubric",
 }
-"""The six criteria in the words of Kim et al., by our names."""
+"""The six criteria of Kim et al., in their wording."""
 
 RUN = 3
-"""Words in a row that a reason must share with the rubric to recite it."""
+"""Minimum number of consecutive words that a recitation shares with the rubric."""
 
 COMMON_SHARE, COMMON_LEAST = 0.05, 3
-"""Share of the questions, and least number, in whose reasons a word is a judge's own vocabulary."""
+"""Minimum share and number of questions for a word to be part of a judge's general vocabulary."""
 
 CLEAR = 0.1
-"""Polarity from which a sentiment is clear, either way."""
+"""Minimum absolute polarity of a clear sentiment."""
 
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = "\"\u201c\u201d\u2018\u2019'"
@@ -43,10 +43,10 @@ class JudgedReason:
     """A judge's reason for a rating.
 
     Attributes:
-        id: Unique: the answer's id, the rubric's name, the judge's name.
-        topic: The key that answers to the same question share; intervals resample questions.
-        scale: Its lowest and highest.
-        reason: The reason; not empty.
+        id: Unique id of answer, rubric and judge.
+        topic: Key of the question, used to resample questions for intervals.
+        scale: Lowest and highest possible rating.
+        reason: Non-empty reason.
     """
 
     id: str
@@ -64,14 +64,12 @@ class JudgedReason:
 
 @dataclass(frozen=True)
 class ReasonMeasures:
-    """The findings of the rules in a reason.
+    """Rule-based measures of a reason.
 
     Attributes:
-        recited: Share of its words that stand in the rubric too, three or more in a row.
-        named: What it names of the answer: quotes, numbers, terms; "sentence 3".
-        polarity: Its sentiment, from -1 to 1.
-        contradicts: Whether the sentiment is clearly that of a rating on the other side of the
-            scale's middle.
+        recited: Share of words recited from the rubric.
+        named: Quotes, numbers, terms and sentence references taken from the answer.
+        contradicts: Whether the sentiment clearly fits the other half of the scale.
     """
 
     recited: float
@@ -82,14 +80,14 @@ class ReasonMeasures:
 
 @dataclass(frozen=True)
 class RubricReasons:
-    """The figures of one rubric's reasons, or of all.
+    """Aggregate measures of the reasons for one rubric or all rubrics.
 
     Attributes:
-        rubric: Its name; empty for all.
-        recited: Mean share of a reason's words that are recited from the rubric.
-        names_nothing: Share of reasons that name nothing from the answer.
-        contradicts: Share of reasons whose sentiment contradicts the rating.
-        labels: Share of reasons with each fault, by who labelled and the criterion.
+        rubric: Name of the rubric, or an empty string for all.
+        recited: Mean share of words recited from the rubric.
+        names_nothing: Share of reasons that mention nothing from the answer.
+        contradicts: Share of reasons with a sentiment that contradicts the rating.
+        labels: Share of reasons with each fault, by labeler and criterion.
     """
 
     rubric: str
@@ -100,15 +98,13 @@ class RubricReasons:
 
 
 Labels = Mapping[str, Mapping[str, bool | None]]
-"""By a reason's id and the criterion, whether it has the fault; None where that is not known."""
+"""Whether a reason has a fault, by reason id and criterion. None if unknown."""
 
 
 def recited_share(reason: str, rubric: str) -> float:
-    """Return the share of a reason's words that it recites from the rubric's text.
+    """Return the share of a reason's words, in [0, 1], that it recites from the rubric text.
 
-    Returns:
-        In [0, 1]; a word counts where it stands in a run of three that the rubric has too. 0 for a
-        reason of fewer words.
+    A word is recited if it is part of three consecutive words that also occur in the rubric.
 
     Example:
         >>> recited_share("It is short and clear.", "Is it short and clear?")
@@ -128,13 +124,11 @@ def recited_share(reason: str, rubric: str) -> float:
 def named_of_answer(
     reason: str, answer: str, common: frozenset[str] = frozenset(), beside: str = ""
 ) -> tuple[str, ...]:
-    """Return what a reason names of the answer, each once.
+    """Return the distinct quotes, sentence references, numbers and words taken from the answer.
 
-    That is quotes of the answer, its numbers, references to a sentence, and words that reason and
-    answer share.
-
-    `common` words show nothing, as judges use them everywhere (`common_words`); nor do those
-    `beside`: of the rubric and the question.
+    Args:
+        common: Words to ignore, from `common_words`.
+        beside: Other text with words to ignore, such as the rubric and the question.
 
     Example:
         >>> named_of_answer("It names the dose of 5 mg.", "Take 5 mg of aspirin.")
@@ -142,42 +136,44 @@ def named_of_answer(
         >>> named_of_answer("It is clear.", "Take 5 mg of aspirin.")
         ()
     """
-    found = [quote for quote in _QUOTED.findall(reason) if find_quote(quote, answer)]
-    found += _SENTENCE.findall(reason)
-    found += sorted(stated_numbers(_SENTENCE.sub("", reason)) & numbers_of(answer))
     known = {word for word in tokenize(answer) if not word.isdigit()}
     known -= common | set(tokenize(beside))
-    found += [word for word in tokenize(reason) if word in known and len(word) > 1]
-    return tuple(dict.fromkeys(found))
+    mentions = [
+        *(quote for quote in _QUOTED.findall(reason) if find_quote(quote, answer)),
+        *_SENTENCE.findall(reason),
+        *sorted(stated_numbers(_SENTENCE.sub("", reason)) & numbers_of(answer)),
+        *(word for word in tokenize(reason) if word in known and len(word) > 1),
+    ]
+    return tuple(dict.fromkeys(mentions))
 
 
 def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
-    """Return the words of reasons on many questions: a judge's own vocabulary."""
+    """Return words that occur in the reasons for many questions."""
     topics: dict[str, set[str]] = {}
     for one in reasons:
         for word in tokenize(one.reason):
             topics.setdefault(word, set()).add(one.topic)
     n_topics = len({one.topic for one in reasons})
     least = max(COMMON_LEAST, COMMON_SHARE * n_topics)
-    return frozenset(word for word, found in topics.items() if len(found) >= least)
+    return frozenset(word for word, used_in in topics.items() if len(used_in) >= least)
 
 
 def measure_reasons(
     reasons: Sequence[JudgedReason], rubrics: Mapping[str, str]
 ) -> dict[str, ReasonMeasures]:
-    """Measure reasons by rule, by id; a rubric without a text in `rubrics` cannot be recited."""
+    """Return rule-based measures by reason id. `rubrics` are rubric texts by name."""
     common = common_words(reasons)
-    found: dict[str, ReasonMeasures] = {}
+    measures: dict[str, ReasonMeasures] = {}
     for one in reasons:
         rubric, sentiment = rubrics.get(one.rubric, ""), polarity(one.reason)
         side = 2 * one.rating - sum(one.scale)
-        found[one.id] = ReasonMeasures(
+        measures[one.id] = ReasonMeasures(
             recited=recited_share(one.reason, rubric),
             named=named_of_answer(one.reason, one.answer, common, f"{rubric} {one.question}"),
             polarity=sentiment,
             contradicts=abs(sentiment) >= CLEAR and sentiment * side < 0,
         )
-    return found
+    return measures
 
 
 def rubric_reasons(
@@ -185,9 +181,9 @@ def rubric_reasons(
     measures: Mapping[str, ReasonMeasures],
     labels: Mapping[str, Labels],
 ) -> tuple[RubricReasons, ...]:
-    """Return the figures of all reasons, then of each rubric's; intervals resample questions.
+    """Aggregate the measures over all reasons and for each rubric.
 
-    `labels` are by who gave them; a reason may be missing, and is then nobody's.
+    Intervals resample questions. `labels` are grouped by labeler, and reasons may be missing.
     """
     rubrics = sorted({one.rubric for one in reasons})
     groups = [("", list(reasons))]
@@ -198,7 +194,7 @@ def rubric_reasons(
             recited=_mean(group, [measures[one.id].recited for one in group]),
             names_nothing=_mean(group, [float(not measures[one.id].named) for one in group]),
             contradicts=_mean(group, [float(measures[one.id].contradicts) for one in group]),
-            labels={who: _shares(group, given) for who, given in labels.items()},
+            labels={labeler: _fault_shares(group, own) for labeler, own in labels.items()},
         )
         for name, group in groups
     )
@@ -207,8 +203,8 @@ def rubric_reasons(
 def label_agreement(
     reasons: Sequence[JudgedReason], first: Labels, second: Labels
 ) -> dict[str, Score]:
-    """Return the share of reasons on which two labellers agree, by criterion."""
-    found: dict[str, Score] = {}
+    """Return the share of reasons on which two labelers agree, by criterion."""
+    agreement: dict[str, Score] = {}
     for criterion in CRITERIA:
         both = [
             (one, a == b)
@@ -216,14 +212,14 @@ def label_agreement(
             if (a := first.get(one.id, {}).get(criterion)) is not None
             and (b := second.get(one.id, {}).get(criterion)) is not None
         ]
-        found[criterion] = _mean([one for one, _ in both], [float(same) for _, same in both])
-    return found
+        agreement[criterion] = _mean([one for one, _ in both], [float(same) for _, same in both])
+    return agreement
 
 
-def _shares(group: Sequence[JudgedReason], given: Labels) -> dict[str, Score]:
-    asked = [one for one in group if one.id in given]
+def _fault_shares(group: Sequence[JudgedReason], labels: Labels) -> dict[str, Score]:
+    labelled = [one for one in group if one.id in labels]
     return {
-        criterion: _mean(asked, [given[one.id].get(criterion) for one in asked])
+        criterion: _mean(labelled, [labels[one.id].get(criterion) for one in labelled])
         for criterion in CRITERIA
     }
 

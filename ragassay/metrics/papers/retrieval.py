@@ -1,4 +1,4 @@
-"""Score passages by their grades and searches by ir_measures and alpha-nDCG (Dietz 2024)."""
+"""Score graded passages (Dietz 2024), and searches with ir_measures and alpha-nDCG."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 COVERED_FROM = 4
-"""Least rating at which a passage counts as covering an item, where nothing else is chosen."""
+"""Default minimum rating at which a passage covers an item."""
 
 
 def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
-    """Return what the grades of a passage by its bank's items come to; empty without grades.
+    """Return the scores of a passage from its grades on the items of a test bank.
 
-    `exam.cover` is the share of items rated 4 or more (the paper's threshold), `exam.rating` the
-    mean rating, 0 to 5, `exam.answered` the share of items that something was extracted for, and
-    that it answers rightly where answers are known.
+    `exam.cover` is the share of items rated 4 or higher, the paper's threshold. `exam.rating` is
+    the mean rating from 0 to 5. `exam.answered` is the share of items with an extracted answer that
+    is correct or has no known answer. Scores without grades are left out.
     """
     rated = [grade for grade in grades if grade.grader == "rating"]
     extracted = [grade for grade in grades if grade.grader == "extraction"]
@@ -37,13 +37,13 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
         scale = (0.0, float(MOST_EXAM_RATING))
         scores["exam.rating"] = mean_score([grade.score for grade in rated], scale, judge)
     if extracted:
-        found = [grade.is_correct for grade in extracted]
-        scores["exam.answered"] = mean_score(found, SHARE_SCALE, judge)
+        correct = [grade.is_correct for grade in extracted]
+        scores["exam.answered"] = mean_score(correct, SHARE_SCALE, judge)
     return scores
 
 
 def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
-    """Return whether a passage is relevant, by each direct grader: 1, 0, or unscored."""
+    """Return a relevance score of 1 or 0, or an unscored one, for each direct grader."""
     return {
         f"relevance.{one.grader}": mean_score([one.is_relevant], SHARE_SCALE, judge)
         for one in grades
@@ -56,20 +56,21 @@ def alpha_ndcg(
     k: int = 20,
     alpha: float = 0.5,
 ) -> float | None:
-    """Return alpha-nDCG@k (Clarke et al. 2008; as ndeval computes it).
+    """Return alpha-nDCG@k (Clarke et al. 2008), computed as in ndeval.
 
-    The gain of a passage at rank r is sum((1 - alpha)^(times seen before)) over its subtopics, and
-    is divided by log2(r + 1). The ideal ranking is built greedily, as finding the best is NP-hard;
-    among equal gains the last id in the order of text is taken, as in ndeval.
+    The gain of a passage at rank r is sum((1 - alpha)^(times seen before)) over its subtopics,
+    divided by log2(r + 1). The ideal ranking is built greedily because an exact one is NP-hard.
+    Ties go to the id that sorts last, as in ndeval.
 
     Args:
-        ranking: Passages, the best first.
-        subtopics: The subtopics of each judged passage; others have none.
-        k: The last rank that counts.
-        alpha: How much a repeated subtopic loses, in [0, 1].
+        ranking: Passage ids, best first.
+        subtopics: Subtopics of each judged passage. Other passages have none.
+        k: Rank cutoff.
+        alpha: Penalty for repeated subtopics, in [0, 1].
 
     Returns:
-        In [0, 1] unless the greedy ideal is not the best; None where no passage has a subtopic.
+        A value in [0, 1], or slightly above 1 if the greedy ranking is not ideal. None if no
+        passage has a subtopic.
 
     Example:
         >>> alpha_ndcg(["a", "b"], {"a": {"s", "t"}, "b": {"s"}})
@@ -80,9 +81,9 @@ def alpha_ndcg(
         return None
     seen: Counter[str] = Counter()
     gains: list[float] = []
-    for found in (subtopics.get(name, ()) for name in ranking[:k]):
-        gains.append(_gain(found, seen, alpha))
-        seen.update(found)
+    for name in ranking[:k]:
+        gains.append(_gain(subtopics.get(name, ()), seen, alpha))
+        seen.update(subtopics.get(name, ()))
     return _dcg(gains) / ideal
 
 
@@ -91,15 +92,15 @@ def _ideal_gains(subtopics: Mapping[str, Collection[str]], k: int, alpha: float)
     seen: Counter[str] = Counter()
     gains: list[float] = []
     while left and len(gains) < k:
-        best = max(left, key=lambda found: _gain(found, seen, alpha))
+        best = max(left, key=lambda topics: _gain(topics, seen, alpha))
         left.remove(best)
         gains.append(_gain(best, seen, alpha))
         seen.update(best)
     return gains
 
 
-def _gain(found: Iterable[str], seen: Counter[str], alpha: float) -> float:
-    return math.fsum((1 - alpha) ** seen[one] for one in found)
+def _gain(subtopics: Iterable[str], seen: Counter[str], alpha: float) -> float:
+    return math.fsum((1 - alpha) ** seen[subtopic] for subtopic in subtopics)
 
 
 def _dcg(gains: Sequence[float]) -> float:
@@ -107,27 +108,27 @@ def _dcg(gains: Sequence[float]) -> float:
 
 
 Qrels = Mapping[str, Mapping[str, int]]
-"""Query to document to grade."""
+"""Grades by query and document."""
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
-"""In the notation of ir_measures: RR is the mean reciprocal rank, AP mean average precision."""
+"""Default measures in ir_measures notation, with reciprocal rank (RR) and average precision."""
 
 
 def retrieval_scores(
     qrels: Qrels, run: Mapping[str, Mapping[str, float]], *, skips_empty: bool = False
 ) -> dict[str, Score]:
-    """Score a ranking.
+    """Score a retrieval run with the default `MEASURES`.
 
-    Query by query, `qrels` grade documents (0 and below is not relevant), and `run` scores those
-    that were found. A query that is missing from the run has found nothing. For `skips_empty` see
-    `run_values`.
+    Args:
+        qrels: Relevance grades by query and document. Grades of 0 and below are not relevant.
+        run: Scores of the retrieved documents by query. Missing queries retrieved nothing.
 
     Returns:
-        By measure; each in [0, 1], its n the number of queries.
+        Scores in [0, 1] by measure, with the number of queries as n.
 
     Example:
-        >>> found = retrieval_scores({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
-        >>> found["RR"].value
+        >>> scores = retrieval_scores({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
+        >>> scores["RR"].value
         0.5
     """
     values = run_values(qrels, {"": run}, MEASURES, skips_empty=skips_empty)
@@ -142,38 +143,32 @@ def run_values(
     *,
     skips_empty: bool = False,
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Return each measure of each run for each query.
+    """Compute measures for each run and query, and return them by measure, run and query.
 
     Args:
-        qrels: Grades of documents, query by query.
-        runs: Run to query to document to score; higher is better. A query of the qrels that is
-            missing from a run is 0.
-        measures: Names in the notation of ir_measures.
-        level: The least grade that is relevant, as trec_eval's -l. Measures that take gains, such
-            as nDCG, do not heed it, and a measure's own `rel=` goes first.
-        skips_empty: Whether a query without a relevant document is left out, as nothing can be
-            found for it. Else it is 0, as in trec_eval with -c.
-
-    Returns:
-        Measure to run to query to value.
+        qrels: Relevance grades by query and document.
+        runs: Scores by run, query and document, where higher is better. Missing queries score 0.
+        measures: Names in ir_measures notation.
+        level: Minimum relevant grade, like -l in trec_eval. It does not affect measures based on
+            gains, such as nDCG, or measures that specify `rel=`.
+        skips_empty: Whether to ignore queries without relevant documents. If False, they score 0,
+            like -c in trec_eval.
 
     Raises:
-        InputError: A measure is unknown, or cannot be computed here.
+        InputError: If a measure is unknown or cannot be computed.
     """
     import ir_measures
 
-    parsed = {name: _measure(name, level) for name in dict.fromkeys(measures)}
-    wanted = {
-        name: _with_relevant(qrels, measure) if skips_empty else list(qrels)
+    parsed = {name: _parse_at_level(name, level) for name in dict.fromkeys(measures)}
+    queries = {
+        name: _answerable_queries(qrels, measure) if skips_empty else list(qrels)
         for name, measure in parsed.items()
     }
-    used = {q: dict(qrels[q]) for q in qrels if any(q in found for found in wanted.values())}
-    values = {
-        name: {run: dict.fromkeys(found, 0.0) for run in runs} for name, found in wanted.items()
-    }
+    used = {q: dict(qrels[q]) for q in qrels if any(q in own for own in queries.values())}
+    values = {name: {run: dict.fromkeys(own, 0.0) for run in runs} for name, own in queries.items()}
     if not used:
         return values
-    # Two names may be the same measure, as RR and RR(rel=4) at the level 4.
+    # Two names can be the same measure, such as RR and RR(rel=4) at level 4.
     names: dict[Measure, list[str]] = {}
     for name, measure in parsed.items():
         names.setdefault(measure, []).append(name)
@@ -189,10 +184,10 @@ def run_values(
 
 
 def parse_measure(name: str) -> Measure:
-    """Return a measure by its name in the notation of ir_measures.
+    """Parse the name of a measure in ir_measures notation.
 
     Raises:
-        InputError: The name is unknown or malformed.
+        InputError: If the name is unknown or malformed.
     """
     import ir_measures
 
@@ -200,17 +195,17 @@ def parse_measure(name: str) -> Measure:
         measure = ir_measures.parse_measure(name)
         unknown = measure.params.keys() - measure.SUPPORTED_PARAMS.keys()
         if unknown:
-            raise ValueError(f"it has no {min(unknown)}")
+            raise ValueError(f"unknown parameter {min(unknown)}")
         return measure
     except (NameError, ValueError) as error:
         raise InputError(
-            f"{name!r} is not a measure ({error}): give one of ir_measures, as nDCG@10"
+            f"{name!r} is not a measure ({error}); pass an ir_measures name such as nDCG@10"
         ) from error
 
 
 @contextmanager
 def _unusable_measures() -> Generator[None]:
-    """Turn the errors of ir_measures' programs into one that says what to do."""
+    """Convert errors of ir_measures and its programs to `InputError`."""
     try:
         yield
     except (ValueError, KeyError, AssertionError, subprocess.CalledProcessError) as error:
@@ -218,12 +213,12 @@ def _unusable_measures() -> Generator[None]:
         raise InputError(f"the measures cannot be computed: {reason}") from error
 
 
-def _measure(name: str, level: int) -> Measure:
+def _parse_at_level(name: str, level: int) -> Measure:
     measure = parse_measure(name)
-    takes = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
-    return measure(rel=level) if takes and level > 1 else measure
+    has_default = "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params
+    return measure(rel=level) if has_default and level > 1 else measure
 
 
-def _with_relevant(qrels: Qrels, measure: Measure) -> list[str]:
+def _answerable_queries(qrels: Qrels, measure: Measure) -> list[str]:
     least = measure.params.get("rel", 1)
     return [query for query, grades in qrels.items() if max(grades.values(), default=0) >= least]

@@ -1,4 +1,4 @@
-"""Scores of pairs by a judge, and their numbers looked up in the paper (Wan et al. 2024, 3.3)."""
+"""Score QA pairs, and look up answer numbers in the source paper (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 
@@ -17,27 +17,25 @@ from ragassay.text.quantities import Quantity, read_quantities
 from ragassay.text.search import words_with_places
 
 STRETCH = 40
-"""Words of a stretch of text: a word counts the less, the more stretches have it."""
+"""Number of words in a text segment. Words in many segments have a low weight."""
 
 MOST_ROW = 2000
-"""Characters of a table's row that are read; bounds the time that a hostile one takes."""
+"""Maximum number of characters to read from a table row, to limit the run time."""
 
 _TABLE = re.compile(r"^[^\n\t]*\t[^\n]*(?:\n[^\n\t]*\t[^\n]*)*", re.MULTILINE)
 _LINE = re.compile(r"[^\n]+")
 
 Row = tuple[int, int, frozenset[str]]
-"""First character of a table's row, one past its last, its words and those of the table's head."""
+"""Start and end offset of a table row, with the words of the row and of the table header."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """The words of a text, by place.
+    """Words of a text with their positions.
 
     Attributes:
-        words: Its words in order.
-        starts: Their first characters.
-        weights: How much each word tells, by word.
-        rows: Rows of its tables, which are lines with tabs, in order.
+        weights: Inverse segment frequency by word.
+        rows: Table rows in order. A table consists of lines with tabs.
     """
 
     words: Sequence[str]
@@ -47,40 +45,40 @@ class Surroundings:
 
     @classmethod
     def of(cls, text: str) -> Surroundings:
-        """Read the words of a text."""
-        placed = words_with_places(text)
-        words = [word for _, word in placed]
-        stretches: dict[str, set[int]] = {}
-        for place, word in enumerate(words):
-            stretches.setdefault(word, set()).add(place // STRETCH)
+        """Read the words and tables of a text."""
+        located = words_with_places(text)
+        words = [word for _, word in located]
+        segments: dict[str, set[int]] = {}
+        for i, word in enumerate(words):
+            segments.setdefault(word, set()).add(i // STRETCH)
         n = len(words) // STRETCH + 1
-        weights = {word: math.log(1 + n / len(found)) for word, found in stretches.items()}
-        return cls(words, [start for start, _ in placed], weights, _rows(text))
+        weights = {word: math.log(1 + n / len(used_in)) for word, used_in in segments.items()}
+        return cls(words, [start for start, _ in located], weights, _find_rows(text))
 
     def around(self, start: int, end: int, n: int) -> tuple[Sequence[str], Sequence[str]]:
-        """Return up to n words before a span, and up to n behind it."""
+        """Return up to n words before and after a span."""
         first, last = bisect.bisect_left(self.starts, start), bisect.bisect_left(self.starts, end)
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
     def row_at(self, place: int) -> frozenset[str] | None:
-        """Return the words of a cell's row and of its table's head; None outside tables."""
+        """Return the words of the table row and header at an offset, or None outside tables."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
 
     def overlap(self, words: set[str], others: set[str]) -> float:
-        """Return the share of words, by weight, that others have; 1 where none is this text's."""
+        """Return the weighted share of words that are in `others`, or 1 if none has a weight."""
         total = math.fsum(self.weights.get(word, 0.0) for word in words)
         shared = math.fsum(self.weights.get(word, 0.0) for word in words & others)
         return shared / total if total else 1.0
 
 
-def _rows(text: str) -> list[Row]:
-    found: list[Row] = []
+def _find_rows(text: str) -> list[Row]:
+    rows: list[Row] = []
     for table in _TABLE.finditer(text):
         lines = [*_LINE.finditer(text, *table.span())]
-        head = _words(lines[0])
-        found += [(*line.span(), frozenset(head | _words(line))) for line in lines]
-    return found
+        header = _words(lines[0])
+        rows += [(*line.span(), frozenset(header | _words(line))) for line in lines]
+    return rows
 
 
 def _words(line: re.Match[str]) -> set[str]:
@@ -88,35 +86,31 @@ def _words(line: re.Match[str]) -> set[str]:
 
 
 MOST_ROUNDING = Fraction(1, 20)
-"""How far, relative to it, "about" may be from the paper's number."""
+"""Maximum relative difference between an approximate number and the paper's number."""
 
 WORDS_OF_ANSWER, WORDS_OF_SOURCE = 8, 20
-"""Words before and behind a number that are compared."""
+"""Number of words to compare on each side of a number."""
 
 MOST_PLACES = 500
-"""Places of one number that are compared; bounds the time that a long list of ones takes."""
+"""Maximum number of occurrences to compare for one number, to limit the run time."""
 
 LEAST_OVERLAP = 0.6
-"""Share of the answer's words that the place in the paper must have, by weight ..."""
+"""Minimum weighted share of the answer's words that must occur around the paper's number."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
-"""... and what a unit that both name, that one names, and each equal word next to it change."""
+"""Changes of this minimum for a shared unit, a unit on one side, and each equal adjacent word."""
 IN_TABLE = -0.3
-"""What a table's cell changes, whose words are its row's and its table's head's."""
+"""Change of this minimum for a table cell, which is compared with its row and the header."""
 
 _Powers = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
 class SourceNumbers:
-    """The numbers of a paper, read once.
+    """Numbers of a paper, indexed for lookup.
 
     Attributes:
-        all: Its quantities, in order.
-        by_size: The same by value.
-        by_value: The same by each value that their notation allows.
-        by_power: Those that may be powers of ten.
-        by_amount: Those with a unit, by their value in base units.
-        surroundings: Its words.
+        by_value: Quantities by each value that their notation allows.
+        by_amount: Quantities with a unit, by value in base units.
     """
 
     all: tuple[Quantity, ...]
@@ -128,7 +122,7 @@ class SourceNumbers:
 
     @classmethod
     def of(cls, text: str) -> SourceNumbers:
-        """Read the numbers of a paper's text."""
+        """Read the numbers of a text."""
         quantities = tuple(one for one in read_quantities(text) if not one.is_name)
         source = cls(
             quantities,
@@ -139,97 +133,93 @@ class SourceNumbers:
             Surroundings.of(text),
         )
         for one in quantities:
-            source._add(one)
+            for value in {one.value, *one.also}:
+                source.by_value[value].append(one)
+                if one.unit:
+                    source.by_amount[value * one.unit.factor, one.unit.powers].append(one)
+            if one.power is not None:
+                source.by_power[one.power].append(one)
         return source
 
-    def _add(self, one: Quantity) -> None:
-        for value in {one.value, *one.also}:
-            self.by_value[value].append(one)
-            if one.unit:
-                self.by_amount[value * one.unit.factor, one.unit.powers].append(one)
-        if one.power is not None:
-            self.by_power[one.power].append(one)
-
     def places(self, one: Quantity) -> list[Quantity]:
-        """Return where a paper has a number, in whatever notation; at most `MOST_PLACES`."""
+        """Return the occurrences of a number in any notation."""
         same = self.by_value.get(one.value, ())[:MOST_PLACES]
         powers = self.by_power.get(one.power, ()) if one.power is not None else ()
-        found = [other for other in (*same, *powers[:MOST_PLACES]) if _is_like(one, other)]
+        matches = [other for other in (*same, *powers[:MOST_PLACES]) if _has_same_unit(one, other)]
         if one.unit:
             amount = one.value * one.unit.factor, one.unit.powers
-            found += self.by_amount.get(amount, ())[:MOST_PLACES]
-        return found or (self._near(one) if one.is_about else [])
+            matches += self.by_amount.get(amount, ())[:MOST_PLACES]
+        return matches or (self._round_to(one) if one.is_about else [])
 
-    def _near(self, about: Quantity) -> list[Quantity]:
-        """Return what "about 3" may be: 2.98, rounded to its last figure, and not far off."""
+    def _round_to(self, about: Quantity) -> list[Quantity]:
+        """Return the numbers that round to an approximate one, such as 2.98 for "about 3"."""
         off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
         first = bisect.bisect_left(self.by_size, about.value - off, key=lambda one: one.value)
         last = bisect.bisect_right(self.by_size, about.value + off, key=lambda one: one.value)
-        return [one for one in self.by_size[first:last][:MOST_PLACES] if _is_like(about, one)]
+        nearby = self.by_size[first:last][:MOST_PLACES]
+        return [one for one in nearby if _has_same_unit(about, one)]
 
 
 def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ...]:
-    """Return the numbers that an answer states, and whether its paper has each.
+    """Return the numbers in an answer, and whether each occurs in its paper.
 
-    Equation 2 asks whether a number occurs in the paper (`is_found`). A wrong one may occur
-    elsewhere in it; `is_near` asks for more: the same unit, and words around it that the answer has
-    around it too. That goes beyond the paper.
+    `is_found` is equation 2 of the paper: the number occurs anywhere in it. `is_near` is an
+    addition: it also requires a compatible unit and similar surrounding words, because a wrong
+    number can occur elsewhere in the paper.
 
     Returns:
-        In order; empty for an answer without a number. `where` is the place most like the answer.
+        Numbers in order. `where` is the offset of the most similar occurrence.
 
     Example:
-        >>> found = answer_numbers("It took 2 h, not 5 h.", SourceNumbers.of("after 120 min"))
-        >>> [(one.text, one.is_found) for one in found]
+        >>> numbers = answer_numbers("It took 2 h, not 5 h.", SourceNumbers.of("after 120 min"))
+        >>> [(one.text, one.is_found) for one in numbers]
         [('2', True), ('5', False)]
     """
-    own = Surroundings.of(answer)
-    found: list[AnswerNumber] = []
+    context = Surroundings.of(answer)
+    numbers: list[AnswerNumber] = []
     for one in read_quantities(answer):
         if one.is_name:
             continue
-        spare, place = _best_place(one, own, source)
-        found.append(
+        margin, match = _best_match(one, context, source)
+        numbers.append(
             AnswerNumber(
                 text=answer[one.start : one.end],
                 start=one.start,
                 end=one.end,
-                is_found=place is not None,
-                where=None if place is None else place.start,
-                is_near=place is not None and spare >= 0,
+                is_found=match is not None,
+                where=None if match is None else match.start,
+                is_near=match is not None and margin >= 0,
             )
         )
-    return tuple(found)
+    return tuple(numbers)
 
 
-def _best_place(
-    one: Quantity, own: Surroundings, source: SourceNumbers
+def _best_match(
+    one: Quantity, context: Surroundings, source: SourceNumbers
 ) -> tuple[float, Quantity | None]:
-    """Return the place of a number that is most like the answer, and its overlap to spare."""
-    before, behind = own.around(one.start, _end(one), WORDS_OF_ANSWER)
+    before, after = context.around(one.start, _end(one), WORDS_OF_ANSWER)
     best: tuple[float, Quantity | None] = (-math.inf, None)
-    for place in source.places(one):
-        spare = _spare(one, place, before, behind, source.surroundings)
-        if spare > best[0]:
-            best = spare, place
+    for match in source.places(one):
+        margin = _margin(one, match, before, after, source.surroundings)
+        if margin > best[0]:
+            best = margin, match
     return best
 
 
-def _spare(
+def _margin(
     one: Quantity,
-    place: Quantity,
+    match: Quantity,
     before: Sequence[str],
-    behind: Sequence[str],
+    after: Sequence[str],
     source: Surroundings,
 ) -> float:
-    """Return by how much what stands around a place is more like the answer than it must be."""
-    row = source.row_at(place.start)
+    row = source.row_at(match.start)
     if row is not None:
-        return source.overlap({*before, *behind}, set(row)) - LEAST_OVERLAP - IN_TABLE
-    left, right = source.around(place.start, _end(place), WORDS_OF_SOURCE)
-    n_equal = (before[-1:] == left[-1:] != []) + (behind[:1] == right[:1] != [])
-    unit = (0.0, ONE_UNIT, SAME_UNIT)[(one.unit is not None) + (place.unit is not None)]
-    overlap = source.overlap({*before, *behind}, {*left, *right})
+        return source.overlap({*before, *after}, set(row)) - LEAST_OVERLAP - IN_TABLE
+    left, right = source.around(match.start, _end(match), WORDS_OF_SOURCE)
+    n_equal = (before[-1:] == left[-1:] != []) + (after[:1] == right[:1] != [])
+    unit = (0.0, ONE_UNIT, SAME_UNIT)[(one.unit is not None) + (match.unit is not None)]
+    overlap = source.overlap({*before, *after}, {*left, *right})
     return overlap - LEAST_OVERLAP - unit - SAME_WORD * n_equal
 
 
@@ -237,15 +227,15 @@ def _end(one: Quantity) -> int:
     return max(one.end, one.unit.end) if one.unit else one.end
 
 
-def _is_like(one: Quantity, other: Quantity) -> bool:
-    """Return whether two quantities have one unit, as far as both name theirs."""
+def _has_same_unit(one: Quantity, other: Quantity) -> bool:
+    """Return whether two quantities have the same unit or one has no unit."""
     if one.unit is None or other.unit is None:
         return True
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
 
 
 def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]:
-    """Return the mean rating of pairs in each dimension, 1 to 3; empty without ratings."""
+    """Return the mean rating in each rated RACAR dimension, from 1 to 3."""
     low, high = map(float, RACAR_SCALE)
     by_dimension = {name: [r for r in ratings if r.dimension == name] for name in RACAR}
     return {
@@ -258,10 +248,10 @@ def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]
 
 
 def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
-    """Return a mean, without its value where some ratings are undecided.
+    """Remove the value and interval of a mean if any rating is undecided.
 
-    What leaves pairs undecided decides some values more readily than others, so that a mean over
-    the rest would be no estimate: its bounds stay.
+    Ratings are not undecided at random, so the mean of the others would be biased. The bounds are
+    still valid.
     """
     if not any(one.is_undecided for one in ratings):
         return mean
@@ -270,7 +260,7 @@ def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
 
 
 def intent_scores(found: Sequence[IntentSimilarity], judge: str) -> dict[str, Score]:
-    """Return the mean similarity of questions by intent, 0 to 100; empty without a comparison."""
+    """Return the mean intent similarity of questions, from 0 to 100, or an empty dict."""
     if not found:
         return {}
     scale = (0.0, float(MOST_INTENT))

@@ -1,4 +1,4 @@
-"""Measure a judge's robustness to other prompts and to misleading hints (Chaudhary et al. 2024)."""
+"""Measure how robust a judge is to prompt changes and wrong hints (Chaudhary et al. 2024)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,12 @@ from ragassay.metrics.stats.intervals import clustered_mean, ratio_score
 from ragassay.records import Score
 
 PERTURBED = "perturbed"
-"""The prompt that tells the judge a rating which an expert is said to have given."""
+"""Strategy whose prompt contains a misleading expert rating."""
 
 
 @dataclass(frozen=True)
 class StrategyReply:
-    """The judge's reply under one prompting strategy.
-
-    The rating is None, the reason empty, where it gave none.
-    """
+    """A judge's reply to one prompting strategy, possibly without a rating or a reason."""
 
     rating: int | None
     reason: str = ""
@@ -27,14 +24,10 @@ class StrategyReply:
 
 @dataclass(frozen=True)
 class StrategyAnswer:
-    """One answer on one rubric.
+    """Ratings of one answer on one rubric.
 
     Attributes:
-        question: The key that answers to the same question share; intervals resample questions.
-        people: People's ratings, in any order; may be empty.
-        replies: The judge's replies by strategy; a strategy may be missing.
-        hint: The rating that the judge was told under `PERTURBED`; None where it was not asked that
-            way.
+        question: Key of the question, used to resample questions for intervals.
     """
 
     record_id: str
@@ -44,23 +37,22 @@ class StrategyAnswer:
     hint: int | None = None
 
     def rating(self, way: str) -> int | None:
-        """Return the judge's rating under a strategy; None where there is none."""
+        """Return the judge's rating for a strategy, or None if missing."""
         return self.replies[way].rating if way in self.replies else None
 
 
 @dataclass(frozen=True)
 class RubricRobustness:
-    """One rubric's rows of the paper's four tables.
+    """Rows for one rubric in the paper's four tables.
 
     Attributes:
-        alignment: Table 1: alpha of people and the judge, by strategy.
-        people: Table 2: alpha among people.
-        judge: Table 2: alpha among the judge's ratings under the strategies.
-        unmoved: Table 3: share of ratings that the hint did not change.
-        followed: Not in the paper: share of ratings that the hint changed to its own value.
-        sentiment: Table 4: mean polarity of the justifications, over all strategies.
-        perturbed_sentiment: Table 4: the same under the hint.
-        sentiments: The same for each strategy.
+        alignment: Alpha between humans and judge by strategy (table 1).
+        people: Alpha among humans (table 2).
+        judge: Alpha among the judge's ratings with different strategies (table 2).
+        unmoved: Share of ratings unchanged by the hint (table 3).
+        followed: Share of ratings that changed to the hint (not in the paper).
+        sentiment: Mean polarity of the reasons over all strategies (table 4).
+        perturbed_sentiment: Mean polarity of the reasons with the hint (table 4).
     """
 
     rubric: str
@@ -82,12 +74,13 @@ def rubric_robustness(
     strategies: Sequence[str],
     base: str = "knowledge",
 ) -> RubricRobustness:
-    """Return all figures of one rubric. Alphas are ordinal; intervals resample questions.
+    """Compute all robustness measures of one rubric.
 
-    `base` is the strategy that the hint is added to. Without answers every figure is undefined.
+    Alphas are ordinal, and intervals resample questions. `base` is the strategy to which the hint
+    is added. All values are undefined without answers.
 
     Raises:
-        InputError: A rating is not on the scale.
+        InputError: If a rating is outside the scale.
     """
     ways = (*strategies, PERTURBED)
     return RubricRobustness(
@@ -105,24 +98,23 @@ def rubric_robustness(
 
 
 def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[int, int]) -> Score:
-    """Return Krippendorff's alpha of people with the judge as one more rater (table 1).
+    """Return Krippendorff's alpha of the human raters and the judge (table 1).
 
-    An answer without the judge's rating is left out here and counted; the paper keeps it, and so
-    measures agreement among people there.
+    Unlike in the paper, answers without a rating by the judge are left out.
 
     Returns:
-        `n` counts answers that people and the judge rated, `n_unscored` those that people rated
-        and the judge did not.
+        Alpha, with the number of answers rated by both as `n`, and the number rated only by humans
+        as `n_unscored`.
     """
     rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
     units = [[*a.people, rating] for a, rating in both]
-    found = _alpha(units, scale, [a.question for a, _ in both])
-    return found.model_copy(update={"n_unscored": len(rated) - len(both)})
+    alpha = _alpha(units, scale, [a.question for a, _ in both])
+    return alpha.model_copy(update={"n_unscored": len(rated) - len(both)})
 
 
 def people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> Score:
-    """Return Krippendorff's alpha among people (table 2), over answers that two of them rated."""
+    """Return Krippendorff's alpha among humans for answers with two or more ratings (table 2)."""
     shared = [a for a in answers if len(a.people) > 1]
     return _alpha([a.people for a in shared], scale, [a.question for a in shared])
 
@@ -130,10 +122,11 @@ def people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> S
 def strategy_alpha(
     answers: Sequence[StrategyAnswer], strategies: Sequence[str], scale: tuple[int, int]
 ) -> Score:
-    """Return Krippendorff's alpha among the judge's own ratings, each strategy a rater (table 2).
+    """Return Krippendorff's alpha among the judge's ratings, with strategies as raters (table 2).
 
     Returns:
-        `n` counts answers with two ratings or more, `n_unscored` the others.
+        Alpha, with the number of answers with two or more ratings as `n`, and the number of other
+        answers as `n_unscored`.
     """
     units = [
         [rating for way in strategies if (rating := a.rating(way)) is not None] for a in answers
@@ -142,34 +135,34 @@ def strategy_alpha(
 
 
 def unmoved_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
-    """Return the share of ratings that are the same with the hint as without it (table 3)."""
+    """Return the share of ratings that the hint does not change (table 3)."""
     pairs = _pairs(answers, base)
     return _share([(a.question, plain == misled) for a, plain, misled in pairs], answers, pairs)
 
 
 def followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
-    """Return the share of ratings changed to the hint's value, among those that differed."""
+    """Return the share of ratings different from the hint that the hint changed to its value."""
     pairs = [(a, plain, misled) for a, plain, misled in _pairs(answers, base) if plain != a.hint]
     return _share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
 
 
 def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Score:
-    """Return the mean polarity of the justifications, one value an answer and strategy (table 4).
+    """Return the mean polarity, in [-1, 1], of the reasons over answers and strategies (table 4).
 
-    Returns:
-        In [-1, 1]; `n_unscored` counts ratings without a justification.
+    Replies without a reason are unscored.
     """
-    given = [
-        (a.question, a.replies[way].reason) for way in ways for a in answers if way in a.replies
-    ]
-    values = [(question, polarity(reason)) for question, reason in given if reason.strip()]
-    numbers = [value for _, value in values]
-    questions = [question for question, _ in values]
-    return clustered_mean(numbers, questions, len(given) - len(values), COEFFICIENT_SCALE)
+    replies = [(a.question, a.replies[way]) for way in ways for a in answers if way in a.replies]
+    reasons = [(question, reply.reason) for question, reply in replies if reply.reason.strip()]
+    return clustered_mean(
+        [polarity(reason) for _, reason in reasons],
+        [question for question, _ in reasons],
+        len(replies) - len(reasons),
+        COEFFICIENT_SCALE,
+    )
 
 
 def polarity(text: str) -> float:
-    """Return the sentiment of a text, from -1 to 1, by TextBlob (as in section 4.3).
+    """Return the sentiment of a text from -1 to 1, measured with TextBlob (section 4.3).
 
     Example:
         >>> polarity("A bad answer.") < 0 < polarity("A good answer.")
@@ -182,19 +175,19 @@ def polarity(text: str) -> float:
 
 
 def _pairs(answers: Sequence[StrategyAnswer], base: str) -> list[tuple[StrategyAnswer, int, int]]:
-    found: list[tuple[StrategyAnswer, int, int]] = []
-    for answer in answers:
-        plain, misled = answer.rating(base), answer.rating(PERTURBED)
-        if plain is not None and misled is not None:
-            found.append((answer, plain, misled))
-    return found
+    ratings = [(answer, answer.rating(base), answer.rating(PERTURBED)) for answer in answers]
+    return [
+        (answer, plain, misled)
+        for answer, plain, misled in ratings
+        if plain is not None and misled is not None
+    ]
 
 
 def _share(
-    hits: Sequence[tuple[str, bool]], asked: Sequence[StrategyAnswer], scored: Sequence[object]
+    hits: Sequence[tuple[str, bool]], answers: Sequence[StrategyAnswer], scored: Sequence[object]
 ) -> Score:
-    n_asked = sum(PERTURBED in answer.replies for answer in asked)
-    n_unscored = max(0, n_asked - len(scored))
+    n_prompted = sum(PERTURBED in answer.replies for answer in answers)
+    n_unscored = max(0, n_prompted - len(scored))
     values = [float(hit) for _, hit in hits]
     return ratio_score(values, [1.0] * len(hits), [question for question, _ in hits], n_unscored)
 
@@ -205,7 +198,7 @@ def _alpha(
     low, high = scale
     outside = next((r for unit in units for r in unit if not low <= r <= high), None)
     if outside is not None:
-        raise InputError(f"the rating {outside} is not on the scale from {low} to {high}")
+        raise InputError(f"rating {outside} is outside the scale of {low} to {high}")
     labels = [str(rating) for rating in range(low, high + 1)]
     texts = [[str(rating) for rating in unit] for unit in units]
     return krippendorff_alpha(texts, labels, "ordinal", questions)

@@ -1,4 +1,4 @@
-"""Scores of verifiers: SummaC, AlignScore, and the best thresholds of a verifier's shares."""
+"""Compute SummaC and AlignScore, and fit decision thresholds of verifiers."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ PERCENTILE_BINS = (
     *(0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93),
     *(0.94, 0.95, 0.955, 0.96, 0.965, 0.97, 0.975, 0.98, 0.985, 0.99, 0.995, 1.0),
 )
-"""Edges of the bins of SummaC-Conv's published weights: percentiles of entailment in summaries."""
+"""Bin edges of SummaC-Conv's published weights, which are percentiles of entailment."""
 
 N_ROWS = 10
-"""Sentences of a text that SummaC-Conv looks at."""
+"""Maximum number of text sentences that SummaC-Conv uses."""
 
 
 def summac_zs(entailment: NDArray[np.float64], contradiction: NDArray[np.float64]) -> float:
-    """Return SummaC-ZS: how far a document entails a text more than it contradicts it.
+    """Return SummaC-ZS (Laban et al. 2022, section 3.2).
 
-    mean over sentences j of (max over i of E[i, j] - max over i of C[i, j]) (Laban et al. 2022,
-    section 3.2, as their program computes it: both maxima are taken apart)
+    This is the mean over text sentences j of max_i E[i, j] - max_i C[i, j], as computed by the
+    authors' program.
 
-    Both have the shape (n_document_sentences, n_text_sentences).
+    Args:
+        entailment: Probabilities E, shape (n_document_sentences, n_text_sentences).
+        contradiction: Probabilities C, shape (n_document_sentences, n_text_sentences).
 
     Returns:
-        In [-1, 1]; 0 where either has no sentence.
+        A value in [-1, 1], or 0 without sentences.
 
     Example:
         >>> import numpy as np
@@ -45,19 +47,15 @@ def summac_zs(entailment: NDArray[np.float64], contradiction: NDArray[np.float64
 def summac_conv(
     entailment: NDArray[np.float64], weights: Mapping[str, NDArray[np.float64]]
 ) -> float:
-    """Return SummaC-Conv: a trained reading of how entailment is spread over a document.
+    """Return SummaC-Conv, the probability of a consistent text (Laban et al. 2022, section 3.3).
 
-    For each of the first `N_ROWS` sentences of the text, a histogram of its column of entailment
-    over `PERCENTILE_BINS` is weighted; the mean goes into two classes, whose softmax gives the
-    probability of a consistent text (Laban et al. 2022, section 3.3).
+    The model computes a weighted histogram of the entailment of each of the first `N_ROWS` text
+    sentences. The mean is the input of a final layer with two classes.
 
     Args:
-        entailment: shape (n_document_sentences, n_text_sentences).
-        weights: "mlp.weight" (1, n_bins), "mlp.bias" (1,), "layer_final.weight" (2, 3) and
-            "layer_final.bias" (2,), as published.
-
-    Returns:
-        In [0, 1].
+        entailment: Probabilities, shape (n_document_sentences, n_text_sentences).
+        weights: Published weights "mlp.weight" (1, n_bins), "mlp.bias" (1,), "layer_final.weight"
+            (2, 3) and "layer_final.bias" (2,).
     """
     from scipy.special import softmax
 
@@ -70,14 +68,15 @@ def summac_conv(
 
 
 def align_score(aligned: NDArray[np.float64]) -> float:
-    """Return AlignScore: the mean over a text's sentences of the best chunk's alignment.
+    """Return AlignScore, the mean over sentences of the best chunk's alignment.
 
-    mean over sentences j of max over chunks i of P(aligned | i, j) (Zha et al. 2023, section 3.3)
+    This is the mean over j of max_i P(aligned | i, j) (Zha et al. 2023, section 3.3).
 
-    `aligned` has the shape (n_chunks, n_text_sentences).
+    Args:
+        aligned: Alignment probabilities, shape (n_chunks, n_text_sentences).
 
     Returns:
-        In [0, 1]; 0 without a sentence.
+        A value in [0, 1], or 0 without sentences.
 
     Example:
         >>> import numpy as np
@@ -88,10 +87,10 @@ def align_score(aligned: NDArray[np.float64]) -> float:
 
 
 def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
-    """Cut a document's sentences into chunks as AlignScore's program does.
+    """Join a document's sentences into chunks like AlignScore's program.
 
-    One chunk more than `n_words` goes into the document's words, of equally many sentences; what is
-    left over becomes a further one.
+    All chunks have the same number of sentences, about `n_words` words. Remaining sentences form
+    another chunk.
 
     Example:
         >>> chunks_of(["a b c.", "d e.", "f g."], n_words=8)
@@ -107,13 +106,9 @@ def chunks_of(sentences: Sequence[str], n_words: int = 350) -> list[str]:
 def filled_chunks(
     sentences: Sequence[str], size: int, length_of: Callable[[str], int]
 ) -> list[str]:
-    """Cut a document's sentences into chunks as MiniCheck's program does (Tang et al. 2024).
+    """Join a document's sentences into chunks like MiniCheck's program (Tang et al. 2024).
 
-    A chunk takes sentences until the next one would make it longer than `size`; a longer sentence
-    is a chunk of its own.
-
-    Returns:
-        At least one chunk; an empty one for no sentences.
+    Chunks are filled up to `size`. A longer sentence is a separate chunk.
 
     Example:
         >>> filled_chunks(["a b.", "c.", "d e f g.", "h."], 3, lambda text: len(text.split()))
@@ -132,16 +127,14 @@ def filled_chunks(
 
 
 N_STEPS = 40
-"""Steps of the grid on which two thresholds are looked for."""
 
 
 class Thresholds(Frozen):
-    """The shares from which labels count.
+    """Minimum shares at which a verifier's labels are accepted.
 
     Attributes:
-        supports: Share of support, of support and neither together, from which a claim is
-            supported; with two labels simply its share.
-        contradicts: The same of contradiction; None with two labels.
+        supports: Minimum of support / (support + neutral). With two labels, minimum of support.
+        contradicts: Minimum of contradiction / (contradiction + neutral). None with two labels.
     """
 
     supports: float = Field(ge=0, le=1)
@@ -149,17 +142,17 @@ class Thresholds(Frozen):
 
 
 def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
-    """Weigh shares so that the largest is the label that thresholds decide on.
+    """Reweight shares so that the largest belongs to the label that the thresholds select.
 
-    A share p with threshold t is weighed by (1 - t) / t against "neutral": with two labels,
-    support is the larger one exactly where p >= t. With three, t is the threshold against neutral.
+    The weight of a share with threshold t is (1 - t) / t relative to "neutral". With two labels,
+    support is largest exactly if its share is at least t.
 
     Args:
-        shares: shape (n, 3), of supports, contradicts, neutral; rows of nan stay.
-        thresholds: Without one of contradiction, its share counts as neutral.
+        shares: Shares of supports, contradicts and neutral, shape (n, 3). Rows of NaN are kept.
+        thresholds: Thresholds. If `contradicts` is None, contradiction counts as neutral.
 
     Returns:
-        Shape (n, 3), rows summing to 1.
+        Shares with rows that sum to 1, shape (n, 3).
 
     Example:
         >>> import numpy as np
@@ -171,33 +164,34 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
         rest = shares[:, 1] + shares[:, 2]
         shares = np.column_stack([shares[:, 0], np.zeros(len(shares)), rest])
         contradicts = 0.5
-    # Multiplied out: a threshold may be 0. The order of the products makes ties exact.
-    weighed = np.column_stack(
+    # Without division, because a threshold can be 0. The order of the products makes ties exact.
+    weighted = np.column_stack(
         [
             shares[:, 0] * ((1 - supports) * contradicts),
             shares[:, 1] * ((1 - contradicts) * supports),
             shares[:, 2] * (supports * contradicts),
         ]
     )
-    total = weighed.sum(axis=1, keepdims=True)
-    return np.where(total > 0, weighed / np.where(total > 0, total, 1), shares)
+    total = weighted.sum(axis=1, keepdims=True)
+    return np.where(total > 0, weighted / np.where(total > 0, total, 1), shares)
 
 
 def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[float, float]:
     """Return the threshold with the highest F1, and that F1 (BioACE, section 2.2).
 
-    BioACE searches 0 to 1 by Optuna; here every threshold that divides the scores is tried. (Its
-    released program counts unsupported claims as the positive ones; section 4.2 says that
-    supported ones are, as here.)
+    BioACE searches 0 to 1 with Optuna. Here all thresholds that separate the scores are tried.
+    Positive claims are the supported ones, as in section 4.2 of the paper but not in its program.
 
-    A higher score is more attributable; `truth` says whether people called the claim so.
+    Args:
+        scores: Scores, where higher means more attributable.
+        truth: Whether humans labeled each claim attributable.
 
     Returns:
-        In the middle between the lowest score at or above it and the one below; below all scores,
-        the middle to 0. Of thresholds with the same F1 the highest.
+        The threshold and its F1. The threshold is midway between two adjacent scores, or between
+        the lowest score and 0. Ties go to the highest threshold.
 
     Raises:
-        InputError: The lengths differ, or no claim is attributable.
+        InputError: If the lengths differ or no claim is attributable.
 
     Example:
         >>> best_threshold([0.9, 0.6, 0.2], [True, True, False])
@@ -207,12 +201,12 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         raise InputError(f"{len(scores)} scores for {len(truth)} labels")
     n_true = sum(truth)
     if not n_true:
-        raise InputError("no claim is attributable: there is no F1 to fit a threshold to")
+        raise InputError("no claim is attributable; at least one is required to fit a threshold")
     values, labelled = np.array(scores, dtype=float), np.array(truth, dtype=float)
     order = np.argsort(-values, kind="stable")
     values, hits = values[order], labelled[order].cumsum()
     f1 = 2 * hits / (np.arange(1, len(values) + 1) + n_true)
-    # Claims of one score are on one side.
+    # Claims with equal scores are on the same side of a threshold.
     is_last = np.append(values[1:] != values[:-1], True)
     best = int(np.argmax(np.where(is_last, f1, -1.0)))
     below = values[best + 1] if best + 1 < len(values) else 0.0
@@ -222,14 +216,16 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
 def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[Thresholds, float]:
     """Return the two thresholds with the highest macro-F1 over three labels, and that macro-F1.
 
-    `shares` are of supports, contradicts, neutral, shape (n, 3); `truth` people's labels: 0, 1 or
-    2.
+    Args:
+        shares: Shares of supports, contradicts and neutral, shape (n, 3).
+        truth: Human labels 0, 1 or 2 in the same order.
 
     Returns:
-        On a grid of steps of 1 / `N_STEPS`; of equal ones that closest to no threshold at all.
+        The thresholds, on a grid with steps of 1 / `N_STEPS`, and their macro-F1. Ties go to the
+        thresholds closest to 0.5.
 
     Raises:
-        InputError: The lengths differ, or there is no claim.
+        InputError: If the lengths differ or there are no claims.
     """
     if not len(truth) or len(shares) != len(truth):
         raise InputError(f"{len(shares)} shares for {len(truth)} labels")
@@ -241,11 +237,11 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
 
     def macro_f1(thresholds: Thresholds) -> float:
         predicted = decided_shares(shares, thresholds).argmax(axis=1)
-        named = sorted({*labels, *predicted.tolist()})
-        counts = [((labelled == x) & (predicted == x)).sum() for x in named]
-        sizes = [(labelled == x).sum() + (predicted == x).sum() for x in named]
+        used = sorted({*labels, *predicted.tolist()})
+        counts = [((labelled == x) & (predicted == x)).sum() for x in used]
+        sizes = [(labelled == x).sum() + (predicted == x).sum() for x in used]
         return float(np.mean([2 * n / size for n, size in zip(counts, sizes, strict=True)]))
 
-    found = [macro_f1(pair) for pair in pairs]
-    best = int(np.argmax(found))
-    return pairs[best], found[best]
+    scores = [macro_f1(pair) for pair in pairs]
+    best = int(np.argmax(scores))
+    return pairs[best], scores[best]

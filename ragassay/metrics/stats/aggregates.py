@@ -1,4 +1,4 @@
-"""Combine scores of several answers: macro over questions, pooled over verdicts, matrices."""
+"""Combine scores of several answers, as means over questions or pooled over verdicts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ from ragassay.records import Outlined, Score
 
 @dataclass(frozen=True)
 class Matrix:
-    """A mean for each pair of names.
+    """A table of mean scores for pairs of names.
 
     Attributes:
-        cells: shape (n_rows, n_columns); `n` and `n_unscored` count units of `unit`.
-        unit: What a cell counts, in the plural: "questions", "ratings".
-        n_questions: Questions behind any cell.
-        own: Row and column of cells that compare something with itself.
-        is_reflexive: Whether own cells compare a thing with itself and are uninformative.
-        lower_is_better: Whether the lowest is the best.
+        cells: Scores, shape (n_rows, n_columns).
+        unit: Plural name of the items that each cell counts, such as "questions" or "ratings".
+        own: Row and column indices of cells that compare an item with itself.
+        is_reflexive: Whether these cells are uninformative.
     """
 
     key: str
@@ -57,12 +55,9 @@ def mean_over_questions(
     judge: str = "",
     lower_is_better: bool = False,
 ) -> Score:
-    """Return a mean with a bootstrap interval over questions.
+    """Return an unrounded mean with an interval that resamples questions.
 
-    Without a greatest value in `scale`, unscored values leave no upper bound.
-
-    Returns:
-        Not rounded; without a value where there is none.
+    An infinite end of `scale` leaves the mean unbounded if there are unscored values.
     """
     known = [(v, name) for v, name in zip(values, questions, strict=True) if v is not None]
     total, n, n_unscored = math.fsum(v for v, _ in known), len(known), len(values) - len(known)
@@ -86,28 +81,33 @@ def clustered_score(
     judge: str = "",
     lower_is_better: bool = False,
 ) -> Score:
-    """Return `mean_over_questions`, rounded to four digits."""
+    """Return `mean_over_questions` rounded to four digits."""
     return round_score(mean_over_questions(values, questions, scale, judge, lower_is_better))
 
 
 MOST_SNAPPED = 2000
-"""Verdicts up to which a share of four digits determines the number of hits, in halves."""
+"""Maximum n for which a share with four digits determines the number of hits in halves."""
 
 
 def question_of(evaluation: Outlined) -> str:
-    """Return the key that answers to the same question share: the topic or the question itself."""
+    """Return the topic of an evaluation, or its question if it has no topic."""
     return evaluation.topic or evaluation.question
 
 
 def bounds_of(key: str, score: Score) -> tuple[float, float]:
-    """Return the worst and best case of a score; the ends of its scale where nothing is known."""
+    """Return the worst and best case of a score, which default to the ends of its scale."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
-    return _first(score.worst, score.decided, worst), _first(score.best, score.decided, best)
+    if score.decided is not None:
+        worst = best = score.decided
+    return (
+        worst if score.worst is None else score.worst,
+        best if score.best is None else score.best,
+    )
 
 
 def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
-    """Return the mean score over the answers to each question that has one."""
+    """Return the mean score of each question with scored answers."""
     return {
         question: math.fsum(values) / len(values)
         for question, scores in _by_question(evaluations, key).items()
@@ -116,26 +116,27 @@ def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, f
 
 
 def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return means over questions: the mean over questions of the mean over a question's answers.
+    """Return macro averages over questions of each question's mean score.
 
     Returns:
-        In the order of first appearance. `n` counts questions, `n_unscored` those for which every
-        answer lacks the score; the bounds also cover what is unscored within answers.
+        Scores in order of first appearance. `n` is the number of questions and `n_unscored` the
+        number of questions without any scored answer. The bounds also allow for unscored verdicts
+        within answers.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {key: question_score(key, evaluations) for key in keys}
 
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
-    """Return one of `question_scores`; without a value where no answer has the score."""
+    """Return one of `question_scores`, without a value if no answer has the score."""
     return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
 
 
 def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return the mean of each score over the answers that it applies to, by first appearance.
+    """Return the mean of each score over the answers that have it, in order of first appearance.
 
-    An answer without gold nuggets, or without a citation, is not counted as unscored; one whose
-    every verdict failed is. The bounds also cover what is unscored within an answer.
+    Answers count as unscored only if their verdicts failed, not if a score does not apply to them.
+    The bounds also allow for unscored verdicts within answers.
     """
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     return {
@@ -147,7 +148,7 @@ def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 
 def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> Score:
-    """Return the mean over groups of scores, with their questions, of each group's mean."""
+    """Return the mean of the group means. Each group is a question with scores."""
     values: list[float] = []
     questions: list[str] = []
     bounds: list[tuple[float, float]] = []
@@ -161,26 +162,27 @@ def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> 
             worst, best = (math.fsum(side) / len(ends) for side in zip(*ends, strict=True))
             bounds.append((worst, best))
     first = groups[0][1][0] if groups else None
-    found = build_score(
-        mean_of(values),
-        len(values),
-        len(bounds) - len(values),
-        mean_interval(values, questions),
-        (mean_of(worst for worst, _ in bounds), mean_of(best for _, best in bounds)),
-        scale=first.scale if first else SHARE_SCALE,
-        judge=first.judge if first else "",
+    return round_score(
+        build_score(
+            mean_of(values),
+            len(values),
+            len(bounds) - len(values),
+            mean_interval(values, questions),
+            (mean_of(worst for worst, _ in bounds), mean_of(best for _, best in bounds)),
+            scale=first.scale if first else SHARE_SCALE,
+            judge=first.judge if first else "",
+        )
     )
-    return round_score(found)
 
 
 def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return shares over all verdicts of all answers: the sum of hits divided by the sum of n.
+    """Return micro averages, the total number of hits divided by the total n.
 
-    A long answer counts more than a short one. F1 is computed from pooled precision and recall.
+    Long answers count more than short ones. F1 is computed from pooled precision and recall.
 
     Returns:
-        For the scores on a scale of 0 to 1, in the order of first appearance. `n` and
-        `n_unscored` count verdicts; intervals resample questions.
+        Scores on a scale of 0 to 1, in order of first appearance. `n` and `n_unscored` are numbers
+        of verdicts. Intervals resample questions.
     """
     keys = dict.fromkeys(
         key for e in evaluations for key, s in e.scores.items() if s.scale == SHARE_SCALE
@@ -195,11 +197,11 @@ def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 
 def _pool_score(key: str, evaluations: Sequence[Outlined]) -> Score:
-    having = [e for e in evaluations if key in e.scores]
-    scores = [e.scores[key] for e in having]
+    scored = [e for e in evaluations if key in e.scores]
+    scores = [e.scores[key] for e in scored]
     hits, sizes = [_hits(score) for score in scores], [score.n for score in scores]
     n, n_unscored = sum(sizes), sum(score.n_unscored for score in scores)
-    interval = ratio_interval(hits, sizes, [question_of(e) for e in having]) if n else None
+    interval = ratio_interval(hits, sizes, [question_of(e) for e in scored]) if n else None
     ends = [(score.n + score.n_unscored, bounds_of(key, score)) for score in scores]
     total = n + n_unscored
     worst, best = (
@@ -215,11 +217,11 @@ def _pooled_f1(
     parts: tuple[str, str], pooled: Mapping[str, Score], evaluations: Sequence[Outlined]
 ) -> Score:
     precision, recall = (pooled[part] for part in parts)
-    having = [e for e in evaluations if all(part in e.scores for part in parts)]
-    scores = [[e.scores[part] for part in parts] for e in having]
+    scored = [e for e in evaluations if all(part in e.scores for part in parts)]
+    scores = [[e.scores[part] for part in parts] for e in scored]
     rows = [[number for one in both for number in (_hits(one), one.n)] for both in scores]
     sums = sums_by_cluster(
-        np.array(rows, dtype=float).reshape(-1, 4), [question_of(e) for e in having]
+        np.array(rows, dtype=float).reshape(-1, 4), [question_of(e) for e in scored]
     )
 
     def f1_of(counts: np.ndarray) -> np.ndarray:
@@ -233,20 +235,15 @@ def _pooled_f1(
 
 
 def _hits(score: Score) -> float:
-    """Return the sum behind a share: whole or half credits, as four digits of the share tell."""
+    """Return the number of hits of a rounded share, in whole or half credits if possible."""
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total
 
 
 def _by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, list[Score]]:
-    found: dict[str, list[Score]] = {}
+    scores: dict[str, list[Score]] = {}
     for evaluation in evaluations:
         if key in evaluation.scores:
-            found.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
-    return found
-
-
-def _first(*values: float | None) -> float:
-    """Return the first known value; the last is always known."""
-    return next(value for value in values if value is not None)
+            scores.setdefault(question_of(evaluation), []).append(evaluation.scores[key])
+    return scores

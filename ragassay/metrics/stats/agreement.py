@@ -1,4 +1,4 @@
-"""Agreement of labels, and how well a score tells good answers from bad ones."""
+"""Measure label agreement, and how well a score separates good and bad answers."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ Average = Literal["binary", "macro", "weighted"]
 
 @dataclass(frozen=True)
 class Averaged:
-    """Precision, recall and F1 of labels, averaged in one way.
+    """Averaged precision, recall and F1.
 
     Attributes:
-        average: "binary" is of the first label alone; "macro" counts each label that either used
-            once, "weighted" by how often people gave it.
-        precision: Share of right ones among those called so; 0 for a label never called.
-        recall: Share of those called so among the right ones; 0 for a label that people never gave.
-        f1: The average of the labels' F1. BioACE's tables of three labels give the harmonic mean
-            of the two columns before it, which is `f1_of_means`.
-        f1_of_means: Harmonic mean of `precision` and `recall`; the same as `f1` of one label.
+        average: Averaging method. "binary" uses only the first label, "macro" weights all used
+            labels equally, and "weighted" weights them by their number of human labels.
+        precision: Averaged precision. The precision of labels that are never predicted is 0.
+        recall: Averaged recall. The recall of labels that humans never used is 0.
+        f1_of_means: Harmonic mean of `precision` and `recall`, as in BioACE's three-label tables.
     """
 
     average: Average
@@ -45,15 +43,16 @@ class Averaged:
 
 
 def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Average) -> Averaged:
-    """Average over labels; a test holds the values to those of scikit-learn.
+    """Average precision, recall and F1 over labels, with the same values as scikit-learn.
 
-    `tables` are confusion counts by question, shape (n_questions, n_labels, n_labels): rows
-    people's labels, columns the judge's; intervals resample questions.
+    Args:
+        tables: Confusion matrices by question, shape (n_questions, n_labels, n_labels). Rows are
+            human labels and columns are judge labels. Intervals resample questions.
     """
     total, n = tables.sum(axis=0), int(tables.sum())
     if not n:
         return Averaged(average, *[build_score(None, 0, n_unscored)] * 4)
-    # As in scikit-learn, a label that neither used is not averaged over.
+    # As in scikit-learn, unused labels are not averaged.
     is_used = total.sum(axis=0) + total.sum(axis=1) > 0
     is_used[0] = is_used[0] or average == "binary"
     own = tables[:, is_used][:, :, is_used]
@@ -70,13 +69,14 @@ def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Averag
 def figures_of_tables(
     tables: NDArray[np.float64], average: Average
 ) -> Mapping[str, NDArray[np.float64]]:
-    """Return the figures of many confusion tables at once, for intervals.
+    """Compute averaged precision, recall, F1 and F1 of means for many confusion matrices.
 
-    `tables` have the shape (n_draws, n_labels, n_labels): rows people's labels, columns the
-    judge's.
+    Args:
+        tables: Confusion matrices, shape (n_draws, n_labels, n_labels). Rows are human labels and
+            columns are judge labels.
 
     Returns:
-        By name, each of shape (n_draws,); what divides by zero is 0, as in scikit-learn.
+        Values by name, shape (n_draws,). Division by zero gives 0, as in scikit-learn.
     """
     hits = np.diagonal(tables, axis1=1, axis2=2)
     labelled_counts, predicted_counts = tables.sum(axis=2), tables.sum(axis=1)
@@ -102,12 +102,12 @@ def figures_of_tables(
 
 @dataclass(frozen=True)
 class Discrimination:
-    """Chance that a good answer scores above a bad one; one half is a coin.
+    """Probability that a good answer has a better score than a bad one.
 
     Attributes:
-        auroc: Over all pairs of a good and a bad answer; `n` counts answers.
-        paired_auroc: Over pairs that answer the same question, the mean over questions, so that
-            hard and easy questions do not show; `n` counts questions with both kinds.
+        auroc: Area under the ROC curve over all answers. `n` is the number of answers.
+        paired_auroc: Mean area within questions, which is independent of their difficulty. `n` is
+            the number of questions with good and bad answers.
     """
 
     auroc: Score
@@ -121,34 +121,33 @@ def discrimination(
     *,
     lower_is_better: bool = False,
 ) -> Discrimination:
-    """Return the area under the ROC curve of a score, also paired by question.
+    """Return the area under the ROC curve of a score, overall and within questions.
 
     Args:
-        values: shape (n,), the score of each answer; None is unscored: left out and counted.
-        is_good: shape (n,), people's label of each answer.
-        questions: shape (n,); intervals resample questions.
-        lower_is_better: Whether a good answer should have the lower score.
+        values: Score of each answer, shape (n,). None means unscored.
+        is_good: Human label of each answer, shape (n,).
+        questions: Question of each answer, shape (n,), for intervals that resample questions.
+        lower_is_better: Whether good answers have lower scores.
 
     Returns:
-        In [0, 1]; the plain area is None where all answers are good or all are bad, the paired
-        one where no question has both.
+        Areas in [0, 1]. A value is None if there are no pairs of a good and a bad answer.
 
     Raises:
-        InputError: The lengths differ.
+        InputError: If the lengths differ.
     """
     names = cluster_names(questions, len(is_good))
     if not len(values) == len(is_good) == len(names):
         raise InputError(f"{len(values)} scores for {len(is_good)} answers")
     sign = -1.0 if lower_is_better else 1.0
-    kept = [
+    scored = [
         (sign * v, g, q) for v, g, q in zip(values, is_good, names, strict=True) if v is not None
     ]
-    scores = np.array([v for v, *_ in kept])
-    good = np.array([g for _, g, _ in kept], dtype=bool)
-    found, places = np.unique(np.array([q for *_, q in kept], dtype=object), return_inverse=True)
-    wins = _wins(scores, good, places, len(found))
-    n_unscored = len(is_good) - len(kept)
-    n_good, n_bad = (np.bincount(places[kind], minlength=len(wins)) for kind in (good, ~good))
+    scores = np.array([v for v, *_ in scored])
+    good = np.array([g for _, g, _ in scored], dtype=bool)
+    unique, ids = np.unique(np.array([q for *_, q in scored], dtype=object), return_inverse=True)
+    wins = _count_wins(scores, good, ids, len(unique))
+    n_unscored = len(is_good) - len(scored)
+    n_good, n_bad = (np.bincount(ids[kind], minlength=len(wins)) for kind in (good, ~good))
 
     def area_of_draws(counts: NDArray[np.int64]) -> NDArray[np.float64]:
         won = ((counts @ wins) * counts).sum(axis=1)
@@ -158,18 +157,22 @@ def discrimination(
     areas = [float(wins[i, i] / (n_good[i] * n_bad[i])) for i in both]
     return Discrimination(
         statistic_score(area_of_draws, len(wins), len(good), n_unscored),
-        clustered_mean(areas, [found[i] for i in both], n_unscored),
+        clustered_mean(areas, [unique[i] for i in both], n_unscored),
     )
 
 
-def _wins(
-    scores: NDArray[np.float64], good: NDArray[np.bool_], places: NDArray[np.intp], n: int
+def _count_wins(
+    scores: NDArray[np.float64], good: NDArray[np.bool_], ids: NDArray[np.intp], n: int
 ) -> NDArray[np.float64]:
-    """Count pairs that a good answer wins, ties as half; shape (n_questions, n_questions)."""
+    """Count pairs in which the good answer has the higher score, with ties as half a win.
+
+    Returns:
+        Counts by questions of the good and the bad answer, shape (n_questions, n_questions).
+    """
     above = scores[good][:, None] - scores[~good]
     won = np.where(above == 0, 0.5, (above > 0).astype(float))
     wins = np.zeros((n, n))
-    np.add.at(wins, (places[good][:, None], places[~good][None, :]), won)
+    np.add.at(wins, (ids[good][:, None], ids[~good][None, :]), won)
     return wins
 
 
@@ -180,11 +183,11 @@ COEFFICIENT_SCALE = (-1.0, 1.0)
 
 @dataclass(frozen=True)
 class ClassAgreement:
-    """The judge's precision and recall on one label.
+    """Agreement on one label.
 
-    `n_truth` and `n_predicted` count how often people and the judge gave it. Without a value are
-    the precision where the judge never gave it, the recall where people never did, f1 where nobody
-    did.
+    Attributes:
+        precision: Precision of the judge. Undefined if `n_predicted` is 0.
+        f1: F1 of the judge. Undefined if both are 0.
     """
 
     label: str
@@ -197,14 +200,13 @@ class ClassAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A judge compared with people. Every score has its n, its unscored count and its interval.
+    """Agreement between a judge and human labels.
 
     Attributes:
-        accuracy: Share of items on which they agree; the bounds cover what is unscored.
-        averages: Precision, recall and F1 over labels, by the way of averaging.
-        linear_kappa: With linear weights; None where the labels have no order.
-        quadratic_kappa: With quadratic weights; None where the labels have no order.
-        confusion: Counts, in the order of `labels`: rows are people's labels, columns the judge's.
+        accuracy: Share of items with equal labels. The bounds allow for unscored items.
+        linear_kappa: Kappa with linear weights. None if the labels are not ordered.
+        quadratic_kappa: Kappa with quadratic weights. None if the labels are not ordered.
+        confusion: Confusion matrix. Rows are human labels and columns are judge labels.
     """
 
     labels: tuple[str, ...]
@@ -226,24 +228,23 @@ def agreement(
     is_ordered: bool = False,
     averages: Sequence[Average] = ("macro", "weighted"),
 ) -> Agreement:
-    """Compare labels item by item; a test holds the values to those of scikit-learn.
+    """Compare judge labels with human labels, with the same values as scikit-learn.
 
     Args:
-        truth: shape (n_items,), people's labels.
-        predicted: shape (n_items,), the judge's labels; None is unscored: left out and counted.
-        labels: All labels; in their order where `is_ordered`.
-        questions: shape (n_items,), the question of each item; intervals resample questions.
-        is_ordered: Whether the labels have an order, so that weights make sense.
-        averages: Ways of averaging over labels; "binary" is of the first label alone.
+        truth: Human labels, shape (n_items,).
+        predicted: Judge labels, shape (n_items,). None means unscored.
+        labels: All labels, in ascending order if `is_ordered`.
+        questions: Question of each item, shape (n_items,), for intervals that resample questions.
+        is_ordered: Whether the labels are ordered, so that weighted kappa is defined.
 
     Raises:
-        InputError: Lengths differ, or a label is not among `labels`.
+        InputError: If the lengths differ or a label is not in `labels`.
     """
     groups = cluster_names(questions, len(truth))
     _check(truth, predicted, labels, groups)
-    place = {label: i for i, label in enumerate(labels)}
+    index = {label: i for i, label in enumerate(labels)}
     triples = zip(truth, predicted, groups, strict=True)
-    rows = [(place[t], place[p], q) for t, p, q in triples if p is not None]
+    rows = [(index[t], index[p], q) for t, p, q in triples if p is not None]
     n_unscored = len(truth) - len(rows)
     counts = np.zeros((len(rows), len(labels), len(labels)))
     for i, (t, p, _) in enumerate(rows):
@@ -271,30 +272,30 @@ def krippendorff_alpha(
     level: AlphaLevel,
     questions: Sequence[str] | None = None,
 ) -> Score:
-    """Return Krippendorff's alpha (Krippendorff 2011), for any number of raters.
+    """Return Krippendorff's alpha (Krippendorff 2011) for any number of raters.
 
     Args:
-        units: The labels that each item got, from any number of raters; missing raters are left
-            out.
-        labels: All labels; in their order for "ordinal". For "interval" they are numbers.
-        level: How disagreements are weighted: all the same, by rank, or by squared distance.
-        questions: Shape of `units`, the question of each item; the interval resamples questions.
+        units: Labels of each item, one per rater. Raters can be missing.
+        labels: All labels, in ascending order for "ordinal" and numeric for "interval".
+        level: Level of measurement, which determines the weights of disagreements.
+        questions: Question of each item, shape (n_items,), for an interval that resamples
+            questions.
 
     Returns:
-        `n` counts items with two labels or more, `n_unscored` the others. None where no item has
-        two, or where all labels are the same: no disagreement is expected then.
+        Alpha. `n` is the number of items with at least two labels, and `n_unscored` the number of
+        other items. The value is None if no item has two labels or all labels are equal.
 
     Raises:
-        InputError: A label is not among `labels`.
+        InputError: If a label is not in `labels`.
     """
-    place = {label: i for i, label in enumerate(labels)}
-    unknown = next((x for unit in units for x in unit if x not in place), None)
+    index = {label: i for i, label in enumerate(labels)}
+    unknown = next((x for unit in units for x in unit if x not in index), None)
     if unknown is not None:
         raise InputError(f"{unknown!r} is not one of the labels {', '.join(labels)}")
     counts = np.zeros((len(units), len(labels)), dtype=int)
     for i, unit in enumerate(units):
         for label in unit:
-            counts[i, place[label]] += 1
+            counts[i, index[label]] += 1
     tables = sums_by_cluster(_coincidences(counts), cluster_names(questions, len(units)))
 
     def of_draws(drawn: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -308,7 +309,7 @@ def krippendorff_alpha(
 
 
 def _coincidences(counts: NDArray[np.int_]) -> NDArray[np.float64]:
-    """Return each item's part of the table of pairs of labels: shape (n_items, n, n)."""
+    """Return the coincidence matrix of each item, shape (n_items, n_labels, n_labels)."""
     n_raters = counts.sum(axis=1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
     return pairs / np.maximum(n_raters - 1, 1)[:, None, None]
@@ -317,23 +318,21 @@ def _coincidences(counts: NDArray[np.int_]) -> NDArray[np.float64]:
 def _alphas(
     tables: NDArray[np.float64], labels: Sequence[str], level: AlphaLevel
 ) -> NDArray[np.float64]:
-    """Return alpha of drawn tables of pairs, 1 - sum(d * observed) / sum(d * expected).
+    """Return alpha = 1 - sum(d * observed) / sum(d * expected) for each coincidence matrix.
 
-    The package `krippendorff` computes the same of one table: a test compares. It is GPL, so that
-    only the tests install it.
-
-    `tables` have the shape (n_draws, n_labels, n_labels); the labels are numbers for "interval".
+    The GPL package `krippendorff`, used only in tests, computes the same value for one matrix.
+    `tables` has the shape (n_draws, n_labels, n_labels).
     """
     sums = tables.sum(axis=2)
     total = sums.sum(axis=1)[:, None, None]
     expected = sums[:, :, None] * sums[:, None, :] / (total - 1)
     if level == "ordinal":
-        # Between two labels: all that are counted up to the second, less half of both ends.
+        # Number of labels between two labels, with half of each end.
         below = sums.cumsum(axis=1) - sums / 2
         differences = (below[:, :, None] - below[:, None, :]) ** 2
     elif level == "interval":
-        places = np.array(labels, dtype=float)
-        differences = ((places[:, None] - places) ** 2)[None]
+        values = np.array(labels, dtype=float)
+        differences = ((values[:, None] - values) ** 2)[None]
     else:
         differences = 1 - np.eye(len(labels))[None]
     observed = (tables * differences).sum(axis=(1, 2))
@@ -348,8 +347,8 @@ def _check(
 ) -> None:
     if not len(truth) == len(predicted) == len(questions):
         raise InputError(
-            f"{len(truth)} labels of people, {len(predicted)} of the judge, "
-            f"{len(questions)} questions: there must be as many of each"
+            f"{len(truth)} human labels, {len(predicted)} judge labels and {len(questions)} "
+            "questions; their numbers must be equal"
         )
     unknown = sorted({x for x in (*truth, *predicted) if x is not None} - set(labels))
     if unknown:
@@ -358,21 +357,21 @@ def _check(
 
 def _accuracy(tables: NDArray[np.float64], n_unscored: int) -> Score:
     hits, sizes = tables.trace(axis1=1, axis2=2), tables.sum(axis=(1, 2))
-    found = _share(hits, sizes, n_unscored)
-    total = found.n + n_unscored
+    score = _share(hits, sizes, n_unscored)
+    total = score.n + n_unscored
     if not total:
-        return found
+        return score
     ends = {"worst": hits.sum() / total, "best": (hits.sum() + n_unscored) / total}
-    return found.model_copy(update={end: float(value) for end, value in ends.items()})
+    return score.model_copy(update={end: float(value) for end, value in ends.items()})
 
 
 def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights | None) -> Score:
-    """Return 1 - sum(w * observed) / sum(w * expected) (Cohen 1968).
+    """Return kappa = 1 - sum(w * observed) / sum(w * expected) (Cohen 1968).
 
-    None where all labels are the same: no disagreement is expected then.
+    The value is None if all labels are equal.
     """
-    places = np.arange(tables.shape[1], dtype=float)
-    distance = np.abs(places[:, None] - places)
+    ranks = np.arange(tables.shape[1], dtype=float)
+    distance = np.abs(ranks[:, None] - ranks)
     if weights is None:
         distance = (distance > 0).astype(float)
     elif weights == "quadratic":
@@ -388,11 +387,8 @@ def _kappa(tables: NDArray[np.float64], n_unscored: int, weights: KappaWeights |
 
 
 def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> ClassAgreement:
-    both, labelled_counts, predicted_counts = (
-        tables[:, i, i],
-        tables[:, i].sum(axis=1),
-        tables[:, :, i].sum(axis=1),
-    )
+    both = tables[:, i, i]
+    labelled_counts, predicted_counts = (tables.sum(axis=axis)[:, i] for axis in (2, 1))
     return ClassAgreement(
         label=label,
         n_truth=int(labelled_counts.sum()),
@@ -404,6 +400,5 @@ def _class(label: str, i: int, tables: NDArray[np.float64], n_unscored: int) -> 
 
 
 def _share(hits: NDArray[np.float64], sizes: NDArray[np.float64], n_unscored: int) -> Score:
-    """Return the ratio of two sums over questions."""
     n = int(sizes.sum())
     return statistic_score(lambda w: (w @ hits) / (w @ sizes), len(sizes), n, n_unscored)

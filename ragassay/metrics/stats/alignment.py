@@ -1,4 +1,4 @@
-"""Align people's labels with the judge's verdicts on the same things."""
+"""Align human labels with the judge's verdicts on the same items."""
 
 from __future__ import annotations
 
@@ -27,28 +27,23 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
 }
-"""The labels of each task with a closed set; each rubric has a scale of its own."""
+"""Labels of the tasks with a fixed set of labels."""
 
 
 RATED: tuple[LabelTask, ...] = ("rubric", "racar")
-"""The tasks whose labels are ratings; those of `exam_grade` are where nothing was extracted."""
+"""Tasks in which all labels are ratings. `exam_grade` also has other labels."""
 
 
 @dataclass(frozen=True)
 class AlignedItem:
-    """Something that both people and the judge labelled.
+    """An item with human labels and a judge label.
 
     Attributes:
-        question: The question's id, by which intervals are clustered.
-        sentence: 1-based, for relevance and citation.
-        item: The cited document, the nugget, the rubric or dimension, the item of the verdict.
-        people: People's labels, one an annotator.
-        truth: Their majority, for rubrics their lower median; None for a draw.
-        predicted: The judge's label; None where unscored, and for accuracy, which no judge is asked
-            for.
-        is_undecided: Whether the judge left it open.
-        score: The judge's rating as an expectation, for ratings.
-        labels: All labels that could have been given, where they depend on the verdict.
+        question: Key of the question, used to cluster intervals.
+        sentence: Sentence number from 1, for relevance and citation labels.
+        item: Cited document, nugget, rubric, dimension or other item of the verdict.
+        truth: Consensus of the human labels, or None for a tie.
+        predicted: Label of the judge, or None if unscored. Always None for accuracy.
     """
 
     task: LabelTask
@@ -67,7 +62,7 @@ class AlignedItem:
 
 @dataclass(frozen=True)
 class Unaligned:
-    """A label of a person that matches nothing in the run."""
+    """A human label that matches no verdict of the run, and the reason."""
 
     label: HumanLabel
     reason: str
@@ -75,7 +70,7 @@ class Unaligned:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Labels and verdicts on the same things, and the labels without a verdict."""
+    """Aligned items, and the labels that match no verdict."""
 
     items: tuple[AlignedItem, ...]
     unaligned: tuple[Unaligned, ...]
@@ -85,18 +80,18 @@ class Alignment:
         return tuple(item for item in self.items if item.task == task)
 
     def reasons(self) -> dict[tuple[LabelTask, str], int]:
-        """Count the labels of each task that were left out, by reason."""
+        """Count unaligned labels by task and reason."""
         return dict(Counter((u.label.task, u.reason) for u in self.unaligned))
 
 
 def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]) -> Alignment:
     """Find the verdict for each label.
 
-    An answer is found by its record id, or else by topic (or question) and system. A label that
-    comes without an annotator's name counts as another person's each time.
+    Answers are identified by record id, or by topic (or question) and system. Labels without an
+    annotator's name are treated as labels by different annotators.
     """
     index = _Index(evaluations)
-    found: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
+    aligned: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
     unaligned: list[Unaligned] = []
     annotators: set[tuple[object, ...]] = set()
     for label in labels:
@@ -106,19 +101,18 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
             continue
         key = (item.record_id, item.task, item.sentence, item.item)
         if label.annotator and (*key, label.annotator) in annotators:
-            unaligned.append(Unaligned(label, "the same annotator labelled it twice"))
+            unaligned.append(Unaligned(label, "duplicate label by the same annotator"))
             continue
         annotators.add((*key, label.annotator))
-        people = (*found[key].people, label.label) if key in found else (label.label,)
-        found[key] = replace(item, people=people, truth=consensus(label.task, people))
-    return Alignment(tuple(found.values()), tuple(unaligned))
+        people = (*aligned[key].people, label.label) if key in aligned else (label.label,)
+        aligned[key] = replace(item, people=people, truth=consensus(label.task, people))
+    return Alignment(tuple(aligned.values()), tuple(unaligned))
 
 
 def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
-    """Return the label that annotators agree on: the majority; of ratings the lower median.
+    """Return the consensus of annotators.
 
-    Returns:
-        None where no label has more votes than every other.
+    This is the lower median of ratings, or the most frequent of other labels. It is None for a tie.
 
     Example:
         >>> consensus("relevance", ["required", "borderline", "required"])
@@ -131,35 +125,33 @@ def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
 
 
 class _Index:
-    """Finds answers by id, or by topic and system."""
-
     def __init__(self, evaluations: Sequence[Evaluation]) -> None:
         self._by_id: dict[str | None, Evaluation] = {
             **{pair.id: e for e in evaluations for pair in e.pairs},
             **{e.record_id: e for e in evaluations},
         }
-        self._by_place: dict[tuple[str, str], list[Evaluation]] = {}
+        self._by_system: dict[tuple[str, str], list[Evaluation]] = {}
         for e in evaluations:
-            self._by_place.setdefault((question_of(e), e.system or ""), []).append(e)
+            self._by_system.setdefault((question_of(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
-        """Return the item that a label is about, without its truth; or why there is none."""
+        """Return the labeled item without human labels, or the reason that there is none."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
             return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
         if len(answers) != 1:
-            return "several answers fit" if answers else "no such answer in the run"
-        return _item(label, answers[0])
+            return "several answers match" if answers else "no such answer in the run"
+        return _find_item(label, answers[0])
 
     def _answers(self, label: HumanLabel) -> list[Evaluation]:
         if label.record_id in self._by_id:
             return [self._by_id[label.record_id]]
         if label.record_id is not None and (label.topic is None or label.system is None):
             return []
-        return self._by_place.get((label.topic or "", label.system or ""), [])
+        return self._by_system.get((label.topic or "", label.system or ""), [])
 
 
-def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
+def _find_item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
     item = AlignedItem(
         task=label.task,
         question=question_of(evaluation),
@@ -183,7 +175,7 @@ def _item(label: HumanLabel, evaluation: Evaluation) -> AlignedItem | str:
         case "racar":
             return _racar(item, evaluation, label)
         case "evidence" | "correctness" | "exam_grade" | "relevance_grade":
-            return _own(item, evaluation.by(label.task), label.item, label.label)
+            return _find_verdict(item, evaluation.by(label.task), label.item, label.label)
 
 
 def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
@@ -213,15 +205,15 @@ def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> Align
 
 
 def _is_cited(verdict: CitationVerdict, document: str) -> bool:
-    wanted = public_id(document) or document.strip()
-    known = (verdict.citation.document or "", verdict.citation.marker)
-    return bool(wanted) and wanted in {public_id(name) or name.strip() for name in known}
+    key = public_id(document) or document.strip()
+    names = (verdict.citation.document or "", verdict.citation.marker)
+    return bool(key) and key in {public_id(name) or name.strip() for name in names}
 
 
 def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
-    """Read the label from the judge's assignment; in a run without any, from the nugget's match."""
-    wanted = _words(text)
-    gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _words(n.text) == wanted), -1)
+    """Read the label from the nugget's assignment, or from its match if none was assigned."""
+    key = _normalize(text)
+    gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _normalize(n.text) == key), -1)
     if gold < 0:
         return "no such gold nugget"
     item = replace(item, item=evaluation.gold_nuggets[gold].text)
@@ -259,15 +251,14 @@ def _rubric(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> Ali
 
 def _racar(item: AlignedItem, evaluation: Evaluation, label: HumanLabel) -> AlignedItem | str:
     pair = label.record_id or ""
-    found = _own(item, evaluation.by("racar"), f"{label.item}/{pair}", label.label)
-    return found if isinstance(found, str) else replace(found, record_id=pair, item=label.item)
+    rated = _find_verdict(item, evaluation.by("racar"), f"{label.item}/{pair}", label.label)
+    return rated if isinstance(rated, str) else replace(rated, record_id=pair, item=label.item)
 
 
-def _own(
-    item: AlignedItem, verdicts: Iterable[VerdictBase], about: str, label: str
+def _find_verdict(
+    item: AlignedItem, verdicts: Iterable[VerdictBase], key: str, label: str
 ) -> AlignedItem | str:
-    """Read the judge's label from the verdict on the same item, whose choices are the labels."""
-    verdict = next((one for one in verdicts if one.item == about), None)
+    verdict = next((one for one in verdicts if one.item == key), None)
     if verdict is None:
         return "the run has no such verdict"
     labels = tuple(map(str, verdict.choices))
@@ -276,12 +267,12 @@ def _own(
     chosen, value = verdict.choice, verdict.value
     return replace(
         _add_verdict(item, verdict),
-        item=about,
+        item=key,
         predicted=None if chosen is None else str(chosen),
         score=None if isinstance(value, str) else value,
         labels=labels,
     )
 
 
-def _words(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.casefold().split())

@@ -1,4 +1,4 @@
-"""Pair the answers and findings of two sides, and measure what changed from one to the other."""
+"""Compare the scores and findings of two sets of answers to the same questions."""
 
 from __future__ import annotations
 
@@ -15,51 +15,51 @@ from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, holm, paired_tes
 from ragassay.records import Evaluation, Finding, Score
 
 SAME_WORDS = 0.6
-"""Share of common words from which on two sentences count as the same one, reworded."""
+"""Minimum word overlap at which two sentences count as versions of the same sentence."""
 
 
 def match_answers(
     old: Sequence[Evaluation], new: Sequence[Evaluation]
 ) -> list[tuple[Evaluation, Evaluation]]:
-    """Pair answers to the same question, each once.
+    """Pair answers to the same question one to one.
 
-    Of several answers to a question, those with the same id and system are paired first, then those
-    with the same system, then what is left, in order.
+    Answers with the same id and system are paired first, then answers with the same system, then
+    other answers in order.
     """
     waiting: dict[str, list[Evaluation]] = defaultdict(list)
     for evaluation in new:
         waiting[question_of(evaluation)].append(evaluation)
     partners: dict[int, Evaluation] = {}
     for key in (lambda e: (e.record_id, e.system), lambda e: e.system, lambda e: None):
-        for place, one in enumerate(old):
+        for i, one in enumerate(old):
             candidates = waiting[question_of(one)]
-            found = next((two for two in candidates if key(one) == key(two)), None)
-            if found is not None and place not in partners:
-                partners[place] = found
-                waiting[question_of(one)] = [two for two in candidates if two is not found]
-    return [(one, partners[place]) for place, one in enumerate(old) if place in partners]
+            partner = next((two for two in candidates if key(one) == key(two)), None)
+            if partner is not None and i not in partners:
+                partners[i] = partner
+                waiting[question_of(one)] = [two for two in candidates if two is not partner]
+    return [(one, partners[i]) for i, one in enumerate(old) if i in partners]
 
 
 def match_findings(
     old: Evaluation, new: Evaluation
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-    """Tell the findings that lead a report apart: new ones, gone ones, and those still there.
+    """Split the primary findings of two answers into new, gone and unchanged ones.
 
-    A finding is still there where one of the same kind is about the same sentence, perhaps
-    reworded; one about no sentence, where the other is about none either.
+    A finding is unchanged if the old answer has one of the same kind on a similar sentence, or if
+    neither refers to a sentence.
     """
     texts = [{s.index: s.text for s in e.sentences} for e in (old, new)]
     left = list(old.primary_findings)
     appeared: list[Finding] = []
     kept: list[Finding] = []
     for finding in new.primary_findings:
-        about = texts[1].get(finding.sentence or 0, "")
+        text = texts[1].get(finding.sentence or 0, "")
         same = next(
             (
                 one
                 for one in left
                 if one.kind == finding.kind
-                and words_shared(texts[0].get(one.sentence or 0, ""), about) >= SAME_WORDS
+                and words_shared(texts[0].get(one.sentence or 0, ""), text) >= SAME_WORDS
             ),
             None,
         )
@@ -72,35 +72,31 @@ def match_findings(
 
 
 def words_shared(one: str, two: str) -> float:
-    """Return the share of two texts' different words that both have; 1 for two empty texts."""
+    """Return the Jaccard similarity of two texts' words, which is 1 for two empty texts."""
     first, second = set(one.lower().split()), set(two.lower().split())
     union = first | second
     return len(first & second) / len(union) if union else 1.0
 
 
 MARGIN = 0.05
-"""Share of its scales by which an answer's scores fall or rise, on average, before it counts as
-worse or better."""
+"""Minimum mean change of an answer's scores, as a share of their scales, to be worse or better."""
 
 SERIOUS_KEY = "findings.serious"
-"""Share of answers with a serious finding that leads the report; less is better."""
+"""Share of answers with a serious primary finding. Lower is better."""
 
 Direction = Literal["worse", "better", "same"]
 
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """A score over the pairs of answers that have it on both sides.
+    """Change of a score over the answer pairs that have it on both sides.
 
     Attributes:
-        lower_is_better: Whether a fall is an improvement.
-        old: Mean over the shared questions; None without one.
-        new: The same of the new side.
-        test: New minus old on those questions; `p_holm` is corrected over all scores that were
-            compared.
-        n_questions: Questions for which the old side has the score, answered by the new one or not.
-        ranges: Both sides' means over the shared questions, with what undecided verdicts leave
-            open; None for what is always known.
+        old: Old mean over the shared questions, or None if there are none.
+        new: New mean over the shared questions, or None if there are none.
+        test: Paired test of new minus old. `p_holm` is corrected over all compared scores.
+        n_questions: Number of questions with an old score.
+        ranges: Old and new means with bounds for undecided verdicts. None for `SERIOUS_KEY`.
     """
 
     key: str
@@ -114,25 +110,23 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """True where undecided verdicts leave open which side is higher."""
+        """Whether the order of both sides depends on undecided verdicts."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property
     def gain(self) -> float | None:
-        """The difference as a share of the scale; above 0 is better, whatever the direction."""
+        """Improvement as a share of the scale, positive if the new side is better."""
         return None if self.overlaps else self.as_gain(self.test.difference)
 
     def as_gain(self, difference: float | None) -> float | None:
-        """Return any difference of this score as a gain."""
+        """Convert a difference of this score to a gain."""
         if difference is None:
             return None
-        low, high = self.scale
-        share = difference / (high - low) if high > low else 0.0
-        return -share if self.lower_is_better else share
+        return _as_gain(difference, self.scale, self.lower_is_better)
 
     @property
     def direction(self) -> Direction:
-        """The side that is significantly better; "same" where neither is."""
+        """Direction of a significant change, or "same"."""
         if self.overlaps or not self.test.is_significant:
             return "same"
         return "better" if (self.gain or 0.0) > 0 else "worse"
@@ -140,13 +134,13 @@ class ScoreChange:
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """Two answers to a question.
+    """Change between two answers to a question.
 
     Attributes:
-        kept: Findings that both have, as the new answer has them.
-        gain: Mean change of the compared scores, as a share of their scales; above 0 is better.
-            None where the two share no score whose ranges do not overlap.
-        n_serious: Serious findings more than before; below 0 are fewer.
+        kept: Findings of the new answer that the old answer also has.
+        gain: Mean gain of the compared scores as a share of their scales. None if no score can be
+            compared.
+        n_serious: Change in the number of serious findings.
     """
 
     old: Evaluation
@@ -159,26 +153,24 @@ class AnswerChange:
 
     @property
     def direction(self) -> Direction:
-        """Worse with more serious findings; with as many, where the scores fall by `MARGIN`."""
+        """Direction of the change in serious findings or, if equal, of a gain of `MARGIN`."""
         gain = self.gain or 0.0
         if self.n_serious > 0 or (self.n_serious == 0 and gain <= -MARGIN):
             return "worse"
         return "better" if self.n_serious < 0 or gain >= MARGIN else "same"
 
     def rank(self) -> tuple[int, float, str]:
-        """Return the sort key that puts the worst change first."""
+        """Return a sort key that places the worst changes first."""
         order = ("worse", "same", "better").index(self.direction)
         return order, (self.gain or 0.0) - self.n_serious, self.old.record_id
 
 
 @dataclass(frozen=True)
 class Change:
-    """One set of answers after another.
+    """Change between two sets of answers.
 
     Attributes:
-        answers: Each pair of answers, the worst change first.
-        only_old: Answers to a question that the new side does not answer.
-        only_new: Answers to a question that the old side does not answer.
+        answers: Change of each answer pair, worst first.
     """
 
     old: str
@@ -195,19 +187,16 @@ def find_changes(
     keys: Sequence[str],
     is_serious: Callable[[Finding], bool],
 ) -> tuple[Change, ...]:
-    """Compare a baseline with one or several others.
+    """Compare a baseline with other sets of answers.
 
     Args:
-        old: The baseline's name and answers.
-        others: Names and answers of what is compared with it.
-        keys: The scores; `SERIOUS_KEY` is known for every answer.
-        is_serious: Says whether a finding that leads the report is serious.
+        keys: Keys of the scores to compare. Can include `SERIOUS_KEY`.
 
     Returns:
-        One change each. p-values are corrected by Holm over all scores of all of them.
+        One change for each other set. P-values are Holm-corrected over all scores and sets.
     """
-    found = [_change(old, other, keys, is_serious) for other in others]
-    p_holm = iter(holm([score.test.p_value for change in found for score in change.scores]))
+    changes = [_compare(old, other, keys, is_serious) for other in others]
+    p_holm = iter(holm([score.test.p_value for change in changes for score in change.scores]))
     return tuple(
         replace(
             change,
@@ -216,26 +205,25 @@ def find_changes(
                 for score in change.scores
             ),
         )
-        for change in found
+        for change in changes
     )
 
 
 def least_p_value(scores: Sequence[ScoreChange]) -> float:
-    """Return the smallest corrected p-value that is possible with so many questions and scores.
+    """Return the smallest Holm-corrected p-value possible with these numbers of questions.
 
-    All differences pointing one way, a permutation test gives 2 / 2^n; Holm multiplies the smallest
-    by the number of tests.
+    The minimum of a permutation test is 2 / 2^n. Holm multiplies it by the number of tests.
     """
     sizes = [score.test.n_questions for score in scores if score.test.n_questions]
     return min(1.0, len(sizes) * 2.0 ** (1 - max(sizes))) if sizes else 1.0
 
 
 def can_be_significant(scores: Sequence[ScoreChange]) -> bool:
-    """Return whether any difference could be significant at all."""
+    """Return whether any difference could be significant."""
     return least_p_value(scores) < ALPHA
 
 
-def _change(
+def _compare(
     old: tuple[str, Sequence[Evaluation]],
     new: tuple[str, Sequence[Evaluation]],
     keys: Sequence[str],
@@ -273,7 +261,7 @@ def _score_change(
         {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
         for side in (0, 1)
     )
-    # Two sides may bear the same name, and an empty one would be left out of the tests.
+    # The names of both sides can be equal or empty, so the test uses other names.
     (test,) = paired_tests({"new": news, "old": olds})
     ranges = None
     if key != SERIOUS_KEY and shared:
@@ -319,9 +307,13 @@ def _answer_change(
 
 
 def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
-    """Return an answer's change of a score as a share of its scale; above 0 is better."""
+    """Return the gain of an answer's score as a share of its scale, or None if not comparable."""
     if old is None or new is None or old.value is None or new.value is None or old.overlaps(new):
         return None
-    low, high = new.scale
-    share = (new.value - old.value) / (high - low) if high > low else 0.0
-    return -share if key in LOWER_IS_BETTER else share
+    return _as_gain(new.value - old.value, new.scale, key in LOWER_IS_BETTER)
+
+
+def _as_gain(difference: float, scale: tuple[float, float], lower_is_better: bool) -> float:
+    low, high = scale
+    share = difference / (high - low) if high > low else 0.0
+    return -share if lower_is_better else share

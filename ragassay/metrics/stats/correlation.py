@@ -1,4 +1,4 @@
-"""Correlate two rankings of systems: Spearman's rho, Kendall's tau-b and AP correlation."""
+"""Correlate scores or system rankings with Spearman's rho, Kendall's tau-b and AP correlation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ Coefficient = Callable[[Sequence[float], Sequence[float]], float | None]
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Coefficients of the same two rankings.
+    """Correlation coefficients of two rankings.
+
+    Values are None if a ranking is constant or has fewer than two items.
 
     Attributes:
-        spearman: Spearman's rho; None where a ranking is constant or has fewer than two places.
-        kendall: Kendall's tau-b, which corrects for ties; None as for rho.
-        tau_ap: `tau_ap_b`, which weighs the top of the rankings more; its value is None as for
-            rho. None where answers are correlated, not systems.
-        n_questions: Questions behind the rankings; 0 where only scores were given.
+        kendall: Kendall's tau-b, which corrects for ties.
+        tau_ap: AP correlation `tau_ap_b`, which gives more weight to the top. None for rankings of
+            answers.
+        n_questions: Number of questions, or 0 if unknown.
     """
 
     spearman: Score
@@ -42,7 +43,7 @@ class RankCorrelation:
 
 
 def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Spearman's rank correlation; None where undefined. A test compares with scipy's.
+    """Return Spearman's rank correlation, or None if undefined.
 
     Example:
         >>> round(spearman_rho([1, 2, 3], [1, 3, 2]), 3)
@@ -52,7 +53,7 @@ def spearman_rho(first: Sequence[float], second: Sequence[float]) -> float | Non
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b; None where undefined. A test compares with scipy's.
+    """Return Kendall's tau-b, or None if undefined.
 
     Example:
         >>> round(kendall_tau([1, 2, 3], [1, 3, 2]), 3)
@@ -62,23 +63,23 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
-    """Return the AP correlation of an estimated ranking with the true one; None where undefined.
+    """Return the AP correlation of an estimated ranking with the true one.
 
     tau_AP = 2/(N - 1) * sum of C(i)/(i - 1) for i = 2..N, minus 1   (Yilmaz et al., SIGIR 2008)
 
-    C(i) counts, of the items above rank i of the estimated ranking, those that the true one has
-    above that item, too. A mistake at the top costs more than one at the bottom.
+    C(i) is the number of items above rank i in the estimated ranking that the true ranking also
+    places above that item. Errors at the top cost more than errors at the bottom.
 
-    Ties follow tau_AP,b (Urbano and Marrero, SIGIR 2017), as `ircor` and TREC AutoJudge compute it:
-    an item is compared with those strictly above its group of ties; the first group has none above
-    it and is left out of N - 1; a pair that the truth ties is not right.
+    Ties are treated as in tau_AP,b (Urbano and Marrero, SIGIR 2017), `ircor` and TREC AutoJudge.
+    Each item is compared with the items strictly above its group of ties. The first group is not
+    counted in N - 1. A pair that is tied in the truth counts as wrong.
 
     Args:
-        estimated: Scores, the highest first in the ranking; shape (n,).
-        truth: Scores; shape (n,).
+        estimated: Estimated scores, where higher ranks first, shape (n,).
+        truth: True scores, shape (n,).
 
     Returns:
-        In [-1, 1]; None where a ranking is constant or has fewer than two places.
+        A value in [-1, 1], or None if a ranking is constant or has fewer than two items.
 
     Example:
         >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1])  # C/(i-1): 0/1, 2/2, 3/3
@@ -90,9 +91,9 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 
 
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the mean of `tau_ap` both ways: neither ranking is the truth.
+    """Return the mean of `tau_ap` in both directions, for two rankings without a true one.
 
-    Urbano and Marrero 2017; without ties it is Yilmaz's symmetric tau_AP.
+    Follows Urbano and Marrero 2017. Without ties, it equals the symmetric tau_AP of Yilmaz et al.
 
     Example:
         >>> tau_ap_b([4, 3, 2, 1], [3, 4, 2, 1])
@@ -112,31 +113,31 @@ def correlate_scores(
     """Correlate two scores of the same systems or answers.
 
     Args:
-        first: shape (n,); None has no score and is left out.
-        second: shape (n,).
-        clusters: shape (n,), the cluster of each; the bootstrap draws clusters. None where each is
-            its own.
-        are_systems: Whether the scores rank systems, so that AP correlation is of use.
+        first: Scores, shape (n,). None means missing.
+        second: Scores, shape (n,). None means missing.
+        clusters: Cluster of each item, shape (n,), for bootstrap intervals. None means that each
+            item is a separate cluster.
+        are_systems: Whether to include AP correlation, for scores of systems.
 
     Raises:
-        InputError: The lengths differ.
+        InputError: If the lengths differ.
     """
     names = cluster_names(clusters, len(first))
     if not len(first) == len(second) == len(names):
         raise InputError(f"{len(first)} scores cannot be correlated with {len(second)}")
-    kept = [
+    known = [
         (x, y, name)
         for x, y, name in zip(first, second, names, strict=True)
         if x is not None and y is not None
     ]
-    pairs = np.array([(x, y) for x, y, _ in kept], dtype=float).reshape(-1, 2)
-    groups, places = np.unique(np.array([c for *_, c in kept], dtype=object), return_inverse=True)
+    pairs = np.array([(x, y) for x, y, _ in known], dtype=float).reshape(-1, 2)
+    groups, ids = np.unique(np.array([c for *_, c in known], dtype=object), return_inverse=True)
 
     def of_draws(coefficient: Coefficient) -> Statistic:
         def statistic(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-            drawn = (np.repeat(pairs, row[places], axis=0) for row in counts)
-            found = (coefficient(*scores.T) for scores in drawn)
-            return np.array([np.nan if value is None else value for value in found])
+            drawn = (np.repeat(pairs, row[ids], axis=0) for row in counts)
+            values = (coefficient(*scores.T) for scores in drawn)
+            return np.array([np.nan if value is None else value for value in values])
 
         return statistic
 
@@ -148,29 +149,28 @@ def correlate_scores(
 def correlate_systems(
     first: Mapping[str, Mapping[str, float]], second: Mapping[str, Mapping[str, float]]
 ) -> RankCorrelation:
-    """Correlate two rankings of systems by means over questions; the bootstrap draws questions.
+    """Correlate two system rankings by mean scores, with intervals that resample questions.
 
-    A system's mean is over the questions for which it has both values.
-
-    Both are by system and question, of two judges or two scores.
+    `first` and `second` are values by system and question, from two judges or of two scores. Each
+    mean is over the questions with both values.
     """
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second
     }
     names = [name for name, questions in shared.items() if questions]
     questions = sorted({question for name in names for question in shared[name]})
-    place = {question: i for i, question in enumerate(questions)}
+    index = {question: i for i, question in enumerate(questions)}
     values = np.zeros((2, len(names), len(questions)))
     known = np.zeros((len(names), len(questions)))
     for row, name in enumerate(names):
         for question in shared[name]:
-            known[row, place[question]] = 1
-            values[:, row, place[question]] = first[name][question], second[name][question]
+            known[row, index[question]] = 1
+            values[:, row, index[question]] = first[name][question], second[name][question]
 
     def means(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return both rankings of each draw, (2, n_draws, n_systems); nan where none was drawn."""
+        """Return the means of each draw, shape (2, n_draws, n_systems), with NaN if undefined."""
         sizes = counts @ known.T
-        # Equal means must stay equal, in whatever order they were summed.
+        # Rounding keeps equal means equal, independently of the summation order.
         return (counts @ values.transpose(0, 2, 1) / np.where(sizes > 0, sizes, np.nan)).round(12)
 
     pairs = means(np.ones((1, len(questions)), dtype=np.int64))[:, 0].T
@@ -201,19 +201,18 @@ def _correlation(
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rho of each of many pairs of rankings, both (n, n_systems), nan left out.
+    """Return Spearman's rho of many pairs of rankings, shape (n, n_systems), ignoring NaN.
 
-    scipy's functions take one pair at a time, 0.7 ms each.
+    SciPy computes one pair at a time, which takes 0.7 ms.
     """
     from scipy.stats import rankdata
 
     ranks = rankdata(np.stack([first, second]), axis=-1, nan_policy="omit")
-    centred = np.nan_to_num(ranks - np.nanmean(ranks, axis=-1, keepdims=True))
-    return _cosine(*centred)
+    return _cosine(*np.nan_to_num(ranks - np.nanmean(ranks, axis=-1, keepdims=True)))
 
 
 def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the tau-b of each, as `_spearman` does its rho."""
+    """Return Kendall's tau-b of many pairs of rankings, shape (n, n_systems), ignoring NaN."""
 
     def signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.nan_to_num(np.sign(np.subtract.outer(row, row))).reshape(-1)
@@ -223,7 +222,7 @@ def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 
 def _tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the tau_AP,b of each, as `_spearman` does its rho; what is nan is above nothing."""
+    """Return tau_AP,b of many pairs of rankings, shape (n, n_systems), ignoring NaN."""
     return ((_one_way(first, second) + _one_way(second, first)) / 2).round(12)
 
 
@@ -233,7 +232,7 @@ def _cosine(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[
 
 
 def _one_way(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the tau_AP of each estimated ranking with the true one."""
+    """Return tau_AP of estimated and true rankings, both of shape (n, n_systems)."""
     above = first[:, None, :] > first[:, :, None]
     n_above = above.sum(axis=-1)
     n_right = (above & (second[:, None, :] > second[:, :, None])).sum(axis=-1)
@@ -249,5 +248,5 @@ def _coefficient(
     if len(set(first)) < 2 or len(set(second)) < 2:
         return None
     both = (np.array([one], dtype=float) for one in (first, second))
-    # Floating point can fall short of 1, or exceed it.
+    # Rounding corrects values slightly below or above 1.
     return round(float(compute(*both)[0]), 12)

@@ -1,4 +1,4 @@
-"""95 % intervals, bootstrap over questions, and scores with their interval and bounds."""
+"""Compute 95 % intervals, and build scores with intervals and bounds."""
 
 from __future__ import annotations
 
@@ -13,39 +13,35 @@ from ragassay.records import Score
 Interval = tuple[float, float]
 
 N_DRAWS = 4000
-"""Draws of a simulated interval: its ends are then stable to about .01."""
+"""Number of draws for a simulated interval, which makes its ends stable to about 0.01."""
 
 MOST_PICKS = 1_000_000
-"""Clusters drawn at a time; bounds the memory of a bootstrap, not its result."""
+"""Maximum number of clusters drawn at a time, to limit memory."""
 
 SEED = 20250714
 
 Z_95 = 1.959963984540054
-"""The normal distribution's 97.5 % point."""
+"""97.5 % quantile of the standard normal distribution."""
 
 
 def mean_of(values: Iterable[float]) -> float | None:
-    """Return the mean; None without a value."""
+    """Return the mean, or None without values."""
     known = list(values)
     return math.fsum(known) / len(known) if known else None
 
 
 def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
-    """Return the cluster of each of n values; where none are named, each is its own."""
+    """Return the clusters, or n different names if None."""
     return list(map(str, range(n))) if clusters is None else list(clusters)
 
 
 def share_interval(total: float, n: int) -> Interval | None:
-    """Return Wilson's score interval of a share, or of a mean of values in [0, 1].
+    """Return the Wilson interval of a share or of a mean in [0, 1], or None if `n` is 0.
 
-    Values such as half credits vary at most as much as hits and misses with the same mean, so their
-    interval is never too narrow.
+    The interval is conservative for values other than 0 and 1.
 
     Args:
-        total: Hits, or sum of the values; at most `n`.
-
-    Returns:
-        In [0, 1]; None without a value.
+        total: Number of hits, or sum of the values.
 
     Example:
         >>> low, high = share_interval(8, 10)
@@ -63,16 +59,11 @@ def share_interval(total: float, n: int) -> Interval | None:
 def mean_interval(
     values: Sequence[float], clusters: Sequence[str] | None = None
 ) -> Interval | None:
-    """Return a percentile bootstrap interval of a mean, resampling whole clusters.
-
-    Answers to one question resemble each other; resampling questions keeps the interval honest.
+    """Return a percentile bootstrap interval of a mean, or None for fewer than two clusters.
 
     Args:
-        values: shape (n,).
-        clusters: shape (n,), the question of each value; None where each is its own cluster.
-
-    Returns:
-        None for fewer than two clusters.
+        values: Values, shape (n,).
+        clusters: Question of each value, shape (n,). None means that all values are independent.
     """
     names = cluster_names(clusters, len(values))
     groups: dict[str, list[float]] = {}
@@ -80,7 +71,7 @@ def mean_interval(
         groups.setdefault(name, []).append(value)
     if len(groups) < 2:
         return None
-    # Sorted by name, so that the order in which answers finished does not matter.
+    # Sorted by name to be independent of the order in which answers finish.
     sums = np.array([math.fsum(groups[name]) for name in sorted(groups)])
     sizes = np.array([len(groups[name]) for name in sorted(groups)])
     rng = np.random.default_rng(SEED)
@@ -95,19 +86,18 @@ def mean_interval(
 
 
 def rating_interval(distribution: Sequence[float], lowest: int = 1) -> Interval:
-    """Return the central 95 % of a distribution over ratings, by default 1, 2, ....
+    """Return the central 95 % of a distribution over ratings.
 
     Args:
-        distribution: shape (n_ratings,), summing to 1.
-        lowest: The rating of the first share.
+        distribution: Probabilities that sum to 1, shape (n_ratings,).
     """
-    places = np.searchsorted(np.cumsum(distribution) + 1e-9, (0.025, 0.975))
-    low, high = np.minimum(places, len(distribution) - 1) + lowest
+    indices = np.searchsorted(np.cumsum(distribution) + 1e-9, (0.025, 0.975))
+    low, high = np.minimum(indices, len(distribution) - 1) + lowest
     return float(low), float(high)
 
 
 def f1_score(precision: float | None, recall: float | None) -> float | None:
-    """Return the harmonic mean of precision and recall; 0 where both are 0, None where undefined.
+    """Return the harmonic mean of precision and recall, or None if one is undefined.
 
     Example:
         >>> f1_score(0.5, 1.0)
@@ -119,54 +109,48 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Return an interval of an F1 whose precision and recall are shares, each with Jeffreys' prior.
-
-    Args:
-        precision: Hits and trials.
-        recall: Hits and trials.
-
-    Returns:
-        In [0, 1], including the F1 itself; None where either has no trial.
-    """
+    """Return an interval of F1 with Jeffreys priors, or None without trials."""
     if not precision[1] or not recall[1]:
         return None
     rng = np.random.default_rng(SEED)
     p, r = (rng.beta(hits + 0.5, n - hits + 0.5, size=N_DRAWS) for hits, n in (precision, recall))
     low, high = np.quantile(2 * p * r / (p + r), [0.025, 0.975])
     value = f1_score(precision[0] / precision[1], recall[0] / recall[1]) or 0.0
-    # Jeffreys' draws never reach a share of 0 or 1.
+    # Draws from a Jeffreys posterior never reach 0 or 1.
     return min(float(low), value), max(float(high), value)
 
 
 N_SLOW_DRAWS = 1000
-"""Draws of a statistic that a library computes one draw at a time."""
+"""Number of draws for statistics that are slow to compute."""
 
 Statistic = Callable[[NDArray[np.int64]], NDArray[np.float64]]
-"""A function of how often each cluster was drawn, shape (n_draws, n_clusters); returns shape
-(n_draws,), with nan for a draw in which the statistic is undefined."""
+"""Function that maps cluster counts, shape (n_draws, n_clusters), to a statistic, shape (n_draws,).
+NaN means undefined."""
 
 
 def bootstrap_interval(
     statistic: Statistic, n_clusters: int, n_draws: int = N_DRAWS
 ) -> Interval | None:
-    """Return a 95 % percentile bootstrap interval, drawing whole clusters with replacement.
+    """Return a 95 % percentile bootstrap interval by resampling clusters.
+
+    Undefined draws are ignored.
 
     Returns:
-        None for fewer than two clusters, and where the statistic is undefined in more than half
-        of the draws; other undefined draws are left out.
+        The interval, or None for fewer than two clusters or if at least half of the draws are
+        undefined.
     """
     if n_clusters < 2:
         return None
     rng = np.random.default_rng(SEED)
-    even = np.full(n_clusters, 1 / n_clusters)
+    uniform = np.full(n_clusters, 1 / n_clusters)
     n_rows = max(1, MOST_PICKS // n_clusters)
     parts: list[NDArray[np.float64]] = []
     for start in range(0, n_draws, n_rows):
-        counts = rng.multinomial(n_clusters, even, size=min(n_rows, n_draws - start))
+        counts = rng.multinomial(n_clusters, uniform, size=min(n_rows, n_draws - start))
         with np.errstate(divide="ignore", invalid="ignore"):
             parts.append(statistic(counts))
-    found = np.concatenate(parts)
-    defined = found[np.isfinite(found)]
+    values = np.concatenate(parts)
+    defined = values[np.isfinite(values)]
     if 2 * len(defined) <= n_draws:
         return None
     low, high = np.quantile(defined, [0.025, 0.975])
@@ -176,30 +160,21 @@ def bootstrap_interval(
 def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
     """Sum values by cluster.
 
-    Args:
-        values: shape (n, ...).
-        clusters: shape (n,), the question of each value.
-
     Returns:
-        shape (n_clusters, ...), sorted by name, so that the order of the values does not matter.
+        Sums ordered by cluster name, shape (n_clusters, ...).
     """
-    names, places = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
+    names, ids = np.unique(np.asarray(clusters, dtype=object), return_inverse=True)
     sums = np.zeros((len(names), *np.shape(values)[1:]))
-    np.add.at(sums, places.reshape(-1), np.asarray(values, dtype=float))
+    np.add.at(sums, ids.reshape(-1), np.asarray(values, dtype=float))
     return sums
 
 
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Return a bootstrap interval of sum(hits) / sum(sizes); None for fewer than two clusters.
+    """Return a bootstrap interval of sum(hits) / sum(sizes), or None for fewer than two clusters.
 
-    Such ratios are a share, a precision, an F1, a pooled score.
-
-    Args:
-        hits: shape (n,).
-        sizes: shape (n,).
-        clusters: shape (n,), the question of each.
+    `hits`, `sizes` and `clusters` have the shape (n,).
     """
     sums = sums_by_cluster(np.column_stack([hits, sizes]), clusters)
     return bootstrap_interval(lambda w: (w @ sums[:, 0]) / (w @ sums[:, 1]), len(sums))
@@ -219,7 +194,7 @@ def build_score(
     scale: tuple[float, float] = SHARE_SCALE,
     judge: str = "",
 ) -> Score:
-    """Return a score; `interval` is its low and high end, `bounds` are its worst and best case."""
+    """Build a score from its value, 95 % interval, and bounds (worst and best case)."""
     low, high = interval or (None, None)
     worst, best = bounds
     return Score(
@@ -243,15 +218,7 @@ def statistic_score(
     scale: tuple[float, float] = SHARE_SCALE,
     n_draws: int = N_DRAWS,
 ) -> Score:
-    """Return a statistic of all clusters, with its bootstrap interval; without it where undefined.
-
-    Args:
-        statistic: Computed from how often each cluster counts: once, or as often as it was drawn.
-        n_clusters: Without one the statistic is asked of an empty draw.
-        n: What the score counts.
-        n_unscored: What is missing.
-        scale: The statistic's least and greatest value.
-    """
+    """Return a statistic over all clusters with its bootstrap interval."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = float(statistic(np.ones((1, n_clusters), dtype=np.int64))[0])
     if not math.isfinite(value):
@@ -263,7 +230,7 @@ def statistic_score(
 def ratio_score(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str], n_unscored: int = 0
 ) -> Score:
-    """Return sum(hits) / sum(sizes) with its `ratio_interval`; `n` is the sum of the sizes."""
+    """Return sum(hits) / sum(sizes) with its interval. `n` is the sum of the sizes."""
     n = round(sum(sizes))
     interval = ratio_interval(hits, sizes, clusters) if n else None
     return build_score(sum(hits) / n if n else None, n, n_unscored, interval)
@@ -275,25 +242,23 @@ def clustered_mean(
     n_unscored: int = 0,
     scale: tuple[float, float] = SHARE_SCALE,
 ) -> Score:
-    """Return the mean of values with its `mean_interval`."""
+    """Return the mean of values with an interval that resamples clusters."""
     interval = mean_interval(values, clusters)
     return build_score(mean_of(values), len(values), n_unscored, interval, scale=scale)
 
 
 def mean_score(
-    values: Sequence[float | None],
-    scale: tuple[float, float] = SHARE_SCALE,
-    judge: str = "",
+    values: Sequence[float | None], scale: tuple[float, float] = SHARE_SCALE, judge: str = ""
 ) -> Score:
-    """Return the mean of values on a scale; None is unscored.
+    """Return the mean of values, rounded to four digits.
 
     Args:
-        values: shape (n_verdicts,).
-        scale: Its lowest and highest value, which bound the mean where some are unscored.
-        judge: The model that gave the verdicts.
+        values: Values, shape (n_verdicts,). None means unscored.
+        scale: Lowest and highest possible value, used for the bounds.
 
     Returns:
-        Rounded to four digits; of two shares or more with an interval, without a value for none.
+        The mean, with an interval for two or more values on a scale of 0 to 1. The value is None if
+        all values are unscored.
     """
     known = [value for value in values if value is not None]
     total, n, n_missing = math.fsum(known), len(known), len(values) - len(known)
@@ -304,7 +269,7 @@ def mean_score(
 
 
 def round_score(score: Score) -> Score:
-    """Return a score with its figures rounded to four digits."""
+    """Round the numbers of a score to four digits."""
     figures = {name: getattr(score, name) for name in _FIGURES}
     return score.model_copy(
         update={name: None if one is None else round(one, 4) for name, one in figures.items()}

@@ -1,4 +1,4 @@
-"""Combine judgments of a panel, of a cascade, of a fine-tuned judge and signals."""
+"""Combine judgments of panels and cascades, and of a fine-tuned judge with signals."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from itertools import combinations
 from ragassay.records import CascadePart, CascadeSummary, Failure, Judgment, Usage, VerdictBase
 
 DISPUTED_POINTS = 2.0
-"""Difference between two scores from which at least one must be wrong: half of a scale from 1 to
-5."""
+"""Minimum difference of disputed scores, which is half of a scale from 1 to 5."""
 
 
 def final_judgment(member: Judgment) -> Judgment:
-    """Return the judgment that counts for a member: the last, or the first where that failed."""
+    """Return the last judgment of a member, or the first if the last failed."""
     return member.first if member.score is None and member.first is not None else member
 
 
 def single_judgments(judgments: Iterable[Judgment]) -> list[Judgment]:
-    """Return every judge's own judgment: those of panel members and of single judges."""
+    """Return the judgments of individual judges, with panels replaced by their members."""
     return [one for judgment in judgments for one in judgment.members or (judgment,)]
 
 
 def is_disputed(members: Sequence[Judgment]) -> bool:
-    """Return whether two scores differ by two points or more; unscored members do not count."""
+    """Return whether any two scores differ by at least `DISPUTED_POINTS`."""
     scores = [member.score for member in members if member.score is not None]
     return any(abs(a - b) >= DISPUTED_POINTS for a, b in combinations(scores, 2))
 
@@ -32,26 +31,21 @@ def is_disputed(members: Sequence[Judgment]) -> bool:
 def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     """Merge the members' judgments on one rubric.
 
-    The score is the mean of theirs; the rating is the nearest whole number, halves rounded up. A
-    member without a rating is left out of both and kept among the members. The distribution is the
-    mean of theirs, where all have one; the reason is that of the member nearest to the score; the
-    sentences are those that any of them names.
-
-    Args:
-        members: At least one, in the order of the settings, all on the same rubric and scale.
-
-    Returns:
-        Unscored only where every member is.
+    The score is the mean of the scored members, and the rating is the score rounded half up. The
+    distribution is the mean distribution if all scored members have one. The rationale is from the
+    member closest to the score, and the sentences are those of all members. The result is unscored
+    if all members are.
     """
-    usage = sum((one.usage for one in (*members, *_firsts(members))), Usage())
-    kept = {"rubric": members[0].rubric, "members": tuple(members), "usage": usage}
+    firsts = [member.first for member in members if member.first is not None]
+    usage = sum((one.usage for one in (*members, *firsts)), Usage())
+    common = {"rubric": members[0].rubric, "members": tuple(members), "usage": usage}
     scored = [(one, one.score) for m in members if (one := final_judgment(m)).score is not None]
     if not scored:
-        return Judgment(**kept, scale=members[0].scale, failure=_joint_failure(members))
+        return Judgment(**common, scale=members[0].scale, failure=_joint_failure(members))
     mean = math.fsum(score for _, score in scored) / len(scored)
     nearest, _ = min(scored, key=lambda pair: abs(pair[1] - mean))
     return Judgment(
-        **kept,
+        **common,
         scale=nearest.scale,
         rating=math.floor(mean + 0.5),
         score=round(mean, 4),
@@ -59,10 +53,6 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
         rationale=nearest.rationale,
         sentences=tuple(sorted({n for one, _ in scored for n in one.sentences})),
     )
-
-
-def _firsts(members: Iterable[Judgment]) -> list[Judgment]:
-    return [member.first for member in members if member.first is not None]
 
 
 def _mean_distribution(judgments: Sequence[Judgment]) -> tuple[float, ...] | None:
@@ -76,11 +66,11 @@ def _joint_failure(members: Sequence[Judgment]) -> Failure:
     failures = [(m.judge, m.failure) for m in members if m.failure is not None]
     detail = "; ".join(f"{judge}: {failure.reason}" for judge, failure in failures)
     reason = failures[0][1].reason if failures else "error"
-    return Failure(reason=reason, detail=f"no judge of the panel gave a rating ({detail})")
+    return Failure(reason=reason, detail=f"no panel member returned a rating ({detail})")
 
 
 def panel_bounds(judgment: Judgment) -> tuple[float, float]:
-    """Return a judgment's score if every missing rating were the lowest, or the highest."""
+    """Return the score if all missing ratings were the lowest, and if they were the highest."""
     low, high = judgment.scale
     scores = [final_judgment(one).score for one in judgment.members or (judgment,)]
     worst, best = (
@@ -91,21 +81,19 @@ def panel_bounds(judgment: Judgment) -> tuple[float, float]:
 
 
 def joint_name(first: str, second: str | None) -> str:
-    """Return the name for two judges: the second decides what the first is not sure of."""
+    """Return the name of a cascade of two judges."""
     return first if second in (None, "", first) else f"{first}, where unsure {second}"
 
 
 def cascade_of(
     asked: Mapping[str, Sequence[VerdictBase]], judge: str, second: str, when: str
 ) -> CascadeSummary:
-    """Count the questions of a run, and sum the second judge's cost.
+    """Summarize the number of escalated verdicts and the cost of the second judge.
 
-    `asked` are the first judge's verdicts by kind of question; each kind becomes a part.
-
-    Returns:
-        A part for each kind of question, in the given order.
+    Args:
+        asked: First verdicts by kind. Each kind becomes a part of the summary.
     """
-    parts = tuple(_part(kind, verdicts) for kind, verdicts in asked.items())
+    parts = tuple(_summarize_part(kind, verdicts) for kind, verdicts in asked.items())
     known = [part.full_cost_usd for part in parts if part.full_cost_usd is not None]
     return CascadeSummary(
         judge=judge,
@@ -117,15 +105,15 @@ def cascade_of(
     )
 
 
-def _part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
-    sent = [verdict.escalation for verdict in verdicts if verdict.escalation is not None]
-    usage = sum((escalation.usage for escalation in sent), Usage())
-    n_failed = sum(escalation.failure is not None for escalation in sent)
+def _summarize_part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
+    escalations = [verdict.escalation for verdict in verdicts if verdict.escalation is not None]
+    usage = sum((escalation.usage for escalation in escalations), Usage())
+    n_failed = sum(escalation.failure is not None for escalation in escalations)
     return CascadePart(
         kind=kind,
         n=len(verdicts),
-        n_kept=len(verdicts) - len(sent),
-        n_escalated=len(sent) - n_failed,
+        n_kept=len(verdicts) - len(escalations),
+        n_escalated=len(escalations) - n_failed,
         n_failed=n_failed,
         usage=usage,
         full_cost_usd=full_cost_usd(usage, len(verdicts)),
@@ -133,30 +121,31 @@ def _part(kind: str, verdicts: Sequence[VerdictBase]) -> CascadePart:
 
 
 def full_cost_usd(usage: Usage, n_questions: int) -> float | None:
-    """Estimate the cost of n questions: cost / calls * n; None for an unknown price or no call."""
+    """Extrapolate the cost per call to n questions. Return None if the price is unknown."""
     if usage.cost_usd is None or not usage.n_calls:
         return None
     return usage.cost_usd / usage.n_calls * n_questions
 
 
 TUNED_SHARE = 0.25
-"""Weight of the fine-tuned judge; the signals have the rest. From .25 to .5 a mixture detects .995
-of extreme and .924 of subtle damage on 48 held-out questions, signals alone .995 and .926; at .8
-it detects less (`benchmarks/audit.py --only given --limit 48`, with this changed)."""
+"""Weight of the fine-tuned judge in a mixture with signals. On 48 held-out questions, weights of
+0.25 to 0.5 detect 0.995 of extreme and 0.924 of subtle perturbations, signals alone detect 0.995
+and 0.926, and a weight of 0.8 detects fewer (`benchmarks/audit.py --only given --limit 48`)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
-"""Rubrics that no single sentence decides: how sentences connect, and what none of them states. A
-judge that reads sentences one by one is blind for these; where signals rate, it is not asked."""
+"""Rubrics that depend on several sentences. If signals can rate them, a judge that reads single
+sentences is not asked."""
 
 
 def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
-    """Return the mixture of two judgments of the same answer on the same scale.
+    """Mix two judgments of the same answer on the same scale.
 
-    The score is the expectation of the mixed distribution. The reasons are those of both, or of the
-    one with the lower rating, which found a fault.
+    The score is the expected value of the mixed distribution. The rationale is from the judgment
+    with the lower rating, or from both if equal. If one judgment is unscored, the other is
+    returned.
 
-    `share` is the weight of the fine-tuned judge, in [0, 1]. Of an unscored judgment and another,
-    the other is returned.
+    Args:
+        share: Weight of the fine-tuned judge in [0, 1].
     """
     if measured.score is None or tuned.score is None:
         return tuned if tuned.score is not None else measured
@@ -178,5 +167,4 @@ def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHA
 
 
 def _rating(judgment: Judgment) -> int:
-    """Return the given rating; a score may be far from the likeliest rating."""
     return judgment.rating if judgment.rating is not None else judgment.scale[1]

@@ -1,4 +1,4 @@
-"""Test whether systems differ, corrected by Holm, and rank them as far as the tests tell."""
+"""Rank systems and test their differences with Holm-corrected permutation tests."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from ragassay.metrics.stats.intervals import SEED, mean_interval
 from ragassay.records import Evaluation, Score
 
 ALPHA = 0.05
-"""Level below which a corrected p-value counts as significant."""
+"""Significance level for corrected p-values."""
 
 N_PERMUTATIONS = 9999
-"""Random permutations of a test; up to 13 questions all 2^n are taken and the test is exact."""
+"""Number of random permutations. Tests with up to 13 questions are exact, with all 2^n."""
 
 BATCH_CELLS = 4_000_000
-"""Values permuted at a time; bounds the memory of a test, not its result."""
+"""Maximum number of values permuted at a time, to limit memory."""
 
 
 @dataclass(frozen=True)
 class PairTest:
-    """Two systems on the questions that both have.
+    """Paired test of two systems.
 
     Attributes:
-        n_questions: Questions for which both have the score.
-        difference: Mean of first minus second over them; None without a question.
-        low: Lower end of its 95 % interval (bootstrap over questions); None where undefined.
-        p_value: Two-sided; None without a question.
-        is_exact: Whether all permutations were taken.
+        difference: Mean of first minus second, or None without shared questions.
+        low: Lower end of the 95 % bootstrap interval, or None if undefined.
+        p_value: Two-sided p-value, or None without shared questions.
+        is_exact: Whether all permutations were used.
     """
 
     first: str
@@ -49,21 +48,14 @@ class PairTest:
 
     @property
     def is_significant(self) -> bool:
-        """Return whether the two differ at `ALPHA`, after the correction."""
+        """Whether the corrected p-value is below `ALPHA`."""
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
 def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, ...]:
-    """Test every pair of systems.
+    """Test the mean difference of every pair of systems with a two-sided permutation test.
 
-    Under the null hypothesis a question's two values could have come from either system, so the
-    sign of each difference is permuted (scipy's `permutation_test`, "samples"). The statistic is
-    the mean difference, two-sided.
-
-    `systems` are by name and question; the tests stand in their order.
-
-    Returns:
-        One test a pair, in the order of the systems.
+    The test permutes the signs of the differences (`scipy.stats.permutation_test`, "samples").
     """
     pairs = list(itertools.combinations(systems, 2))
     shared = {(a, b): tuple(sorted(systems[a].keys() & systems[b].keys())) for a, b in pairs}
@@ -80,15 +72,13 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Apply Holm's step-down correction (Holm 1979), which bounds the family-wise error.
+    """Apply Holm's step-down correction of the family-wise error (Holm 1979).
 
-    The k-th smallest of m p-values is multiplied by m - k + 1; none may be below the one before.
+    The k-th smallest of m p-values is multiplied by m - k + 1. Corrected values are at most 1 and
+    never decrease with k.
 
     Args:
-        p_values: None for a test that was not possible; it does not count in m.
-
-    Returns:
-        In the order given, each at most 1.
+        p_values: P-values. None means no test and is not counted in m.
 
     Example:
         >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
@@ -97,9 +87,9 @@ def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
     known = sorted((p, i) for i, p in enumerate(p_values) if p is not None)
     corrected: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for rank, (p, place) in enumerate(known):
+    for rank, (p, i) in enumerate(known):
         largest = max(largest, min(1.0, (len(known) - rank) * p))
-        corrected[place] = largest
+        corrected[i] = largest
     return tuple(corrected)
 
 
@@ -107,16 +97,16 @@ def _p_values(
     shared: Mapping[tuple[str, str], tuple[str, ...]],
     differences: Mapping[tuple[str, str], Sequence[float]],
 ) -> dict[tuple[str, str], float]:
-    """Return p-values; pairs with the same questions go through the same permutations at once."""
+    """Return p-values, with the same permutations for pairs with the same questions."""
     by_questions: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for pair, questions in shared.items():
         if questions:
             by_questions.setdefault(questions, []).append(pair)
-    found: dict[tuple[str, str], float] = {}
+    p_values: dict[tuple[str, str], float] = {}
     for pairs in by_questions.values():
-        p_values = _permute_differences(np.array([differences[pair] for pair in pairs]))
-        found |= {pair: float(p) for pair, p in zip(pairs, p_values, strict=True)}
-    return found
+        rows = _permute_differences(np.array([differences[pair] for pair in pairs]))
+        p_values |= {pair: float(p) for pair, p in zip(pairs, rows, strict=True)}
+    return p_values
 
 
 def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,9 +117,9 @@ def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64
         return values.mean(axis=axis)
 
     if differences.shape[1] == 1:
-        # With one question, both signs are as far from zero; scipy needs two.
+        # SciPy requires two questions. With one, the p-value is always 1.
         return np.ones(len(differences))
-    found = permutation_test(
+    result = permutation_test(
         (differences,),
         mean,
         permutation_type="samples",
@@ -139,7 +129,7 @@ def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64
         axis=-1,
         rng=np.random.default_rng(SEED),
     )
-    return np.asarray(found.pvalue)
+    return np.asarray(result.pvalue)
 
 
 def _test(
@@ -165,17 +155,14 @@ def _test(
 
 @dataclass(frozen=True)
 class LeaderboardRow:
-    """A system's place.
+    """Rank of one system.
 
     Attributes:
-        score: Macro mean over its questions; `n` and `n_unscored` count questions.
-        n_answers: Answers that have the score, or lack it because a verdict failed.
-        rank: By the mean, 1 is the best; means equal to four digits share a rank. None without a
-            mean, and where what is unscored leaves open whether another system is better.
-        rank_low: The best rank that the tests leave open: one more than the systems that are
-            significantly better.
-        ties: Systems with a mean that do not differ significantly from this one.
-        overlaps: Systems that may be better or worse, as their ranges overlap with this one's.
+        rank: Rank by mean from 1, with equal ranks for means equal to four digits. None without a
+            mean, or if the bounds overlap with those of another system.
+        rank_low: Best rank that agrees with the tests.
+        rank_high: Worst rank that agrees with the tests.
+        overlaps: Systems with overlapping bounds for unscored verdicts.
     """
 
     system: str
@@ -190,13 +177,13 @@ class LeaderboardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """One score of several systems.
+    """Ranking of systems by one score.
 
     Attributes:
-        rows: The best first; systems without a mean at the end.
-        tests: Every pair of systems that have a mean, but those whose ranges overlap.
-        n_questions: Questions for which some system has the score.
-        n_shared: Questions for which every system has it.
+        rows: Systems, best first. Systems without a mean are last.
+        tests: Tests of all pairs with means and without overlapping bounds.
+        n_questions: Number of questions with a score of any system.
+        n_shared: Number of questions with scores of all systems.
     """
 
     key: str
@@ -210,22 +197,28 @@ class Leaderboard:
 def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leaderboard:
     """Rank systems by a score.
 
-    A system's mean is over its own questions; a pair is tested on the questions that both have. Two
-    systems are tied where the test, after Holm's correction over all pairs, is not significant.
-    Ties are not transitive, so each system has its own range of ranks.
+    Each mean is over the system's own questions, but tests use only shared questions. Systems are
+    tied if the Holm-corrected test is not significant. Ties are not transitive, so each system has
+    a range of ranks.
     """
-    values = {name: values_by_question(found, key) for name, found in systems.items()}
-    ranked = {name: of_system for name, of_system in values.items() if of_system}
-    scores = {name: question_score(key, found).reported for name, found in systems.items()}
+    values = {name: values_by_question(answers, key) for name, answers in systems.items()}
+    ranked = {name: by_question for name, by_question in values.items() if by_question}
+    scores = {name: question_score(key, answers).reported for name, answers in systems.items()}
     lower = key in LOWER_IS_BETTER
-    order = sorted(systems, key=lambda name: (_place(scores[name], lower), name))
+    order = sorted(systems, key=lambda name: (_sort_key(scores[name], lower), name))
     tests = tuple(
         test
         for test in paired_tests({name: ranked[name] for name in order if name in ranked})
         if not scores[test.first].overlaps(scores[test.second])
     )
-    better = _betters(tests, lower)
-    questions = [of_system.keys() for of_system in ranked.values()]
+    better = {
+        (test.first, test.second)
+        if ((test.difference or 0.0) < 0) == lower
+        else (test.second, test.first)
+        for test in tests
+        if test.is_significant
+    }
+    questions = [by_question.keys() for by_question in ranked.values()]
     return Leaderboard(
         key=key,
         lower_is_better=lower,
@@ -241,21 +234,10 @@ def leaderboard(systems: Mapping[str, Sequence[Evaluation]], key: str) -> Leader
     )
 
 
-def _place(score: Score, lower: bool) -> float:
+def _sort_key(score: Score, lower: bool) -> float:
     if score.decided is None:
         return float("inf")
     return score.decided if lower else -score.decided
-
-
-def _betters(tests: Sequence[PairTest], lower: bool) -> set[tuple[str, str]]:
-    """Return the pairs of which the first is significantly better than the second."""
-    return {
-        (test.first, test.second)
-        if ((test.difference or 0.0) < 0) == lower
-        else (test.second, test.first)
-        for test in tests
-        if test.is_significant
-    }
 
 
 def _count_answers(evaluations: Sequence[Evaluation], key: str) -> int:
@@ -276,14 +258,14 @@ def _row(
     )
     if name not in ranked or overlaps:
         return LeaderboardRow(name, scores[name], n_answers, None, None, None, (), overlaps)
-    own = _place(scores[name], lower)
-    rank = 1 + sum(1 for other in ranked if _place(scores[other], lower) < own)
-    n_above = sum(1 for other in ranked if (other, name) in better)
-    n_below = sum(1 for other in ranked if (name, other) in better)
+    own = _sort_key(scores[name], lower)
+    rank = 1 + sum(_sort_key(scores[other], lower) < own for other in ranked)
+    n_above = sum((other, name) in better for other in ranked)
+    n_below = sum((name, other) in better for other in ranked)
     ties = tuple(
         other for other in ranked if other != name and not {(name, other), (other, name)} & better
     )
-    # Systems with other questions can have a mean that their tests do not confirm.
+    # With different questions, the rank by mean can be outside the range from the tests.
     return LeaderboardRow(
         system=name,
         score=scores[name],

@@ -1,4 +1,4 @@
-"""The agreement of a panel's judges, and of their errors: alike judges count as fewer."""
+"""Measure the agreement of panel judges and the correlation of their errors."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from ragassay.metrics.stats.joint_judgments import final_judgment, is_disputed
 from ragassay.records import Evaluation, Judgment, PanelAgreement, PanelMember, PanelPair, Score
 
 Rated = tuple[str, str, str]
-"""What was rated: the answer's question, its record id, the rubric."""
+"""Question, record id and rubric of a rating."""
 
 
 def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Judgment]]:
-    """Return each panel judge's own ratings, given before it read the others'; scored ones only."""
-    found: dict[str, dict[Rated, Judgment]] = {}
+    """Return each judge's scored judgments from before it read those of the other judges."""
+    ratings: dict[str, dict[Rated, Judgment]] = {}
     for evaluation in evaluations:
         question = question_of(evaluation)
         for judgment in evaluation.judgments:
             for member in judgment.members:
                 alone = member.first or member
-                own = found.setdefault(member.judge, {})
+                own = ratings.setdefault(member.judge, {})
                 if alone.rating is not None:
                     own[question, evaluation.record_id, judgment.rubric] = alone
-    return found
+    return ratings
 
 
 def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[PanelPair, ...]:
-    """Return the agreement beyond chance of each two judges: Krippendorff's alpha, ordinal."""
+    """Return ordinal Krippendorff's alpha of each pair of judges."""
     scales = [one.scale for own in ratings.values() for one in own.values()]
     if not scales:
         return ()
@@ -58,10 +58,7 @@ def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[Pan
 def erring_pairs(
     ratings: Mapping[str, Mapping[Rated, Judgment]], truth: Mapping[tuple[str, str], float]
 ) -> tuple[PanelPair, ...]:
-    """Return the correlation of the errors of each two judges, against people's ratings.
-
-    `ratings` are from `ratings_alone`, `truth` people's by record id and rubric.
-    """
+    """Return the error correlation of each pair of judges."""
     errors = {
         judge: {
             key: float(one.rating) - truth[key[1:]]
@@ -73,8 +70,8 @@ def erring_pairs(
     pairs: list[PanelPair] = []
     for first, second in combinations(errors, 2):
         both = [key for key in errors[first] if key in errors[second]]
-        one, other = ([errors[judge][key] for key in both] for judge in (first, second))
-        alike = error_correlation(one, other, [key[0] for key in both])
+        x, y = ([errors[judge][key] for key in both] for judge in (first, second))
+        alike = error_correlation(x, y, [key[0] for key in both])
         pairs.append(PanelPair(first=first, second=second, alike=alike, is_of_errors=True))
     return tuple(pairs)
 
@@ -82,10 +79,9 @@ def erring_pairs(
 def error_correlation(
     first: Sequence[float], second: Sequence[float], questions: Sequence[str]
 ) -> Score:
-    """Return Pearson's correlation of two judges' errors.
+    """Return Pearson's correlation of two judges' errors, with an interval over questions.
 
-    Returns:
-        In [-1, 1]; None for fewer than two errors, and where all errors of a judge are the same.
+    The value is None for fewer than two errors or if all errors of a judge are equal.
     """
     x, y = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     moments = np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y])
@@ -96,24 +92,24 @@ def error_correlation(
 
 
 def _pearson(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the correlation from sums of 1, x, y, x^2, y^2, xy: shape (n_draws, 6)."""
+    """Return correlations from sums of 1, x, y, x^2, y^2 and xy, shape (n_draws, 6)."""
     n, x, y, xx, yy, xy = sums.T
     spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
-    # Rounding leaves a trace of a spread where there is none.
+    # A tiny spread is a rounding error.
     spread = np.where(spread > 1e-9 * np.maximum(n, 1.0) ** 4, spread, 0.0)
     return np.clip((n * xy - x * y) / np.sqrt(spread), -1.0, 1.0)
 
 
 def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
-    """Return how many independent judges a panel is worth.
+    """Return the effective number of independent judges in a panel.
 
     n_eff = n / (1 + (n - 1) r)   (Kish 1965, the effect of clustering on a mean's variance)
 
-    r is the mean of the pairs' values, at least 0. From errors it is the number; from agreement it
-    is the least number, as if all agreement were errors that are alike.
+    r is the mean value of the pairs, but at least 0. With agreement instead of error correlation,
+    the result is a lower bound, because agreement can also mean that both judges are correct.
 
     Returns:
-        From 1 to n; None where a pair has no value, and without a pair.
+        A number from 1 to n, or None if a pair has no value or there are no pairs.
 
     Example:
         >>> alike = Score(value=0.5, n=10)
@@ -129,13 +125,10 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
 
 def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
-    """Measure the agreement of a run's panel members over all answers and rubrics.
+    """Measure the agreement of panel members, or return None without panels.
 
-    Ratings that each gave alone are kept apart from those after reading the others': only the
-    former are independent, so only their agreement measures how reliable the judges are.
-
-    Returns:
-        None where no judgment is by a panel. Intervals resample questions.
+    Agreement is measured for independent ratings and for ratings after reading the others. Only
+    the former measures reliability. Intervals resample questions.
     """
     units = [
         (question_of(evaluation), judgment)
@@ -149,15 +142,15 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
     final = [[final_judgment(member) for member in panel.members] for _, panel in units]
     disputed = [is_disputed(members) for members in alone]
     judges = list(dict.fromkeys(m.judge for _, panel in units for m in panel.members))
-    members = tuple(_member(judge, units) for judge in judges)
+    members = tuple(_summarize_member(judge, units) for judge in judges)
     questions = [question for question, _ in units]
     pairs = agreeing_pairs(ratings_alone(evaluations))
     return PanelAgreement(
         members=members,
         alpha_alone=_alpha(alone, questions),
         alpha=_alpha(final, questions),
-        exact_alone=_exact(alone, questions),
-        exact=_exact(final, questions),
+        exact_alone=_exact_agreement(alone, questions),
+        exact=_exact_agreement(final, questions),
         n_disputed=sum(disputed),
         n_resolved=sum(d and not is_disputed(f) for d, f in zip(disputed, final, strict=True)),
         n_heard_again=sum(member.n_heard_again for member in members),
@@ -167,14 +160,13 @@ def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
     )
 
 
-def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
-    """Return one judge's mean over everything, and how it moved after reading the others."""
+def _summarize_member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
     own = [(q, m) for q, panel in units for m in panel.members if m.judge == judge]
     scored = [(q, score) for q, m in own if (score := final_judgment(m).score) is not None]
     scores = [score for _, score in scored]
     scales = [m.scale for _, m in own]
     interval = mean_interval(scores, [q for q, _ in scored]) or (None, None)
-    heard = [(m, m.first) for _, m in own if m.first is not None and m.rating is not None]
+    revised = [(m, m.first) for _, m in own if m.first is not None and m.rating is not None]
     return PanelMember(
         judge=judge,
         score=Score(
@@ -186,22 +178,21 @@ def _member(judge: str, units: Sequence[tuple[str, Judgment]]) -> PanelMember:
             scale=(min(low for low, _ in scales), max(high for _, high in scales)),
             judge=judge,
         ),
-        n_heard_again=len(heard),
-        n_moved=sum(again.rating != first.rating for again, first in heard),
+        n_heard_again=len(revised),
+        n_moved=sum(final.rating != first.rating for final, first in revised),
     )
 
 
 def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Return Krippendorff's alpha for ordinal data, of the written ratings."""
     scales = [one.scale for unit in units for one in unit]
-    ratings = range(min(low for low, _ in scales), max(high for _, high in scales) + 1)
-    given = [[str(one.rating) for one in unit if one.rating is not None] for unit in units]
-    return krippendorff_alpha(given, [str(r) for r in ratings], "ordinal", questions)
+    labels = range(min(low for low, _ in scales), max(high for _, high in scales) + 1)
+    ratings = [[str(one.rating) for one in unit if one.rating is not None] for unit in units]
+    return krippendorff_alpha(ratings, [str(label) for label in labels], "ordinal", questions)
 
 
-def _exact(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Return the share of judgments with two ratings or more in which all ratings are the same."""
-    given = [[one.rating for one in unit if one.rating is not None] for unit in units]
-    several = [(q, unit) for q, unit in zip(questions, given, strict=True) if len(unit) > 1]
+def _exact_agreement(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
+    """Return the share of equal ratings among judgments with two or more ratings."""
+    ratings = [[one.rating for one in unit if one.rating is not None] for unit in units]
+    several = [(q, unit) for q, unit in zip(questions, ratings, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]
     return ratio_score(hits, [1.0] * len(hits), [q for q, _ in several], len(units) - len(hits))

@@ -1,4 +1,4 @@
-"""Summarize a run: averages over answers, questions and verdicts, and means by system."""
+"""Summarize the scores, findings, failures and usage of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragassay.records import (
 )
 
 BY_RULE = (None, "invalid")
-"""Values that a verdict has without a judge: none, and that of a citation that points nowhere."""
+"""Verdict values that do not come from a judge."""
 
 
 def summarize(
@@ -29,12 +29,9 @@ def summarize(
     n_records: int,
     n_failed: int,
     n_rejected: int,
-    failed: Usage = Usage(),  # noqa: B008 - it is frozen
+    failed: Usage = Usage(),  # noqa: B008 - immutable default
 ) -> Summary:
-    """Average every score in each of three ways; intervals resample questions.
-
-    `failed` is the usage of records without an evaluation.
-    """
+    """Summarize a run."""
     outlines = outlines_of(evaluations)
     systems = list(dict.fromkeys(e.system for e in outlines if e.system is not None))
     tally = _Tally.of(evaluations)
@@ -52,8 +49,8 @@ def summarize(
             system: mean_scores([e for e in outlines if e.system == system])
             for system in sorted(systems)
         },
-        findings=_kinds(finding for e in outlines for finding in e.primary_findings),
-        secondary_findings=_kinds(finding for e in outlines for finding in e.secondary_findings),
+        findings=_count_kinds(finding for e in outlines for finding in e.primary_findings),
+        secondary_findings=_count_kinds(f for e in outlines for f in e.secondary_findings),
         n_undecided=tally.n_undecided,
         unscored=dict(sorted(tally.failures.items(), key=lambda one: (-one[1], one[0]))),
         n_judged=tally.n_judged,
@@ -66,8 +63,6 @@ def summarize(
 
 @dataclass
 class _Tally:
-    """Counts over all verdicts."""
-
     failures: Counter[str] = field(default_factory=Counter)
     n_undecided: int = 0
     n_judged: int = 0
@@ -77,12 +72,12 @@ class _Tally:
 
     @classmethod
     def of(cls, evaluations: Iterable[Evaluation]) -> _Tally:
-        """Count in one pass, for each evaluation may have to be read anew."""
+        """Count in a single pass, because evaluations may be read from disk."""
         tally = cls()
         for evaluation in evaluations:
             tally.n_undecided += len(evaluation.undecided)
             tally.add_usage(evaluation.usage, evaluation.usage_by_part)
-            for verdict in _single(evaluation):
+            for verdict in _single_verdicts(evaluation):
                 tally._add(verdict)
         return tally
 
@@ -101,12 +96,12 @@ class _Tally:
         self.n_judged += verdict.is_undecided or verdict.value not in BY_RULE
 
 
-def _single(evaluation: Evaluation) -> Iterator[VerdictBase]:
-    """Yield the verdicts, a panel's as those of its members; correctness follows from others."""
+def _single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
+    """Yield verdicts of individual judges, without correctness, which is derived from others."""
     for verdict in evaluation.verdicts:
         if not isinstance(verdict, SentenceCorrectness):
             yield from getattr(verdict, "members", ()) or (verdict,)
 
 
-def _kinds(findings: Iterable[Finding]) -> dict[str, int]:
+def _count_kinds(findings: Iterable[Finding]) -> dict[str, int]:
     return dict(sorted(Counter(finding.kind for finding in findings).items()))

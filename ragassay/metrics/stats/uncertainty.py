@@ -1,4 +1,4 @@
-"""The uncertainty of a verdict, and the condition for asking a second judge."""
+"""Measure the uncertainty of verdicts, and parse conditions for asking a second judge."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ragassay.errors import SettingsError
 from ragassay.records import NOTHING_TO_JUDGE, Judgment, VerdictBase
 
 POSSIBLE = (
-    "'entropy>X' (bits, of the distribution over the ratings or labels), 'confidence<X' (the "
-    "probability of what was said) and 'undecided' (nothing that was decided), joined by 'and' or "
-    "'or', such as 'entropy>1.0 or confidence<0.5'"
+    "'entropy>X' (entropy of the ratings or labels in bits), 'confidence<X' (probability of the "
+    "verdict) or 'undecided' (verdicts without a decision), joined by 'and' or 'or', such as "
+    "'entropy>1.0 or confidence<0.5'"
 )
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
@@ -26,18 +26,18 @@ _TERMS = {
 }
 
 MISSING = ("undecided", "unscored")
-"""Terms that hold for no verdict that was given; "unscored" is the older word."""
+"""Terms that are false for all scored verdicts. "unscored" is the old name of "undecided"."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """One condition on a verdict: a value beyond a bound."""
+    """A comparison of one property of a verdict with a bound."""
 
     what: Literal["entropy", "confidence", "undecided", "unscored"]
     bound: float = 0.0
 
     def holds(self, verdict: VerdictBase) -> bool:
-        """Return whether a scored verdict meets it; an unknown value counts as not sure."""
+        """Return whether a scored verdict satisfies the term. Unknown values do."""
         if self.what in MISSING:
             return False
         if self.what == "entropy":
@@ -49,21 +49,19 @@ class Term:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition for an uncertain verdict: any of several ways, each of several terms.
+    """A condition for uncertain verdicts.
 
     Attributes:
-        text: The condition in normalised spelling.
-        ways: Alternatives, each of terms that must all hold; "and" binds closer than "or".
+        ways: Alternatives. Each consists of terms that must all be true.
     """
 
     text: str
     ways: tuple[tuple[Term, ...], ...]
 
     def is_unsure(self, verdict: VerdictBase) -> bool:
-        """Return whether a verdict should be asked for again.
+        """Return whether a second judge should be asked.
 
-        One that failed or is undecided always should, whatever the condition, unless the reason
-        lies in the data: nothing to compare with, nothing to rate.
+        This is always true for failed and undecided verdicts, except if there was nothing to judge.
         """
         if verdict.failure is not None:
             return verdict.failure.reason not in NOTHING_TO_JUDGE
@@ -71,33 +69,33 @@ class Condition:
 
 
 def parse_condition(text: str) -> Condition:
-    """Read a condition.
+    """Parse a condition. "and" binds more tightly than "or".
 
     Raises:
-        SettingsError: A part is invalid; the message lists the possible ones.
+        SettingsError: If a term is invalid.
 
     Example:
         >>> parse_condition("entropy>1 or confidence < .5").text
         'entropy>1 or confidence<0.5'
     """
     ways = tuple(
-        tuple(_term(part, text) for part in way.strip().split(" and "))
+        tuple(_parse_term(part, text) for part in way.strip().split(" and "))
         for way in " ".join(text.lower().split()).split(" or ")
     )
-    written = " or ".join(" and ".join(map(_write_term, way)) for way in ways)
-    return Condition(written, ways)
+    normalized = " or ".join(" and ".join(map(_write_term, way)) for way in ways)
+    return Condition(normalized, ways)
 
 
-def _term(part: str, text: str) -> Term:
+def _parse_term(part: str, text: str) -> Term:
     for what, pattern in _TERMS.items():
         match = pattern.fullmatch(part)
         if match:
             bound = float(match[1] or 0)
             if what == "confidence" and not 0 < bound <= 1:
-                raise SettingsError(f"{part!r}: a confidence lies between 0 and 1")
+                raise SettingsError(f"{part!r}: a confidence must be between 0 and 1")
             return Term(what, bound)  # type: ignore[arg-type]
-    whole = "" if part == text else f" in {text!r}"
-    raise SettingsError(f"{part!r}{whole} is not a condition; there are {POSSIBLE}")
+    location = "" if part == text else f" in {text!r}"
+    raise SettingsError(f"{part!r}{location} is not a condition; use {POSSIBLE}")
 
 
 def _write_term(term: Term) -> str:
@@ -106,12 +104,10 @@ def _write_term(term: Term) -> str:
 
 
 def entropy_bits(shares: Iterable[float]) -> float | None:
-    """Return the Shannon entropy of a distribution.
-
-    H = - sum p log2 p, over the shares normalised to 1.
+    """Return the Shannon entropy H = - sum p log2 p of shares normalized to 1.
 
     Returns:
-        In bits: from 0 for a single outcome to log2 n for n equal ones. None if all shares are 0.
+        Entropy in bits, from 0 to log2 n. None if all shares are 0.
 
     Example:
         >>> entropy_bits([0.5, 0.25, 0.25])
@@ -125,20 +121,20 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
 
 
 def rounded_bits(shares: Iterable[float] | None) -> float | None:
-    """Return the entropy as stored in a record; None without a distribution."""
-    found = None if shares is None else entropy_bits(shares)
-    return None if found is None else round(found, 4)
+    """Return the entropy in bits rounded to four digits, or None without a distribution."""
+    entropy = None if shares is None else entropy_bits(shares)
+    return None if entropy is None else round(entropy, 4)
 
 
 def entropy_of(verdict: VerdictBase) -> float | None:
-    """Return the entropy of a verdict's distribution, in bits; None if the judge gave none."""
+    """Return the entropy of a verdict's distribution in bits, or None if unknown."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else entropy_bits(verdict.distribution)
     return verdict.entropy_bits
 
 
 def confidence_of(verdict: VerdictBase) -> float | None:
-    """Return the probability of a judge's value, in [0, 1]; for a rating, the likeliest one's."""
+    """Return the probability of a verdict's value or of the most likely rating, in [0, 1]."""
     if isinstance(verdict, Judgment):
         return None if verdict.distribution is None else max(verdict.distribution)
     return verdict.confidence

@@ -1,1 +1,1 @@
-"""Fit and measure verifiers, and compare documents with answer sentences (BioACE)."""
+"""Fit and evaluate verifiers, and compare answer sentences with documents (BioACE)."""

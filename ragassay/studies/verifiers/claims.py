@@ -1,10 +1,11 @@
-"""Labelled claims, and verifiers that are fitted to them or measured on them (BioACE, 2.2)."""
+"""Read labeled claims, and fit or evaluate verifiers on them (BioACE, section 2.2)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -47,14 +48,13 @@ if TYPE_CHECKING:
     from ragassay.models.embeddings import Embedder
 
 N_BATCH = 16
-"""Claims between two steps of the bar."""
 
 _LABELS = {"not_attributable": "neutral"}
 
 
 @dataclass(frozen=True)
 class Claims:
-    """The labelled claims of files; `n_missing` pairs have no text of their document here."""
+    """Labeled claims, and the number of claims whose document text is missing."""
 
     claims: tuple[LabelledClaim, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -64,25 +64,23 @@ class Claims:
 def read_labelled(
     paths: Sequence[Path], corpus: Literature | None = None, labels: Path | None = None
 ) -> Claims:
-    """Read labelled claims from files.
+    """Read labeled claims from files.
 
     Args:
-        paths: Rows of claim, evidence and label, as `ragassay finetune verifier` reads them; a run
-            folder that people reviewed; SciFact's published form; or answers whose citations people
-            labelled, such as MedAESQA.
-        corpus: Documents of the last two.
-        labels: Labels of the answers' citations, where they are in another file.
+        paths: Claims in the format of `ragassay finetune verifier`, reviewed run folders, SciFact
+            files, or answers with human citation labels, such as MedAESQA.
+        labels: File with the citation labels, if not in the file of answers.
 
     Raises:
-        InputError: A file cannot be opened, or there is no claim.
+        InputError: If a file cannot be opened, or there are no claims.
     """
     parts = [_read_claims(path, corpus or Corpus(), labels) for path in paths]
     claims = [claim for part in parts for claim in part.claims]
     n_missing = sum(part.n_missing for part in parts)
     if not claims:
-        why = f"; pairs without a document: {n_missing}: name --corpus" if n_missing else ""
-        raise InputError(f"no labelled claim in {', '.join(map(str, paths))}{why}")
-    # A claim or a document may stand in several files.
+        hint = f"; {n_missing} claims have no document, pass --corpus" if n_missing else ""
+        raise InputError(f"no labeled claims in {', '.join(map(str, paths))}{hint}")
+    # Claims and documents can be in several files.
     pairs = ((claim_names(claim), claim.group) for claim in claims)
     groups = link_names(pair for names, group in pairs for pair in (names, (names[0], group)))
     claims = [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
@@ -93,7 +91,7 @@ def _read_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
     items = () if path.is_dir() else iter_items(path)
     first = next((item for item in items if isinstance(item, Item)), None)
     if first is not None and is_fact_check(first):
-        return _fact_checks(path, corpus)
+        return _read_scifact_claims(path, corpus)
     is_answers = first is not None and MEDAESQA.leading in first.fields
     if labels is not None or is_answers:
         return _read_cited_claims(path, corpus, labels)
@@ -101,19 +99,19 @@ def _read_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
     return Claims(tuple(claims), tuple(rejections))
 
 
-def _fact_checks(path: Path, corpus: Literature) -> Claims:
+def _read_scifact_claims(path: Path, corpus: Literature) -> Claims:
     claims: list[LabelledClaim] = []
     rejections: list[Rejection] = []
     n_missing = 0
     for item in iter_items(path):
-        found = item if isinstance(item, Rejection) else read_fact_checks(item)
-        if isinstance(found, Rejection):
-            rejections.append(found)
-        elif isinstance(found, Problem):
+        result = item if isinstance(item, Rejection) else read_fact_checks(item)
+        if isinstance(result, Rejection):
+            rejections.append(result)
+        elif isinstance(result, Problem):
             assert isinstance(item, Item)
-            rejections.append(item.place.reject(found))
+            rejections.append(item.place.reject(result))
         else:
-            for one in found:
+            for one in result:
                 document, label = corpus.get(one.document), label_of(one.label)
                 if document is None or label is None:
                     n_missing += 1
@@ -124,7 +122,7 @@ def _fact_checks(path: Path, corpus: Literature) -> Claims:
 
 
 def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
-    """Pair sentences with the documents that they cite; an invalid citation is no pair."""
+    """Pair sentences with the documents that they cite, without invalid citations."""
     read = read_records(path)
     claims: list[LabelledClaim] = []
     n_missing = 0
@@ -146,14 +144,14 @@ def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> C
 
 
 def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
-    """Return the marks of all claims and documents."""
+    """Return hashes of all claims and documents."""
     return frozenset(mark_of(text) for claim in claims for text in _texts(claim))
 
 
 def apart_from(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
-    """Return the claims whose group shares neither claim nor document with what marks name."""
-    met = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
-    return [claim for claim in claims if claim.group not in met]
+    """Return the claims of groups without any claim or document in `marks`."""
+    seen = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
+    return [claim for claim in claims if claim.group not in seen]
 
 
 def _texts(claim: LabelledClaim) -> tuple[str, str]:
@@ -163,26 +161,24 @@ def _texts(claim: LabelledClaim) -> tuple[str, str]:
 def split_claims(
     claims: Sequence[LabelledClaim], share: float, seed: int
 ) -> tuple[list[LabelledClaim], list[LabelledClaim]]:
-    """Split claims in two, each group on one side; see `split_by_group`.
+    """Split claims into two parts without shared groups, as in `split_by_group`.
 
     Raises:
-        InputError: All claims are of one group.
+        InputError: If all claims are in one group.
     """
     first, second = split_by_group(claims, share, seed)
     if not second:
-        raise InputError("all claims share a question, a claim or a document: name others by --dev")
+        raise InputError("all claims share a question, claim or document; pass others with --dev")
     return first, second
 
 
 @dataclass(frozen=True)
 class Verification:
-    """A verifier against people, on claims of two or three labels.
+    """Agreement between a verifier and human labels.
 
     Attributes:
-        accuracy: Share of claims on which they agree.
-        averages: With two labels binary, macro and weighted; with three macro and weighted.
-        auc: Area under the ROC curve of the share of the first label against people's, as in table
-            3; None where the verifier gave no shares.
+        averages: Macro and weighted averages, preceded by binary ones for two labels.
+        auc: Area under the ROC curve of the first label's share (table 3). None without shares.
     """
 
     accuracy: Score
@@ -197,34 +193,34 @@ def verification(
     questions: Sequence[str],
     shares: Sequence[float | None] | None = None,
 ) -> Verification:
-    """Compare a verifier's labels with people's. scikit-learn computes the values.
+    """Compare a verifier's labels with human labels.
 
     Args:
-        truth: shape (n,), people's labels.
-        predicted: shape (n,), the verifier's; None is unscored: left out and counted.
-        labels: All labels, two or three; the first is that of a supported claim.
-        questions: shape (n,), the question or group of each claim; intervals resample them.
-        shares: shape (n,), the verifier's share of the first label, for the area.
+        truth: Human labels, shape (n,).
+        predicted: Labels of the verifier, shape (n,). None means unscored.
+        labels: Two or three labels. The first is that of supported claims.
+        questions: Question or group of each claim, shape (n,), for intervals that resample them.
+        shares: Verifier's share of the first label, shape (n,), for the area.
 
     Raises:
-        InputError: The lengths differ, or a label is not among `labels`.
+        InputError: If the lengths differ or a label is not in `labels`.
     """
     ways: tuple[Average, ...] = ("macro", "weighted")
     if len(labels) == 2:
         ways = ("binary", *ways)
-    found = agreement(truth, predicted, labels, questions, averages=ways)
+    agreed = agreement(truth, predicted, labels, questions, averages=ways)
     area = None
     if shares is not None:
         is_first = [label == labels[0] for label in truth]
         area = discrimination(shares, is_first, questions).auroc
-    return Verification(found.accuracy, tuple(found.averages.values()), area)
+    return Verification(agreed.accuracy, tuple(agreed.averages.values()), area)
 
 
 @dataclass(frozen=True)
 class VerifierFigures:
-    """A verifier on labelled claims, for two or for three labels.
+    """Results of a verifier on labeled claims with two or three labels.
 
-    `n_left_out` claims are not measured on, as thresholds were fitted to them.
+    `n_left_out` is the number of claims that were excluded because thresholds were fitted to them.
     """
 
     verifier: str
@@ -241,8 +237,8 @@ def shares_of(
 ) -> NDArray[np.float64]:
     """Return a verifier's probabilities for claims, shape (n_claims, 3).
 
-    A claim is compared with title and abstract (BioACE, section 4.2.1); with `closest`, with the
-    sentence of the highest cosine (4.2.2). `step` is called after each claim.
+    Claims are compared with title and abstract (BioACE, section 4.2.1) or, with an embedder
+    `closest`, with the most similar sentence (4.2.2). `step` is called after each claim.
     """
     import numpy as np
 
@@ -272,59 +268,60 @@ def measure(
     closest: Embedder | None = None,
     step: Step = lambda: None,
 ) -> list[VerifierFigures]:
-    """Measure verifiers on claims, for each number of labels that they know.
+    """Evaluate verifiers on claims, for each number of labels that they support.
 
-    The groups that some fitted file has seen are left out for all verifiers, so that all are
-    measured on the same claims. `closest` and `step` are those of `shares_of`.
+    Groups that were used to fit thresholds are excluded for all verifiers, so that results are
+    comparable. `closest` and `step` are those of `shares_of`.
 
     Raises:
-        SettingsError: A verifier is unavailable.
-        InputError: Fitted files have seen every claim, or no table is left.
+        SettingsError: If a verifier is unavailable.
+        InputError: If no claims remain, or no verifier supports the number of labels.
     """
     models = {(name, n): present_model(name, cache_dir, n) for n in n_labels for name in names}
     fitted = [one.fitted for one in models.values() if isinstance(one, FittedVerifier)]
     own = apart_from(claims, frozenset(text for one in fitted for text in one.texts))
     if not own:
-        raise InputError("thresholds were fitted to all of these claims: name others")
-    found: list[VerifierFigures] = []
+        raise InputError("thresholds were fitted to all of these claims; pass others")
+    results: list[VerifierFigures] = []
     known: dict[tuple[str, str], NDArray[np.float64]] = {}
     for n in n_labels:
         for name in names:
             model = models[name, n]
             if labels_known(model) < n:
                 continue
-            # Most verifiers are asked the same for two labels and for three.
+            # Most verifiers return the same shares for two and three labels.
             key = name, model.digest
             if key not in known:
                 known[key] = shares_of(model, own, closest, step)
             result = figures(known[key], own, n)
-            found.append(VerifierFigures(model.name, n, result, len(claims) - len(own)))
-    if not found:
-        raise InputError("none of these verifiers knows three labels: ask for --labels 2")
-    return found
+            results.append(VerifierFigures(model.name, n, result, len(claims) - len(own)))
+    if not results:
+        raise InputError("none of these verifiers has three labels; pass --labels 2")
+    return results
 
 
 def figures(
     shares: NDArray[np.float64], claims: Sequence[LabelledClaim], n_labels: int
 ) -> Verification:
-    """Compare shares with people's labels; three labels fold "not relevant" into neutral.
+    """Compare shares with human labels.
 
-    The largest share is the label; with two labels all but support are "not attributable".
+    The label with the largest share is predicted. "Not relevant" counts as neutral, and with two
+    labels everything except support counts as "not attributable".
     """
     labels = VERDICT_SETS[n_labels]
-    found_labels = [_label(row, n_labels) for row in shares.tolist()]
+    predicted = [_predict_label(row, n_labels) for row in shares.tolist()]
     supported = [None if math.isnan(row[SUPPORTS]) else row[SUPPORTS] for row in shares.tolist()]
-    truth = [labels[_place(claim.label, n_labels)] for claim in claims]
-    return verification(truth, found_labels, labels, [claim.group for claim in claims], supported)
+    truth = [labels[_fold_label(claim.label, n_labels)] for claim in claims]
+    return verification(truth, predicted, labels, [claim.group for claim in claims], supported)
 
 
-def _label(row: Sequence[float], n_labels: int) -> str | None:
+def _predict_label(row: Sequence[float], n_labels: int) -> str | None:
     if any(map(math.isnan, row)):
         return None
-    return VERDICT_SETS[n_labels][_place(max(range(3), key=row.__getitem__), n_labels)]
+    return VERDICT_SETS[n_labels][_fold_label(max(range(3), key=row.__getitem__), n_labels)]
 
 
-def _place(label: int, n_labels: int) -> int:
+def _fold_label(label: int, n_labels: int) -> int:
     label = NEUTRAL if label == NOT_RELEVANT else label
     return min(label, 1) if n_labels == 2 else label
 
@@ -340,42 +337,38 @@ def fit(
     seed: int = 0,
     step: Step = lambda: None,
 ) -> FittedThresholds:
-    """Find the thresholds with the highest F1 on some claims, and measure them on others.
+    """Fit the thresholds of a verifier, and evaluate them on held-out claims.
 
     Args:
-        learnt: Claims to fit to.
-        held: Claims to measure on; none of them shares a group with those.
-        cache_dir: The folder of converted weights.
-        n_labels: 2 finds one threshold with the highest F1 of "attributable"; 3 finds two, of
-            support and contradiction, with the highest macro-F1.
-        data: Names of the files.
-        seed: Of the split.
-        step: Called after each claim.
+        held: Held-out claims, without claims or documents of the training claims.
+        n_labels: With 2, one threshold maximizes the F1 of "attributable". With 3, the thresholds
+            of support and contradiction maximize macro-F1.
 
     Raises:
-        SettingsError: The verifier is unavailable, or fitted already.
-        InputError: There is nothing to fit to, the two sides share claims, or the verifier knows
-            two labels only.
+        SettingsError: If the verifier is unavailable.
+        InputError: If there are no training claims, both sides share claims, or the verifier is
+            already fitted or has only two labels.
     """
     import numpy as np
 
     marks = marks_of(learnt)
     if len(apart_from(held, marks)) < len(held):
-        raise InputError("claims to measure on share a claim or a document with those to fit to")
+        raise InputError("held-out claims share a claim or document with the training claims")
     model = present_model(name, cache_dir, n_labels)
     if isinstance(model, FittedVerifier):
-        raise InputError(f"{name} is fitted already: name its verifier, {model.fitted.verifier}")
+        raise InputError(f"{name} is already fitted; pass its verifier, {model.fitted.verifier}")
     if labels_known(model) < n_labels:
-        raise InputError(f"{name} knows two labels: it has one threshold, so leave --labels at 2")
-    ours, theirs = (shares_of(model, side, step=step) for side in (learnt, held))
-    told = np.logical_not(np.isnan(ours).any(axis=1))
-    known = [claim for claim, is_told in zip(learnt, told.tolist(), strict=True) if is_told]
-    truth = [_place(claim.label, n_labels) for claim in known]
+        raise InputError(f"{name} has only two labels; pass --labels 2")
+    train, test = (shares_of(model, side, step=step) for side in (learnt, held))
+    is_scored = np.logical_not(np.isnan(train).any(axis=1))
+    truth = [_fold_label(claim.label, n_labels) for claim in compress(learnt, is_scored.tolist())]
     if n_labels == 2:
-        best, _ = best_threshold(ours[told][:, SUPPORTS].tolist(), [not place for place in truth])
+        best, _ = best_threshold(
+            train[is_scored][:, SUPPORTS].tolist(), [label == SUPPORTS for label in truth]
+        )
         thresholds = Thresholds(supports=best)
     else:
-        thresholds, _ = best_thresholds(ours[told], truth)
+        thresholds, _ = best_thresholds(train[is_scored], truth)
 
     def objective(shares: NDArray[np.float64], claims: Sequence[LabelledClaim]) -> Score:
         return figures(shares, claims, n_labels).averages[0].f1
@@ -386,9 +379,9 @@ def fit(
         n_labels=n_labels,
         thresholds=thresholds,
         objective="f1" if n_labels == 2 else "macro_f1",
-        learnt=objective(decided_shares(ours, thresholds), learnt),
-        before=objective(theirs, held),
-        after=objective(decided_shares(theirs, thresholds), held),
+        learnt=objective(decided_shares(train, thresholds), learnt),
+        before=objective(test, held),
+        after=objective(decided_shares(test, thresholds), held),
         data=tuple(data),
         texts=tuple(sorted(marks)),
         seed=seed,

@@ -1,4 +1,4 @@
-"""Answer sentences with cited documents and labels; does a score tell them from others (BioACE)?"""
+"""Measure how well scores separate a sentence's own documents from others (BioACE)."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ FIGURES = ("positive", "negative", "accuracy", "auc")
 
 @dataclass(frozen=True)
 class CitedDocument:
-    """A document that a sentence cites, with people's label, and the evidence that they marked.
+    """A cited document.
 
-    `document` is None where neither the answer nor the corpus has its text.
+    Attributes:
+        id: Id of the document, or the citation marker if invalid.
+        label: Human label, or an empty string.
     """
 
     id: str
@@ -50,9 +52,11 @@ class CitedDocument:
 
 @dataclass(frozen=True)
 class CitedSentence:
-    """A sentence of an answer, numbered from 1, its text without citation markers.
+    """A sentence of an answer.
 
-    `topic` is the question's id where the file has one, else its text.
+    Attributes:
+        topic: Topic of the record, or the question if it has no topic.
+        text: Text without citation markers.
     """
 
     record: str
@@ -69,14 +73,14 @@ def cited_sentences(
     labels: Mapping[LabelKey, str] | None = None,
     evidence: Mapping[EvidenceKey, tuple[str, ...]] | None = None,
 ) -> list[CitedSentence]:
-    """Return the sentences of answers in their order, with the documents that they cite.
+    """Return the sentences of answers with the documents that they cite.
 
     Args:
-        corpus: Where to look up documents that the answers do not contain.
-        labels: What people said of citations, by answer, sentence and document.
-        evidence: What people marked, by the same.
+        corpus: Documents that the answers do not contain.
+        labels: Human citation labels by record id, sentence number and document.
+        evidence: Marked evidence by record id, sentence number and document.
     """
-    found: list[CitedSentence] = []
+    cited_by: list[CitedSentence] = []
     for record in records:
         _, sentences, documents = segment(record, corpus.get)
         by_id = {document.id: document for document in documents}
@@ -85,11 +89,11 @@ def cited_sentences(
             for one in sentence.citations:
                 names = [one.marker, *([one.document] if one.document else [])]
                 keys = [(record.id, sentence.index, name) for name in names]
-                told = next((labels[key] for key in keys if labels and key in labels), "")
+                label = next((labels[key] for key in keys if labels and key in labels), "")
                 marked = next((evidence[key] for key in keys if evidence and key in evidence), ())
                 document = by_id.get(one.document) if one.document else None
-                cited.append(CitedDocument(one.document or one.marker, document, told, marked))
-            found.append(
+                cited.append(CitedDocument(one.document or one.marker, document, label, marked))
+            cited_by.append(
                 CitedSentence(
                     record=record.id,
                     topic=record.topic or record.question,
@@ -99,68 +103,68 @@ def cited_sentences(
                     documents=tuple(cited),
                 )
             )
-    return found
+    return cited_by
 
 
 def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str]:
-    """Return what people said of citations, by answer, sentence and document.
+    """Return human citation labels by record id, sentence number and document.
 
-    Of several labels of one citation the most frequent counts; of equally many "supports", as in
-    BioACE's program, else the first.
+    If a citation has several labels, the most frequent is used. Ties go to "supports", as in
+    BioACE's program, or else to the first label.
 
     Raises:
-        InputError: The file has no labels of citations.
+        InputError: If the file contains no citation labels.
     """
-    by_name = {(record.topic, record.system): record.id for record in records}
-    given: dict[LabelKey, list[str]] = {}
+    by_system = {(record.topic, record.system): record.id for record in records}
+    labels: dict[LabelKey, list[str]] = {}
     for one in read_labels(path).labels:
-        record = one.record_id or by_name.get((one.topic, one.system))
+        record = one.record_id or by_system.get((one.topic, one.system))
         if one.task == "citation" and record and one.sentence:
-            given.setdefault((record, one.sentence, one.item), []).append(one.label)
-    if not given:
-        raise InputError(f"{path} has no labels of citations: name a file of them with --labels")
-    return {key: _take_majority(labels) for key, labels in given.items()}
+            labels.setdefault((record, one.sentence, one.item), []).append(one.label)
+    if not labels:
+        raise InputError(f"{path} contains no citation labels; pass a file with --labels")
+    return {key: _majority_label(own) for key, own in labels.items()}
 
 
 def has_citation_labels(path: Path) -> bool:
-    """Return whether a file of answers has people's labels of their citations too."""
+    """Return whether a file contains human citation labels."""
     try:
         return any(one.task == "citation" for one in read_labels(path).labels)
     except InputError:
         return False
 
 
-def _take_majority(labels: Sequence[str]) -> str:
+def _majority_label(labels: Sequence[str]) -> str:
     counts = Counter(labels)
     most = max(counts.values())
-    first = [label for label, n in counts.items() if n == most]
-    return "supports" if "supports" in first else first[0]
+    candidates = [label for label, n in counts.items() if n == most]
+    return "supports" if "supports" in candidates else candidates[0]
 
 
 def labelled_sentences(
     path: Path, records: Sequence[Record], corpus: Literature, labels: Path | None = None
 ) -> list[CitedSentence]:
-    """Return sentences with what people said of their citations, in this or another file.
+    """Return sentences with human citation labels from the same file or from `labels`.
 
     Raises:
-        InputError: There are no labels of citations.
+        InputError: If there are no citation labels.
     """
-    told = citation_labels(labels or path, records)
-    return cited_sentences(records, corpus, told, read_evidence(path))
+    by_citation = citation_labels(labels or path, records)
+    return cited_sentences(records, corpus, by_citation, read_evidence(path))
 
 
 def check_documents(sentences: Sequence[CitedSentence]) -> int:
-    """Return how many citations have no text.
+    """Return the number of citations without document text.
 
     Raises:
-        InputError: None has one.
+        InputError: If no citation has document text.
     """
     cited = [one for sentence in sentences for one in sentence.documents]
     n_missing = sum(one.document is None for one in cited)
     if n_missing == len(cited):
         first = f", such as {cited[0].id}," if cited else ""
         raise InputError(
-            f"none of {len(cited)} citations{first} has a document: name the corpus with --corpus"
+            f"none of {len(cited)} citations{first} has a document; pass the corpus with --corpus"
         )
     return n_missing
 
@@ -168,42 +172,42 @@ def check_documents(sentences: Sequence[CitedSentence]) -> int:
 def open_models(
     verifiers: Sequence[str], embedders: Sequence[str], cache_dir: Path
 ) -> list[CorrectnessModel]:
-    """Return the models that score whether a text supports a sentence.
+    """Load models that score whether a text supports a sentence.
 
     Raises:
-        InputError: None is named.
-        SettingsError: One is unavailable.
+        InputError: If no model is specified.
+        SettingsError: If a model is unavailable.
     """
-    found: list[CorrectnessModel] = []
+    models: list[CorrectnessModel] = []
     for name in verifiers:
         if not name.endswith(".json"):
-            found.append(EntailmentCorrectness(present_model(name, cache_dir, 2)))
+            models.append(EntailmentCorrectness(present_model(name, cache_dir, 2)))
             continue
         model = correctness_model(name, Embedder(), cache_dir)
-        assert model is not None  # only of "judge" there is none
-        found.append(model)
-    found += [CosineCorrectness(Embedder(name)) for name in embedders]
-    if not found:
-        raise InputError("name a verifier (--verifier) or an embedding model (--embedder)")
-    return found
+        assert model is not None  # None is returned only for "judge".
+        models.append(model)
+    models += [CosineCorrectness(Embedder(name)) for name in embedders]
+    if not models:
+        raise InputError("no model; pass a verifier (--verifier) or embedding model (--embedder)")
+    return models
 
 
 def best_score(model: CorrectnessModel, sentence: str, document: Document) -> float | None:
-    """Return the best score of a sentence over a document's runs of three sentences.
+    """Return the best score over three consecutive sentences of a document.
 
-    None for a document without text, and where the model scores no run.
+    Returns None if there is no text or no score.
     """
     return best_of(model, sentence, [span.text for span in windows(document)])
 
 
 def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> float | None:
-    """Return the best score of a sentence over texts; None where none is scored."""
+    """Return the best score of a sentence over texts, or None without scores."""
     if not texts:
         return None
-    # An inference model reads a title, here none, and a sentence a line.
-    reads_lines = isinstance(model, EntailmentCorrectness)
-    read = ["\n".join(["", *sentences_of(text)]) if reads_lines else text for text in texts]
-    scores = model.scores([(sentence, text) for text in read]).tolist()
+    if isinstance(model, EntailmentCorrectness):
+        # Entailment models read an empty title and one sentence per line.
+        texts = ["\n".join(["", *sentences_of(text)]) for text in texts]
+    scores = model.scores([(sentence, text) for text in texts]).tolist()
     return max((score for score in scores if not math.isnan(score)), default=None)
 
 
@@ -212,10 +216,10 @@ class QuestionSeparation:
     """Separation of one question's sentences.
 
     Attributes:
-        positive: Mean score of sentences with passages that support them.
-        negative: Mean score of the same sentences with passages of another question.
-        accuracy: Share of sentences whose positive score is above their negative one.
-        auc: Area under the ROC curve of positive against negative scores.
+        positive: Mean score with supporting passages.
+        negative: Mean score with passages of another question.
+        accuracy: Share of sentences with a higher positive than negative score.
+        auc: Area under the ROC curve of positive and negative scores.
     """
 
     positive: float
@@ -227,10 +231,10 @@ class QuestionSeparation:
 
 @dataclass(frozen=True)
 class Separation:
-    """Separation of a sentence's own passages from another question's: means over questions.
+    """Separation of own passages from those of other questions, as means over questions.
 
-    `pooled_auc` is the area over the sentences of all questions at once, which the paper does not
-    give: with one sentence a question the mean of the areas is the accuracy.
+    `pooled_auc` is the area over all sentences. It is not in the paper, where the mean area equals
+    the accuracy if each question has one sentence.
     """
 
     positive: float
@@ -242,35 +246,29 @@ class Separation:
 
     @property
     def n_questions(self) -> int:
-        """The number of questions averaged over."""
+        """Number of questions."""
         return len(self.questions)
 
     def score(self, figure: str) -> Score:
-        """Return one of `FIGURES` as a mean over questions, with its interval."""
+        """Return one of `FIGURES` as a score with an interval over questions."""
         values = [float(getattr(one, figure)) for one in self.questions.values()]
         interval = mean_interval(values, list(self.questions))
         scale = (-1.0, 1.0) if figure in ("positive", "negative") else (0.0, 1.0)
         return build_score(getattr(self, figure), len(values), 0, interval, scale=scale)
 
 
-def separation(
-    scores: Mapping[str, Sequence[tuple[float, float]]],
-) -> Separation | None:
-    """Compare positive with sampled negative scores: the semantic route (BioACE, algorithm 1).
+def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
+    """Compare positive with negative scores (BioACE, algorithm 1), or return None without scores.
 
     Args:
-        scores: For each question, the positive and the negative score of each answer sentence; each
-            is the best over the passages of a document.
-
-    Returns:
-        Means over questions, each counted once; None without a question that has a sentence.
+        scores: Positive and negative score of each sentence, by question.
 
     Example:
-        >>> found = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
-        >>> found.accuracy, found.auc
+        >>> separated = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
+        >>> separated.accuracy, separated.auc
         (0.5, 0.75)
     """
-    rows = {question: _of_question(pairs) for question, pairs in scores.items() if pairs}
+    rows = {question: _separate_question(pairs) for question, pairs in scores.items() if pairs}
     if not rows:
         return None
     means = {
@@ -281,7 +279,7 @@ def separation(
     return Separation(**means, pooled_auc=pooled, questions=rows)
 
 
-def _of_question(pairs: Sequence[tuple[float, float]]) -> QuestionSeparation:
+def _separate_question(pairs: Sequence[tuple[float, float]]) -> QuestionSeparation:
     n = len(pairs)
     positive, negative = (sum(pair[side] for pair in pairs) / n for side in (0, 1))
     n_above = sum(1 for above, below in pairs if above > below)
@@ -297,7 +295,7 @@ def _area(pairs: Sequence[tuple[float, float]]) -> float:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """A sentence with what supports it, and with what supports a sentence of another question."""
+    """A supported sentence, and a supported sentence of another question."""
 
     sentence: CitedSentence
     other: CitedSentence
@@ -305,10 +303,12 @@ class SentencePair:
 
 @dataclass(frozen=True)
 class Separated:
-    """The separation by one model, with documents in runs of three sentences, or with evidence.
+    """Separation by one model.
 
-    `result` is None where no sentence has any; of `n_unscored` sentences the model did not score
-    one of the two sides.
+    Attributes:
+        source: Whether whole documents or marked evidence were scored.
+        result: Separation, or None without scored sentences.
+        n_unscored: Number of sentences without a positive or negative score.
     """
 
     model: str
@@ -318,23 +318,24 @@ class Separated:
 
 
 def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[SentencePair]:
-    """Pair sentences that a document supports with the first such one of another question.
+    """Pair supported sentences with supported sentences of another question.
 
-    BioACE takes the first sentence of the other row; here the first one that has a supporting
-    document, so that there is something to compare with. A row is an answer.
+    Each is paired with the first supported sentence of a random answer to another question. BioACE
+    uses the first sentence of that answer, even if unsupported.
 
     Raises:
-        InputError: Fewer than two questions have such a sentence.
+        InputError: If fewer than two questions have a supported sentence.
     """
     supported = [one for one in sentences if supporting(one)]
     first: dict[str, CitedSentence] = {}
     for one in supported:
         first.setdefault(one.record, one)
     rows = [first[name] for name in sorted(first)]
-    if len({row.topic for row in rows}) < 2:
+    n_questions = len({row.topic for row in rows})
+    if n_questions < 2:
         raise InputError(
-            f"{len({row.topic for row in rows})} question has a sentence with a document that "
-            "people call supporting and whose text is here: two are needed"
+            "at least two questions need a sentence with a document that is labeled as supporting "
+            f"and has text, but there are only {n_questions}"
         )
     pairs: list[SentencePair] = []
     for one in supported:
@@ -345,7 +346,7 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
 
 
 def supporting(sentence: CitedSentence) -> list[Document]:
-    """Return the cited documents that people call supporting and whose text is here."""
+    """Return the cited documents with text that humans labeled as supporting."""
     cited = (one for one in sentence.documents if one.label == "supports")
     return [one.document for one in cited if one.document is not None]
 
@@ -353,13 +354,10 @@ def supporting(sentence: CitedSentence) -> list[Document]:
 def separate(
     pairs: Sequence[SentencePair], model: CorrectnessModel, step: Step = lambda: None
 ) -> list[Separated]:
-    """Score sentences against their own documents and another question's (algorithm 1).
+    """Score sentences with their own documents and with another question's (algorithm 1).
 
-    A document's score is that of its best run of three sentences, a sentence's that of its best
-    document. Where people marked evidence, the same is done with it instead of the runs.
-
-    Returns:
-        One for documents, and one for evidence where there is any.
+    The score of a document is the best over three consecutive sentences, and the best document is
+    used.
     """
     rows: dict[Source, dict[str, list[tuple[float, float]]]] = {"documents": {}, "evidence": {}}
     n_unscored: dict[Source, int] = {"documents": 0, "evidence": 0}
@@ -367,7 +365,7 @@ def separate(
         text, topic = pair.sentence.text, pair.sentence.topic
         sides = (pair.sentence, pair.other)
         by_source: dict[Source, list[float | None]] = {
-            "documents": [_best_document(model, text, side) for side in sides]
+            "documents": [_score_documents(model, text, side) for side in sides]
         }
         marked = [_evidence(side) for side in sides]
         if all(marked):
@@ -379,13 +377,13 @@ def separate(
             rows[source].setdefault(topic, []).append((positive, negative))
         step()
     return [
-        Separated(model.name, source, separation(found), n_unscored[source])
-        for source, found in rows.items()
-        if found or source == "documents"
+        Separated(model.name, source, separation(scores), n_unscored[source])
+        for source, scores in rows.items()
+        if scores or source == "documents"
     ]
 
 
-def _best_document(model: CorrectnessModel, text: str, side: CitedSentence) -> float | None:
+def _score_documents(model: CorrectnessModel, text: str, side: CitedSentence) -> float | None:
     scores = [best_score(model, text, document) for document in supporting(side)]
     return max((score for score in scores if score is not None), default=None)
 

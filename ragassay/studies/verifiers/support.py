@@ -1,4 +1,4 @@
-"""Documents that support answer sentences: cited ones (BioACE, figure 7a), found ones (7b)."""
+"""Measure the support of answer sentences by cited or retrieved documents (BioACE, figure 7)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
 By = Literal["question", "claim"]
 
 AT_QUESTION, AT_CLAIM = "correctness_at_k", "correctness_at_k_by_claim"
-"""Names of the two kinds of correctness at k: BioACE's k counts documents that the question finds,
-ours documents that the sentence finds."""
+"""Names of correctness at k with questions as queries, as in BioACE, or with sentences."""
 
 N_FOUND = 1000
-"""Documents that BM25 finds for a question, to be reranked (BioACE, section 3)."""
+"""Number of BM25 results for a question to rerank (BioACE, section 3)."""
 
 
 def supported_share(
@@ -34,22 +33,20 @@ def supported_share(
     k: int | None = None,
     judge: str = "",
 ) -> Score:
-    """Return the share of sentences that one of their first documents supports.
+    """Return the share of sentences that any of their first k documents supports.
 
-    With the cited documents this is BioACE's Supp(AS), with those of them that experts call
-    supporting its Supp(CS) (figure 7a); with the k best hits of a search, correctness at k (7b).
+    With cited documents this is BioACE's Supp(AS), or Supp(CS) with only those that experts labeled
+    as supporting (figure 7a). With search results it is correctness at k (figure 7b).
 
     Args:
-        scores: For each sentence, the best score of each of its documents, best documents first.
-            None for a sentence without a document: unscored, where BioACE counts it as wrong. A
-            score of None is a document that could not be scored.
-        threshold: Least score of evidence.
-        questions: The question of each sentence; the interval resamples questions.
-        k: Documents that count; None for all.
+        scores: Scores of each sentence's documents, in order of rank. A sentence without documents
+            (None) is unscored, whereas BioACE counts it as wrong. A score of None is missing.
+        questions: Question of each sentence, for an interval that resamples questions.
+        k: Number of documents to use, or None for all.
 
     Returns:
-        Over all sentences, each counted once, as in the paper. A sentence that nothing supports,
-        and of which a document is unscored, is unscored.
+        Share of all sentences, as in the paper. Unsupported sentences with missing scores are
+        unscored.
 
     Example:
         >>> supported_share([[0.2, 0.9], [0.4]], 0.5, ["q1", "q2"], k=1).value
@@ -67,9 +64,12 @@ def _is_supported(scores: Sequence[float | None] | None, threshold: float) -> fl
 
 @dataclass(frozen=True)
 class Supported:
-    """Shares of sentences that a model finds supported by what they cite: Supp(AS) and Supp(CS).
+    """Supp(AS) and Supp(CS) according to a model.
 
-    `supporting` counts only documents that experts call supporting; None without labels.
+    Attributes:
+        all_cited: Share of sentences supported by any cited document.
+        supporting: The same with only documents that experts labeled as supporting. None without
+            labels.
     """
 
     model: str
@@ -87,8 +87,7 @@ def measure_support(
 ) -> Supported:
     """Return Supp(AS) and Supp(CS) of sentences (BioACE, section 3, figure 7a).
 
-    A sentence without a cited document, or for CS without one that experts call supporting, is
-    unscored. A document without text here is one that could not be scored.
+    Sentences without such documents are unscored. Scores of documents without text are missing.
     """
     cited: list[list[float | None]] = []
     supporting: list[list[float | None]] = []
@@ -97,9 +96,9 @@ def measure_support(
             best_score(model, sentence.text, one.document) if one.document else None
             for one in sentence.documents
         ]
-        told = zip(scores, sentence.documents, strict=True)
+        scored = zip(scores, sentence.documents, strict=True)
         cited.append(scores)
-        supporting.append([score for score, one in told if one.label == "supports"])
+        supporting.append([score for score, one in scored if one.label == "supports"])
         step()
     topics = [one.topic for one in sentences]
     by_any, by_supporting = (
@@ -111,7 +110,7 @@ def measure_support(
 
 @dataclass(frozen=True)
 class Curve:
-    """Correctness at k of a model, `AT_QUESTION` or `AT_CLAIM`: the score at each k."""
+    """Correctness at each k of a model, named `AT_QUESTION` or `AT_CLAIM`."""
 
     name: str
     model: str
@@ -119,7 +118,7 @@ class Curve:
 
     @property
     def title(self) -> str:
-        """Its name in a plot."""
+        """Name of the curve in plots."""
         return f"{self.model}, by {'question' if self.name == AT_QUESTION else 'claim'}"
 
 
@@ -133,29 +132,23 @@ def curves_of(
     depth: int = N_FOUND,
     step: Step = lambda: None,
 ) -> list[Curve]:
-    """Return correctness at k: the share of sentences that one of the k best documents supports.
+    """Return correctness at k, the share of sentences supported by any of the k best documents.
 
-    A document supports a sentence if one of its runs of three sentences does (BioACE, section 3,
-    figure 7b; its released program reads whole abstracts, of 20 documents that are not reranked).
-    Over all sentences of all answers. A sentence for which nothing is found is unscored.
+    A document supports a sentence if any three consecutive sentences do (BioACE, section 3, figure
+    7b). BioACE's program instead uses whole abstracts of 20 documents without reranking. Sentences
+    without search results are unscored.
 
     Args:
-        corpus: What is searched.
-        settings: Name the reranker and its embedder.
-        ways: From `ways_of`.
-        depth: How many hits of a question are reranked; of a sentence it is `DEPTH`.
-        step: Called after each search, and after each sentence of each curve.
-
-    Returns:
-        A curve for each way of searching and model.
+        settings: Settings with reranker and embedder.
+        depth: Number of results of a question to rerank. It is `DEPTH` for sentences.
 
     Raises:
-        InputError: There is no sentence, or nothing to search.
+        InputError: If there are no sentences or the corpus is empty.
     """
     if not sentences:
-        raise InputError("the answers have no sentence")
+        raise InputError("the answers contain no sentences")
     if isinstance(corpus, Corpus) and not len(corpus):
-        raise InputError("there is nothing to search: name a corpus with --corpus")
+        raise InputError("there is no corpus to search; pass --corpus")
     reranker = reranker_of(settings, Embedder(settings.literature.embedder), corpus)
     curves: list[Curve] = []
     for by in ways:
@@ -163,11 +156,11 @@ def curves_of(
         if reranker is not None:
             n = depth if by == "question" else DEPTH
             literature = RerankedLiterature(corpus, reranker, settings.literature.reranker, n)
-        found: dict[str, list[Document]] = {}
+        results: dict[str, list[Document]] = {}
         for query in dict.fromkeys(_query(one, by) for one in sentences):
-            found[query] = [hit.document for hit in literature.search(query, max(ks))]
+            results[query] = [hit.document for hit in literature.search(query, max(ks))]
             step()
-        documents = [found[_query(one, by)] for one in sentences]
+        documents = [results[_query(one, by)] for one in sentences]
         curves += [_curve(sentences, documents, model, by, ks, step) for model in models]
     return curves
 
@@ -185,8 +178,8 @@ def _curve(
     step: Step,
 ) -> Curve:
     rows: list[list[float | None]] = []
-    for one, found in zip(sentences, documents, strict=True):
-        rows.append(list(_until_supported(model, one.text, found)))
+    for one, own in zip(sentences, documents, strict=True):
+        rows.append(list(_score_until_supported(model, one.text, own)))
         step()
     topics = [one.topic for one in sentences]
     points = {
@@ -195,10 +188,9 @@ def _curve(
     return Curve(AT_QUESTION if by == "question" else AT_CLAIM, model.name, points)
 
 
-def _until_supported(
+def _score_until_supported(
     model: CorrectnessModel, text: str, documents: Sequence[Document]
 ) -> Iterator[float | None]:
-    """Yield scores up to the first document that bears the text out: more change nothing."""
     for document in documents:
         score = best_score(model, text, document)
         yield score
@@ -207,21 +199,21 @@ def _until_supported(
 
 
 def n_steps(sentences: Sequence[CitedSentence], ways: Sequence[By], n_models: int) -> int:
-    """Return how often `curves_of` calls its step."""
+    """Return the number of times that `curves_of` calls `step`."""
     n_queries = sum(len({_query(one, by) for one in sentences}) for by in ways)
     return n_queries + len(sentences) * len(ways) * n_models
 
 
 def ways_of(found_by: Literal["question", "claim", "both"]) -> tuple[By, ...]:
-    """Return the ways of searching that a word means."""
+    """Return the kinds of queries selected by an option value."""
     return ("question", "claim") if found_by == "both" else (found_by,)
 
 
 def parse_ks(text: str) -> tuple[int, ...]:
-    """Read numbers of documents, divided by commas.
+    """Parse comma-separated numbers of documents.
 
     Raises:
-        InputError: One is no whole number from 1 on.
+        InputError: If one is not a positive integer.
 
     Example:
         >>> parse_ks("10, 20")
@@ -229,5 +221,5 @@ def parse_ks(text: str) -> tuple[int, ...]:
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) for part in parts):
-        raise InputError(f"--k {text!r}: name whole numbers of documents from 1 on, as 10,20,50")
+        raise InputError(f"--k {text!r} is invalid; pass positive integers, such as 10,20,50")
     return tuple(dict.fromkeys(map(int, parts)))

@@ -1,4 +1,4 @@
-"""Tables of verifiers: their figures, how they separate, what supports sentences."""
+"""Render tables of verifier accuracy, separation and sentence support."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from ragassay.studies.verifiers.claims import VerifierFigures
 from ragassay.studies.verifiers.sentences import FIGURES, Separated
 from ragassay.studies.verifiers.support import Curve, Supported
 
-_TITLES = {
-    2: "Two labels: attributable or not",
-    3: "Three labels: supports, contradicts, neutral",
-}
+_TITLES = {2: "Two labels: attributable or not", 3: "Three labels: supports, contradicts, neutral"}
 _SEPARATION = {
     "positive": "Mean, own documents",
     "negative": "Mean, other documents",
@@ -28,7 +25,7 @@ Row = tuple[tuple[Cell, ...], Score]
 
 
 def span(score: Score) -> str:
-    """Return the 95 % interval of a score with its digits; "n/a" where it has none."""
+    """Format the 95 % interval of a score, or return "n/a"."""
     if score.low is None or score.high is None:
         return NOT_DEFINED
     return f"{score.low:.3f} to {score.high:.3f}"
@@ -38,12 +35,8 @@ def _short_span(score: Score) -> str:
     return span(score) if score.low is None else f"{score.low:.2f}\N{EN DASH}{score.high:.2f}"
 
 
-def _sheet(title: str, named: Sequence[Column], rows: Iterable[Row], caption: str = "") -> Sheet:
-    columns = (
-        *named,
-        *score_columns("value", "Value", "n", "Unscored"),
-        Column("interval", "95 %"),
-    )
+def _sheet(title: str, keys: Sequence[Column], rows: Iterable[Row], caption: str = "") -> Sheet:
+    columns = (*keys, *score_columns("value", "Value", "n", "Unscored"), Column("interval", "95 %"))
     cells = tuple((*names, *score_cells(score), span(score)) for names, score in rows)
     return Sheet(title, columns, cells, caption)
 
@@ -51,7 +44,7 @@ def _sheet(title: str, named: Sequence[Column], rows: Iterable[Row], caption: st
 def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     """Return the table of verifiers for two or three labels (BioACE, tables 4, 5, 8, 10, 11).
 
-    A row is a verifier and a way of averaging over labels.
+    Each verifier has a row for each averaging method.
     """
     columns = (
         Column("verifier", "Verifier"),
@@ -82,14 +75,14 @@ def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
     n_left_out = max((one.n_left_out for one in found), default=0)
     n_unscored = max((one.result.accuracy.n_unscored for one in found), default=0)
     notes = [
-        f"{n_left_out} claims to which thresholds were fitted are left out" if n_left_out else "",
-        f"{n_unscored} claims are unscored at most" if n_unscored else "",
+        f"{n_left_out} claims used to fit thresholds are excluded" if n_left_out else "",
+        f"at most {n_unscored} claims are unscored" if n_unscored else "",
     ]
     return Sheet(_TITLES[n_labels], columns, cells, "; ".join(filter(None, notes)))
 
 
 def separation_sheet(found: Sequence[Separated]) -> Sheet:
-    """Return how models separate (BioACE, figure 1): means over questions."""
+    """Return the separation by each model as means over questions (BioACE, figure 1)."""
     rows: list[Row] = []
     for one in found:
         unscored = {"n_unscored": one.n_unscored}
@@ -103,16 +96,18 @@ def separation_sheet(found: Sequence[Separated]) -> Sheet:
             n_unscored=one.n_unscored,
         )
         rows.append(((one.model, one.source, "AUC over all sentences"), pooled))
-    named = (Column("model", "Model"), Column("source", "Of"), Column("figure", "Figure"))
-    title = "A sentence's own documents against another question's"
-    return _sheet(title, named, rows, "means over n questions; unscored are sentences")
+    columns = (Column("model", "Model"), Column("source", "Source"), Column("figure", "Measure"))
+    title = "Sentences compared with their own and with other documents"
+    return _sheet(
+        title, columns, rows, "Means over n questions, with the number of unscored sentences"
+    )
 
 
 def question_sheet(found: Sequence[Separated]) -> Sheet:
-    """Return the same by question."""
+    """Return the separation by each model for each question."""
     columns = (
         Column("model", "Model"),
-        Column("source", "Of"),
+        Column("source", "Source"),
         Column("question", "Question"),
         *(number(name, name.capitalize()) for name in FIGURES),
         number("n_sentences", "Sentences"),
@@ -133,28 +128,28 @@ def support_sheet(found: Sequence[Supported]) -> Sheet:
         for name, score in (("Supp(AS)", one.all_cited), ("Supp(CS)", one.supporting))
         if score is not None
     )
-    named = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
-    caption = "AS: any cited document; CS: any that people call supporting"
-    return _sheet("Sentences that a cited document supports", named, rows, caption)
+    columns = (Column("model", "Model"), number("threshold", "Threshold"), Column("score", "Score"))
+    caption = "AS: all cited documents. CS: only those that humans labeled as supporting"
+    return _sheet("Sentences supported by a cited document", columns, rows, caption)
 
 
 def curve_sheet(curves: Sequence[Curve]) -> Sheet:
     """Return correctness at k (BioACE, figure 7b)."""
-    named = (Column("score", "Score"), Column("model", "Model"), number("k", "k"))
+    columns = (Column("score", "Score"), Column("model", "Model"), number("k", "k"))
     rows = (
         ((one.name, one.model, k), score)
         for one in curves
         for k, score in sorted(one.points.items())
     )
-    return _sheet("Correctness at k", named, rows)
+    return _sheet("Correctness at k", columns, rows)
 
 
 def kinds_sheet(table: VerifierKinds) -> Sheet:
     """Return the table of published verifiers."""
     columns = (
         Column("kind", "Kind"),
-        Column("model", "Its published model"),
-        Column("beside", "Beside it"),
+        Column("model", "Published model"),
+        Column("beside", "Second model"),
         Column("labels", "Labels"),
         Column("source", "Source"),
         Column("threshold_is"),
@@ -167,22 +162,23 @@ def kinds_sheet(table: VerifierKinds) -> Sheet:
         (name, one.model, one.beside, f"2, from {one.threshold:g}", one.source, one.chosen)
         for name, one in {**table.scorers, **table.facts.checkers}.items()
     )
-    return Sheet("Verifiers that write a label, or score", columns, (*writers, *scorers))
+    return Sheet("Verifiers that generate labels or scores", columns, (*writers, *scorers))
 
 
 def fitted_lines(fitted: FittedThresholds) -> list[str]:
-    """Return what was fitted, and what it is worth on the claims held out."""
+    """Describe the fitted thresholds and their scores on training and test claims."""
     learnt, before, after = fitted.learnt, fitted.before, fitted.after
     other = fitted.thresholds.contradicts
     name = "F1" if other is None else "macro-F1"
-    ends = f"supports from {fitted.thresholds.supports:.4f}"
+    thresholds = f"supports from {fitted.thresholds.supports:.4f}"
     return [
-        ends if other is None else f"{ends}, contradicts from {other:.4f}",
-        f"{name} on {learnt.n} claims that were learnt from: {_figure(learnt)}",
-        f"{name} on {after.n} claims held out: {_figure(before)} before, {_figure(after)} fitted",
+        thresholds if other is None else f"{thresholds}, contradicts from {other:.4f}",
+        f"{name} on {learnt.n} training claims: {_value_text(learnt)}",
+        f"{name} on {after.n} held-out claims: {_value_text(before)} before fitting, "
+        f"{_value_text(after)} after",
         *([f"{after.n_unscored} of them are unscored"] if after.n_unscored else []),
     ]
 
 
-def _figure(score: Score) -> str:
+def _value_text(score: Score) -> str:
     return NOT_DEFINED if score.value is None else f"{score.value:.3f} ({span(score)})"

@@ -72,7 +72,7 @@ class Words:
 
 @pytest.fixture
 def words(monkeypatch: pytest.MonkeyPatch) -> Words:
-    """Named "words", and "two" where it knows two labels."""
+    """Named "words", and "two" where it has only two labels."""
     model, real = Words(), verifiers.NliModel
     known = {"words": model, "two": Words(2)}
     monkeypatch.setattr(verifiers, "NliModel", lambda name: known.get(name) or real(name))
@@ -222,7 +222,7 @@ def test_no_group_is_on_both_sides_of_a_split(tmp_path: Path):
     assert not {c.group for c in learnt} & {c.group for c in held}
     assert apart_from(held, marks_of(learnt)) == held
     assert apart_from(claims, marks_of(learnt)) == [c for c in claims if c in held]
-    with pytest.raises(InputError, match="name others by --dev"):
+    with pytest.raises(InputError, match="pass others with --dev"):
         split_claims(claims[:1], 0.5, 1)
 
 
@@ -234,7 +234,7 @@ def test_a_threshold_is_fitted_apart_from_what_it_is_measured_on(tmp_path: Path,
     assert (found.learnt.value, found.after.value) == (1, 1)
     assert found.before.value is not None and found.before.value < 1
     assert found.after.n == 15 and found.objective == "f1"
-    with pytest.raises(InputError, match="share a claim or a document"):
+    with pytest.raises(InputError, match="share a claim or document"):
         fit("words", learnt, [*held, learnt[0]], tmp_path)
 
 
@@ -247,7 +247,7 @@ def test_a_fitted_file_is_a_verifier_wherever_one_is_named(tmp_path: Path, words
     assert model.probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 2
     assert Words().probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 0
     assert isinstance(correctness_model(str(path), Embedder(), tmp_path), EntailmentCorrectness)
-    with pytest.raises(InputError, match="is fitted already: name its verifier, words"):
+    with pytest.raises(InputError, match="is already fitted; pass its verifier, words"):
         fit(str(path), learnt, held, tmp_path)
     words.digest = "other weights"
     with pytest.raises(SettingsError, match="fitted to other weights"):
@@ -261,7 +261,7 @@ def test_three_labels_have_two_thresholds(tmp_path: Path, words: Words):
     found = fit("words", learnt, held, tmp_path, n_labels=3)
     assert found.thresholds.contradicts is not None and found.objective == "macro_f1"
     assert (found.learnt.value or 0) >= 0.5
-    with pytest.raises(InputError, match="knows two labels"):
+    with pytest.raises(InputError, match="has only two labels"):
         fit("two", learnt, held, tmp_path, n_labels=3)
 
 
@@ -278,7 +278,7 @@ def test_verifiers_are_measured_for_the_labels_that_they_know(tmp_path: Path, wo
     assert (binary.precision.value, binary.recall.value) == (pytest.approx(1 / 3), 1)
     assert found[0].result.auc and found[0].result.auc.value == 1
     assert len(words.asked) == 12  # once for both tables
-    with pytest.raises(InputError, match="knows three labels"):
+    with pytest.raises(InputError, match="has three labels"):
         measure(["two"], claims, tmp_path, [3])
 
 
@@ -322,7 +322,7 @@ def test_a_sentence_is_paired_with_the_first_supported_one_of_another_question(
         ("Gamma changed nothing.", "Alpha lowered pressure."),
     ]
     assert sample_pairs(sentences) == pairs
-    with pytest.raises(InputError, match="1 question has a sentence"):
+    with pytest.raises(InputError, match="there are only 1"):
         sample_pairs([one for one in sentences if one.topic == "q1"])
 
 
@@ -367,7 +367,7 @@ def test_correctness_at_k_by_question_and_by_claim(sentences: list[CitedSentence
     # Each sentence finds the document that says it.
     assert by_claim == {1: 1.0, 4: 1.0}
     assert len(steps) == n_steps(asked, ways_of("both"), 1) == 2 + 4 + 8
-    with pytest.raises(InputError, match="nothing to search"):
+    with pytest.raises(InputError, match="no corpus to search"):
         curves_of(asked, [model], Corpus(), settings, ("question",), (1,))
 
 
