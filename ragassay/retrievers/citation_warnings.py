@@ -1,4 +1,4 @@
-"""Find problems of cited articles before anyone reads them: retracted, corrected, unknown."""
+"""Check whether cited articles are retracted, corrected, preprints or unknown."""
 
 from __future__ import annotations
 
@@ -8,87 +8,85 @@ from ragassay.records import Article, Case, Citation, Finding, LinkKind, Notice
 from ragassay.retrievers.literature import Literature, bare_identifier, day_number
 
 _ARTICLE_ID = re.compile(r"[0-9]{5,8}|10\.[0-9]{4,9}/\S+")
-"""A PMID or a DOI. Shorter numbers are list positions, and no recent article has one."""
+"""A PMID or a DOI. Shorter numbers are list positions, because recent PMIDs are longer."""
 
 _NAMED = re.compile(r"PMIDs?[:\s]*([0-9]+)|\S*?\s*(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
-"""A marker that calls itself a PMID (however short), or that ends in a DOI."""
+"""A marker that starts with "PMID" or ends with a DOI."""
 
-_WORDS: dict[Notice, tuple[str, str, LinkKind]] = {
+_NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
     "concern": ("concern_citation", "which is under an expression of concern", "concern_by"),
     "corrected": ("corrected_citation", "to which a correction was published", "corrected_by"),
     "preprint": ("preprint_citation", "which is a preprint", "published_as"),
 }
-"""Kind of the finding, its words, and the link that names the notice."""
+"""Finding kind, message and link kind of each notice."""
 
 
 def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
-    """Look up every cited PMID and DOI.
+    """Look up all cited PMIDs and DOIs.
 
-    A citation that does not resolve is looked up by its marker: a PMID or a DOI that the literature
-    lacks, too, is an "unknown_citation". (The verifier is what marks it invalid.)
+    Unresolved citations are looked up by their marker. Those missing from the literature are an
+    "unknown_citation". The verifier marks them as invalid.
 
     Args:
-        case: A case; citations of positions and other ids are ignored.
-        literature: Where articles are looked up. One without dates and notices (a file of plain
-            documents) gives no findings on them.
-        written: When the answer was written: "2024", "2024-05" or "2024-05-01"; empty if unknown.
+        case: Answer with citations. Citations by position or by other ids are ignored.
+        literature: Literature to search. Plain documents without dates and notices give no
+            findings about these.
+        written: Date of the answer, "2024", "2024-05" or "2024-05-01", or empty if unknown.
 
     Returns:
-        In the order of sentences and citations, an article's notices the most serious first.
+        Findings in the order of the citations, most serious notices first.
 
     Raises:
         CorpusError: The literature cannot be reached.
     """
-    found: list[Finding] = []
-    for sentence in case.sentences:
-        for citation in sentence.citations:
-            problems = _problems(citation, literature, written)
-            found += [_finding(sentence.index, citation, *problem) for problem in problems]
-    return tuple(found)
+    return tuple(
+        Finding(
+            kind=kind,
+            message=f"Sentence {sentence.index} cites {citation.marker!r}, {text}.",
+            sentence=sentence.index,
+            evaluator="citation",
+            item=f"{sentence.index}/{citation.marker}",
+        )
+        for sentence in case.sentences
+        for citation in sentence.citations
+        for kind, text in _find_problems(citation, literature, written)
+    )
 
 
-def _names(citation: Citation) -> list[str]:
-    """Return the article ids to look a citation up by: its document's, then its marker's."""
-    named = _NAMED.fullmatch(citation.marker.strip())
-    pmid, doi = named.groups("") if named else ("", "")
+def _get_ids(citation: Citation) -> list[str]:
+    """Return the article ids of a citation, from its document and then from its marker."""
+    match = _NAMED.fullmatch(citation.marker.strip())
+    pmid, doi = match.groups("") if match else ("", "")
     others = (bare_identifier(citation.document or ""), bare_identifier(doi or citation.marker))
     names = [*(name for name in others if _ARTICLE_ID.fullmatch(name)), pmid]
     return [name for name in dict.fromkeys(names) if name]
 
 
-def _problems(citation: Citation, literature: Literature, written: str) -> list[tuple[str, str]]:
-    names = _names(citation)
+def _find_problems(
+    citation: Citation, literature: Literature, written: str
+) -> list[tuple[str, str]]:
+    names = _get_ids(citation)
     if not names:
         return []
     document = next((d for d in map(literature.get, names) if d is not None), None)
     if document is None:
         nowhere = "neither among the answer's sources nor in the corpus"
-        words = f"which is {'not in the corpus' if citation.document else nowhere}"
-        return [("unknown_citation", words)]
+        text = f"which is {'not in the corpus' if citation.document else nowhere}"
+        return [("unknown_citation", text)]
     if not isinstance(document, Article):
         return []
-    problems = [_notice(document, notice) for notice in document.notices]
-    if written and document.published and _is_later(document.published, written):
-        words = f"which was published on {document.published}, after the answer ({written})"
-        problems.append(("later_citation", words))
+    problems = [_describe_notice(document, notice) for notice in document.notices]
+    published = document.published
+    if written and published and day_number(published) > day_number(written, last=True):
+        text = f"which was published on {published}, after the answer ({written})"
+        problems.append(("later_citation", text))
     return problems
 
 
-def _notice(article: Article, notice: Notice) -> tuple[str, str]:
-    kind, words, link = _WORDS[notice]
+def _describe_notice(article: Article, notice: Notice) -> tuple[str, str]:
+    kind, text, link = _NOTICES[notice]
     others = [other.id for other in article.links if other.kind == link and other.id]
-    where = f" (PMID {', '.join(others)})" if others else ""
-    elsewhere = "; it appeared in a journal" if notice == "preprint" and others else ""
-    return kind, f"{words}{elsewhere}{where}"
-
-
-def _is_later(published: str, written: str) -> bool:
-    """Return whether an article was certainly not out when the answer was written."""
-    return day_number(published) > day_number(written, last=True)
-
-
-def _finding(sentence: int, citation: Citation, kind: str, words: str) -> Finding:
-    message = f"Sentence {sentence} cites {citation.marker!r}, {words}."
-    item = f"{sentence}/{citation.marker}"
-    return Finding(kind=kind, message=message, sentence=sentence, evaluator="citation", item=item)
+    pmids = f" (PMID {', '.join(others)})" if others else ""
+    journal = "; it appeared in a journal" if notice == "preprint" and others else ""
+    return kind, f"{text}{journal}{pmids}"

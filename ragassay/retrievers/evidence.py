@@ -1,4 +1,4 @@
-"""Find passages relevant to a claim: fuse rankings, rerank documents, select each one's passage."""
+"""Find passages relevant to a claim by fusing rankings, reranking and embedding similarity."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
 
 
 RRF_K = 60
-"""Damps the first ranks; Cormack et al. fixed it on pilot runs and it is rarely changed."""
+"""Constant that dampens the top ranks, set by Cormack et al. from pilot runs."""
 
 
 def reciprocal_rank_fusion(
     rankings: Sequence[Sequence[str]], k: int = RRF_K
 ) -> list[tuple[str, float]]:
-    """Fuse rankings by the sum of their reciprocal ranks.
+    """Fuse rankings by the sum of reciprocal ranks.
 
     RRF(d) = sum over r in R with d in r of 1 / (k + r(d))   (Cormack, Clarke & Büttcher 2009,
     SIGIR, section 2)
 
     Args:
-        rankings: Ids, best first, ranks counted from 1. A ranking need not contain every id: a
-            missing one adds nothing. An id that occurs twice in a ranking counts at its best.
-        k: At least 0; the larger, the less the first ranks dominate.
+        rankings: Rankings of ids, best first. Rankings may lack ids. For duplicate ids, the best
+            rank is used.
+        k: Constant, at least 0. Larger values reduce the weight of the top ranks.
 
     Returns:
-        Each id once with its score in (0, n_rankings / (k + 1)], best first. Ties keep the order of
-        first appearance, ranking by ranking. Empty without a ranking.
+        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep the order of
+        first appearance.
 
     Raises:
         ValueError: `k` is negative.
@@ -45,7 +45,7 @@ def reciprocal_rank_fusion(
         ['b', 'a', 'd', 'c']
     """
     if k < 0:
-        raise ValueError(f"k is {k}: give 0 or more (60 in the paper)")
+        raise ValueError(f"k must be at least 0 (60 in the paper), got {k}")
     scores: dict[str, float] = {}
     for ranking in rankings:
         for rank, identifier in enumerate(dict.fromkeys(ranking), start=1):
@@ -54,7 +54,7 @@ def reciprocal_rank_fusion(
 
 
 N_CANDIDATES = 10
-"""Documents that a query returns."""
+"""Default number of documents to retrieve."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class Wanted:
     """A claim to find passages for.
 
     Attributes:
-        documents: The documents to search; ids differ.
-        k: The most documents to take passages from.
+        documents: Documents to search, with unique ids.
+        k: Maximum number of documents to use.
     """
 
     claim: str
@@ -77,31 +77,31 @@ def find_passages(
     embedder: Embedder,
     size: int = WINDOW,
 ) -> list[tuple[EvidenceSpan, ...]]:
-    """Return, for each claim, the best passage of each of its `k` best documents, best first.
+    """Return the best passage of each of the top `k` documents, for each claim.
 
     Args:
-        wanted: An empty claim has no passage.
-        reranker: Ranks the documents; None keeps them in BM25's order.
-        embedder: Compares claim and passages; a passage carries their cosine similarity.
-        size: Sentences of a passage.
+        wanted: Claims and documents. Empty claims get no passages.
+        reranker: Document reranker, or None to keep the BM25 order.
+        embedder: Embedding model for the similarity of claims and passages.
+        size: Number of sentences per passage.
     """
     documents = {d.id: d for w in wanted for d in w.documents}
     index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
     names = list(documents)
     chosen: list[list[Document]] = []
     for w in wanted:
-        scores = {names[place]: score for place, score in index.search(w.claim)}
+        scores = {names[i]: score for i, score in index.search(w.claim)}
         chosen.append(_rank_documents(w, scores, reranker))
-    pairs = [(w.claim, d) for w, found in zip(wanted, chosen, strict=True) for d in found]
-    claims, own = [claim for claim, _ in pairs], [[document] for _, document in pairs]
-    spans = iter(best_passages(claims, own, embedder, size))
-    return [tuple(span for _ in found if (span := next(spans))) for found in chosen]
+    pairs = [(w.claim, d) for w, top in zip(wanted, chosen, strict=True) for d in top]
+    claims, candidates = [claim for claim, _ in pairs], [[document] for _, document in pairs]
+    spans = iter(best_passages(claims, candidates, embedder, size))
+    return [tuple(span for _ in top if (span := next(spans))) for top in chosen]
 
 
 def _rank_documents(
     wanted: Wanted, scores: Mapping[str, float], reranker: Reranker | None
 ) -> list[Document]:
-    """Return the `k` documents most relevant to a claim: by BM25, the best of them reranked."""
+    """Return the top `k` documents by BM25, reranked if there is a reranker."""
     if not wanted.claim.strip():
         return []
     hits = [Hit(document, scores.get(document.id, 0.0)) for document in wanted.documents]
@@ -117,29 +117,32 @@ def best_passages(
     embedder: Embedder,
     size: int = WINDOW,
 ) -> list[EvidenceSpan | None]:
-    """Return, for each claim, its documents' passage with the highest cosine similarity.
+    """Return the passage with the highest cosine similarity to each claim.
 
     Args:
-        embedder: The reranking model.
-        size: Sentences of a passage.
+        claims: Claims. Empty claims get no passage.
+        candidates: Documents to search for each claim.
+        embedder: Embedding model.
+        size: Number of sentences per passage.
 
     Returns:
-        One passage a claim; None where its candidates have no text.
+        One passage per claim, or None if the documents have no text.
     """
     passages = {
         document.id: windows(document, size) for documents in candidates for document in documents
     }
-    texts = list(dict.fromkeys(p.text for found in passages.values() for p in found))
+    texts = list(dict.fromkeys(p.text for spans in passages.values() for p in spans))
     vectors = dict(zip(texts, encode_role(embedder, texts, "passage"), strict=True))
     best: list[EvidenceSpan | None] = []
     for claim, query, documents in zip(
         claims, encode_role(embedder, list(claims), "query"), candidates, strict=True
     ):
-        own = [p for document in documents for p in passages[document.id]] if claim else []
-        scored = [(float(query @ vectors[p.text]), -i, p) for i, p in enumerate(own)]
-        if not scored:
+        spans = [p for document in documents for p in passages[document.id]] if claim else []
+        if not spans:
             best.append(None)
             continue
-        score, _, passage = max(scored, key=lambda item: item[:2])
+        scores = [float(query @ vectors[span.text]) for span in spans]
+        score = max(scores)
+        passage = spans[scores.index(score)]
         best.append(passage.model_copy(update={"relevance_score": round(score, 4)}))
     return best

@@ -1,4 +1,4 @@
-"""Adapt LangChain's retrievers to ours and ours to LangChain's."""
+"""Adapters between LangChain retrievers and the `Literature` protocol."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 
 class LiteratureRetriever(BaseRetriever):
-    """Any literature as a LangChain retriever of whole documents.
+    """LangChain retriever that returns whole documents from any literature.
 
     Args:
-        k: How many documents to return.
-        filters: The articles to include.
+        literature: Literature to search.
+        k: Number of documents to return.
+        filters: Conditions on the articles.
     """
 
     literature: Any
@@ -44,14 +45,14 @@ class LiteratureRetriever(BaseRetriever):
 
 
 class RetrieverLiterature:
-    """A LangChain retriever used as a corpus.
+    """Literature backed by a LangChain retriever.
 
-    It knows only documents that its searches returned; it cannot look up others.
+    `get` finds only documents that an earlier search returned.
 
     Args:
-        retriever: Its documents have an id, their own or in their metadata (`PASSAGE_IDS`); the id
-            of one without is the hash of its text. A `title` in the metadata is kept.
-        version: Change it when search results change: cached verdicts depend on it.
+        retriever: Retriever. Document ids are read from `id` or from the metadata (`PASSAGE_IDS`),
+            or else computed by hashing the text. Titles are read from the metadata.
+        version: Version of the search results. Change it to invalidate cached verdicts.
     """
 
     can_look_up = False
@@ -64,27 +65,29 @@ class RetrieverLiterature:
         ).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """Return a document that a search returned, or None."""
+        """Return a document that an earlier search returned, or None."""
         return self._seen.get(bare_identifier(identifier))
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the retriever's first `k` documents, in its order.
+        """Return the retriever's first `k` documents, scored 1, 1/2, 1/3, ...
 
         Raises:
-            InputError: Filters are given: LangChain's retrievers take none.
+            InputError: Filters are set, which LangChain retrievers do not support.
         """
         if filters != ANY:
-            raise InputError(f"{type(self._retriever).__name__} cannot filter: search without")
+            name = type(self._retriever).__name__
+            raise InputError(f"{name} does not support filters; search without filters")
         hits: list[Hit] = []
-        for rank, found in enumerate(self._retriever.invoke(query)[:k], 1):
-            document = _document(found)
+        for rank, result in enumerate(self._retriever.invoke(query)[:k], 1):
+            document = _convert(result)
             self._seen[bare_identifier(document.id)] = document
             hits.append(Hit(document, 1.0 / rank))
         return hits
 
 
-def _document(found: LangChainDocument) -> Document:
-    names = [found.id, *(found.metadata.get(key) for key in PASSAGE_IDS)]
-    digest = hashlib.sha256(found.page_content.encode()).hexdigest()[:16]
+def _convert(result: LangChainDocument) -> Document:
+    text, metadata = result.page_content, result.metadata
+    names = [result.id, *(metadata.get(key) for key in PASSAGE_IDS)]
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     name = next((str(name) for name in names if name), digest)
-    return Document(id=name, text=found.page_content, title=str(found.metadata.get("title") or ""))
+    return Document(id=name, text=text, title=str(metadata.get("title") or ""))

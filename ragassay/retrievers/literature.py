@@ -1,4 +1,4 @@
-"""The interface of all searchable literature, and a corpus in memory."""
+"""Protocol for searchable literature, and an in-memory corpus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PMID = re.compile(r"^pmid:?\s*(\d+)$", re.IGNORECASE)
 
 
 def bare_identifier(identifier: str) -> str:
-    """Return an id without its usual prefixes; a DOI in lower case.
+    """Return an id without prefixes such as "PMID:". DOIs are lowercased.
 
     Example:
         >>> bare_identifier("PMID: 123"), bare_identifier("https://doi.org/10.1000/ABC")
@@ -32,7 +32,7 @@ def bare_identifier(identifier: str) -> str:
 
 
 def day_number(date: str, last: bool = False) -> int:
-    """Return a date as a sortable number; missing parts get their first or last value.
+    """Return a date as a sortable number, filling missing parts with 0 or 9.
 
     Example:
         >>> day_number("2020"), day_number("2020-03", last=True)
@@ -44,12 +44,13 @@ def day_number(date: str, last: bool = False) -> int:
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on the articles of a search. Articles without the requested fact are left out.
+    """Conditions on the articles of a search. Articles with unknown values are excluded.
 
     Attributes:
-        since: First day of publication, "2020", "2020-03" or "2020-03-09"; empty for any.
-        until: Last day of publication, in the same form.
-        types: Publication types, any of which matches; empty for all.
+        since: Earliest publication date, "2020", "2020-03" or "2020-03-09", or empty.
+        until: Latest publication date in the same format, or empty.
+        types: Publication types, one of which must match, or empty for all.
+        no_retracted: Whether to exclude retracted articles.
     """
 
     since: str = ""
@@ -66,8 +67,8 @@ class Hit:
     """A document found by a search.
 
     Attributes:
-        document: The document; an `Article` where more than its text is known.
-        score: The search's own score; higher is better, comparable within one search only.
+        document: Found document, an `Article` if metadata is available.
+        score: Search score. Higher is better. Comparable only within one search.
     """
 
     document: Document
@@ -76,7 +77,7 @@ class Hit:
 
 @runtime_checkable
 class Literature(Protocol):
-    """Literature that can be searched. Calls are safe across threads."""
+    """Searchable literature. Implementations must be thread-safe."""
 
     @property
     def sha256(self) -> str:
@@ -84,19 +85,19 @@ class Literature(Protocol):
         ...
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document of this id (a PMID, a DOI where supported), or None."""
+        """Return the document with this id (a PMID, or a DOI if supported), or None."""
         ...
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return at most `k` documents for a query in plain words, best first."""
+        """Return up to `k` documents for a natural-language query, best first."""
         ...
 
 
 class Corpus:
-    """Documents by id, with a BM25 index that is built at the first search.
+    """In-memory corpus. The BM25 index is built at the first search.
 
     Args:
-        documents: Ids differ.
+        documents: Documents with unique ids.
     """
 
     def __init__(self, documents: Sequence[Document] = ()) -> None:
@@ -109,7 +110,7 @@ class Corpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of all documents in their order."""
+        """Hash of all documents in order."""
         return self._sha256
 
     @functools.cached_property
@@ -124,19 +125,18 @@ class Corpus:
         return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document of this id or DOI, or None."""
+        """Return the document with this id or DOI, or None."""
         name = bare_identifier(identifier)
         return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the `k` best documents by BM25 over title and text; each shares a query word."""
-        found = self._index.search(query)
-        hits = (Hit(self.documents[i], score) for i, score in found)
+        """Return the top `k` documents that share a word with the query, by BM25."""
+        hits = (Hit(self.documents[i], score) for i, score in self._index.search(query))
         return list(itertools.islice((h for h in hits if is_kept(h.document, filters)), k))
 
 
 def is_kept(document: Document, filters: Filters) -> bool:
-    """Return whether a search with these filters may return a document."""
+    """Return whether a document passes the filters."""
     if filters == ANY:
         return True
     if not isinstance(document, Article):
@@ -152,10 +152,10 @@ def is_kept(document: Document, filters: Filters) -> bool:
 
 
 def has_documents(corpus: Literature) -> bool:
-    """Return whether there is anything to search; an empty corpus in memory stands for none."""
+    """Return whether there is a corpus. An empty in-memory corpus means none."""
     return not isinstance(corpus, Corpus) or len(corpus) > 0
 
 
 def can_look_up(corpus: Literature) -> bool:
-    """Return whether a document that `get` does not return is not in the corpus."""
+    """Return whether `get` finds every document of the corpus."""
     return has_documents(corpus) and getattr(corpus, "can_look_up", True)

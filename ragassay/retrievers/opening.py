@@ -1,4 +1,4 @@
-"""Open the corpus that a user names, searched by words, by meaning, or by both."""
+"""Open a corpus for lexical, dense or hybrid search."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 
 FUSED_DEPTH = 100
-"""Fewest hits of each ranking that are fused: one that is tenth in both beats one that is first
-in only one."""
+"""Minimum number of hits per ranking to fuse."""
 
 
 class DenseCorpus:
-    """A corpus searched by the cosine similarity of query and article. Safe across threads.
+    """Corpus searched by the cosine similarity of query and article. Thread-safe.
 
     Args:
-        corpus: The corpus that has the articles.
+        corpus: Corpus with the articles.
+        index: Vectors of the same corpus.
     """
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
@@ -43,36 +43,36 @@ class DenseCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of the corpus, of the embedder, and of this way of searching."""
+        """Hash of the corpus, the embedder and the search method."""
         return hash_of("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article of a PMID or a DOI, in any spelling."""
+        """Return the article with a PMID or a DOI, or None."""
         return self._corpus.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the `k` articles most like the query, with their cosines in [-1, 1].
+        """Return the `k` articles most similar to the query, with cosines in [-1, 1].
 
-        Unlike a search by words, it finds something for any query except an empty one.
+        Unlike lexical search, any query that is not empty has hits.
 
         Raises:
             CorpusError: The vectors changed while the corpus was open, or cannot be reached.
         """
-        found = self._index.nearest(query, k, filters)
-        articles = self._corpus.select([name for name, _ in found])
-        if len(articles) < len(found):
+        neighbors = self._index.nearest(query, k, filters)
+        articles = self._corpus.select([name for name, _ in neighbors])
+        if len(articles) < len(neighbors):
             raise CorpusError(
-                f"the vectors of {self._corpus.folder} changed since they were opened: open again"
+                f"the vectors of {self._corpus.folder} have changed; open the corpus again"
             )
-        return [Hit(articles[name], score) for name, score in found]
+        return [Hit(articles[name], score) for name, score in neighbors]
 
 
 class HybridCorpus:
-    """Two searches of the same articles, fused by reciprocal rank. Safe across threads.
+    """Lexical and dense search of the same articles, fused by reciprocal rank. Thread-safe.
 
     Args:
-        lexical: Searches by words; has the articles.
-        dense: Searches by meaning.
+        lexical: Lexical search, which also provides the articles.
+        dense: Dense search.
     """
 
     def __init__(self, lexical: Literature, dense: Literature) -> None:
@@ -82,41 +82,41 @@ class HybridCorpus:
 
     @property
     def sha256(self) -> str:
-        """Hash of both, and of how they are fused."""
+        """Hash of both searches and the fusion parameters."""
         return hash_of("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document of an id from the search by words."""
+        """Return the document with an id, or None."""
         return self._lexical.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the `k` best documents of both searches, with fused scores in (0, 2 / 61]."""
+        """Return the top `k` documents of both searches, with fused scores in (0, 2 / 61]."""
         if k < 1:
             return []
         depth = max(k, FUSED_DEPTH)
-        rankings = [place.search(query, depth, filters) for place in (self._lexical, self._dense)]
-        documents = {hit.document.id: hit.document for found in rankings for hit in found}
-        fused = reciprocal_rank_fusion([[hit.document.id for hit in found] for found in rankings])
+        rankings = [s.search(query, depth, filters) for s in (self._lexical, self._dense)]
+        documents = {hit.document.id: hit.document for hits in rankings for hit in hits}
+        fused = reciprocal_rank_fusion([[hit.document.id for hit in hits] for hits in rankings])
         return [Hit(documents[name], score) for name, score in fused[:k]]
 
 
 LIVE = "pubmed"
-"""The name of PubMed itself, over the network."""
+"""Corpus name for PubMed over the network."""
 
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
-"""Matches a path too, in which "//" has become "/"."""
+"""Matches URLs, also after conversion to a path, which changes "//" to "/"."""
 
 Way = Literal["bm25", "dense", "hybrid"]
 
 
 @dataclass(frozen=True)
 class OpenedCorpus:
-    """A corpus, ready to be searched.
+    """A corpus that is ready for searching.
 
     Attributes:
-        fingerprint: Its identity, for the manifest.
+        fingerprint: Identity of the corpus for the manifest.
         rejections: Lines that could not be read.
-        note: What the user should know about the search; usually empty.
+        note: Note for the user about the search, usually empty.
     """
 
     literature: Literature
@@ -128,60 +128,62 @@ class OpenedCorpus:
 def open_literature(
     where: str | Path, settings: Settings, embedder: NamedEncoder | None = None
 ) -> OpenedCorpus:
-    """Open the corpus that a user names.
+    """Open a corpus.
 
     Args:
-        where: A built corpus (a folder), a file of documents, or PubMed itself ("pubmed").
-        settings: `search` selects how a built corpus is searched; others are searched by words.
-        embedder: Encodes queries instead of the settings' embedder, so that its model is loaded
-            once.
+        where: Folder of a built corpus, path of a file of documents, or "pubmed" for PubMed over
+            the network.
+        settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
+        embedder: Loaded embedder for queries, by default the one from the settings.
 
     Raises:
-        InputError: The file is missing or has no documents, or `where` is an address.
-        SettingsError: Vectors are requested where there can be none.
-        CorpusError: The folder is not a corpus, the vectors that the settings require are missing,
-            unfinished or stale, or a server cannot be reached.
+        InputError: The file is missing or has no documents, or `where` is a URL.
+        SettingsError: The settings require vectors, but the corpus is not a built one.
+        CorpusError: The folder is not a corpus, the required vectors are missing, unfinished or
+            stale, or a server cannot be reached.
     """
     path = Path(where)
     if path.is_dir() or (path / LEDGER).exists():
-        return _open_built_corpus(
-            path, settings, embedder or Embedder(settings.literature.embedder)
-        )
+        embedder = embedder or Embedder(settings.literature.embedder)
+        return _open_built_corpus(path, settings, embedder)
     refuse_address(where)
     is_live = str(where) == LIVE and not path.exists()
     search = settings.literature.search
     if search in ("dense", "hybrid") and (is_live or path.exists()):
         raise SettingsError(
-            f"setting 'search' is {search!r}, but {str(where)!r} has no vectors: only a "
-            "built corpus does (`ragassay corpus build`, then `ragassay corpus embed`)"
+            f"setting 'search' is {search!r}, but {str(where)!r} has no vectors; build a corpus "
+            "with `ragassay corpus build` and `ragassay corpus embed`"
         )
     if is_live:
-        return _live(settings)
-    found = read_corpus(path)
+        return _open_live(settings)
+    file = read_corpus(path)
     fingerprint = FileFingerprint(
-        name=path.name, sha256=sha256_of(path), n_items=len(found.documents), format="jsonl"
+        name=path.name, sha256=sha256_of(path), n_items=len(file.documents), format="jsonl"
     )
-    return OpenedCorpus(Corpus(found.documents), fingerprint, found.rejections)
+    return OpenedCorpus(Corpus(file.documents), fingerprint, file.rejections)
 
 
 def refuse_address(where: str | Path) -> None:
-    """Refuse the address of a search server as a corpus.
+    """Check that a corpus is not specified by a URL.
 
     Raises:
-        InputError: It is one.
+        InputError: `where` is a URL.
     """
     if _ADDRESS.match(str(where)):
         raise InputError(
-            f"{without_secrets(str(where))} is an address: a search server is given from Python, "
-            "as a LangChain retriever (`corpus=ElasticsearchRetriever(...)`)"
+            f"{without_secrets(str(where))} is a URL; to use a search server, pass a LangChain "
+            "retriever from Python (`corpus=ElasticsearchRetriever(...)`)"
         )
 
 
 def _open_built_corpus(path: Path, settings: Settings, embedder: NamedEncoder) -> OpenedCorpus:
     corpus = DiskCorpus(path)
-    way, note = _way(corpus, settings, embedder)
-    url = settings.literature.chroma_url
-    literature = corpus if way == "bm25" else _by_vectors(corpus, way, embedder, url)
+    way, note = _choose_search(corpus, settings, embedder)
+    literature: Literature = corpus
+    if way != "bm25":
+        index = DenseIndex(corpus, embedder, settings.literature.chroma_url)
+        dense = DenseCorpus(corpus, index)
+        literature = dense if way == "dense" else HybridCorpus(corpus, dense)
     fingerprint = FileFingerprint(
         name=path.name,
         sha256=literature.sha256,
@@ -191,8 +193,10 @@ def _open_built_corpus(path: Path, settings: Settings, embedder: NamedEncoder) -
     return OpenedCorpus(literature, fingerprint, note=note)
 
 
-def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tuple[Way, str]:
-    """Return how to search, and a note about it."""
+def _choose_search(
+    corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder
+) -> tuple[Way, str]:
+    """Return the search method and a note about it."""
     if settings.literature.search != "auto":
         return settings.literature.search, ""
     from ragassay.retrievers.dense.index import vectors_status
@@ -204,26 +208,17 @@ def _way(corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder) -> tupl
         return "bm25", ""
     problem = "not finished" if status == "unfinished" else "older than the corpus"
     return "bm25", (
-        f"searched by words alone: the vectors of {corpus.folder} are {problem} "
-        f"(`ragassay corpus embed {corpus.folder} --embedder {embedder.name}` fixes that)"
+        f"lexical search only, because the vectors of {corpus.folder} are {problem}; run "
+        f"`ragassay corpus embed {corpus.folder} --embedder {embedder.name}`"
     )
 
 
-def _by_vectors(corpus: DiskCorpus, way: Way, embedder: NamedEncoder, url: str) -> Literature:
-    index = DenseIndex(corpus, embedder, url)
-    dense = DenseCorpus(corpus, index)
-    return dense if way == "dense" else HybridCorpus(corpus, dense)
-
-
-def _live(settings: Settings) -> OpenedCorpus:
+def _open_live(settings: Settings) -> OpenedCorpus:
     from ragassay.retrievers.pubmed.live import LivePubMed
 
-    key = (
-        settings.literature.ncbi_api_key.get_secret_value()
-        if settings.literature.ncbi_api_key
-        else None
-    )
-    live = LivePubMed(settings.literature.cache_dir / "pubmed", key, settings.literature.ncbi_email)
+    options = settings.literature
+    key = options.ncbi_api_key.get_secret_value() if options.ncbi_api_key else None
+    live = LivePubMed(options.cache_dir / "pubmed", key, options.ncbi_email)
     return OpenedCorpus(
         live, FileFingerprint(name=LIVE, sha256=live.sha256, n_items=0, format="live")
     )

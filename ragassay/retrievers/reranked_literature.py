@@ -1,4 +1,4 @@
-"""Literature whose best hits are reranked, with the token vectors that this needs kept on disk."""
+"""Literature with reranked hits, and a store of token vectors on disk."""
 
 from __future__ import annotations
 
@@ -32,20 +32,19 @@ if TYPE_CHECKING:
 
 
 STORE = "tokens.sqlite"
-"""File of a built corpus in which the vectors are stored."""
+"""Name of the file with the vectors in a built corpus."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, width INTEGER, rows BLOB)"
 
 
 class TokenStore:
-    """Vectors of texts and of their tokens on disk, by text and model. Safe across threads.
+    """Store of text and token vectors on disk, by text and model. Thread-safe.
 
-    A vector keeps its direction only, as whole numbers of a byte. What is stored never ages: it
-    belongs to a text.
+    Vectors are normalized and quantized to int8. They depend only on the text and never expire.
 
     Args:
-        path: Created when something is first added.
-        encoder: Whose vectors are stored.
+        path: Path of the file, which is created by `add`.
+        encoder: Encoder of the vectors.
     """
 
     def __init__(self, path: Path, encoder: NamedEncoder) -> None:
@@ -54,29 +53,29 @@ class TokenStore:
         self._opened: sqlite3.Connection | None = None
 
     def read(self, texts: Iterable[str]) -> dict[str, Encoded]:
-        """Return the vectors of those texts that are stored."""
-        found: dict[str, Encoded] = {}
-        asked = "SELECT width, rows FROM vectors WHERE key = ?"
+        """Return the stored vectors. Texts without vectors are left out."""
+        stored: dict[str, Encoded] = {}
+        sql = "SELECT width, rows FROM vectors WHERE key = ?"
         with self._lock:
             if self._opened is None and not self._path.exists():
                 return {}
             for text in texts:
-                row = self._connection().execute(asked, (self._key(text),)).fetchone()
+                row = self._connect().execute(sql, (self._key(text),)).fetchone()
                 if row:
-                    found[text] = _unpack_vectors(*row)
-        return found
+                    stored[text] = _unpack_vectors(*row)
+        return stored
 
     def add(self, texts: Sequence[str], vectors: Sequence[Encoded]) -> None:
         """Store the vectors of texts.
 
         Raises:
-            StorageError: They cannot be written.
+            StorageError: The file cannot be written.
         """
         rows = [
-            (self._key(text), len(one.vector), _pack_vectors(one))
-            for text, one in zip(texts, vectors, strict=True)
+            (self._key(text), len(encoded.vector), _pack_vectors(encoded))
+            for text, encoded in zip(texts, vectors, strict=True)
         ]
-        with storing(self._path), self._lock, self._connection() as connection:
+        with storing(self._path), self._lock, self._connect() as connection:
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
 
     def close(self) -> None:
@@ -89,7 +88,7 @@ class TokenStore:
     def _key(self, text: str) -> bytes:
         return hashlib.sha256((self._salt + text).encode()).digest()[:16]
 
-    def _connection(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self._opened is None:
             self._opened = sqlite3.connect(self._path, check_same_thread=False)
             self._opened.execute(_TABLE)
@@ -97,17 +96,17 @@ class TokenStore:
 
 
 class StoredEncoder:
-    """An encoder that looks a text up before it computes it."""
+    """Encoder that uses stored token vectors if available."""
 
     def __init__(self, encoder: NamedEncoder, store: TokenStore) -> None:
         self._encoder, self._store = encoder, store
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return computed vectors of length 1, shape (n_texts, n_dimensions)."""
+        """Return unit vectors of shape (n_texts, n_dimensions)."""
         return self._encoder.encode(texts)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Return each text's vector and those of its tokens in context."""
+        """Return the vector and the token vectors of each text."""
         known = self._store.read(texts)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
@@ -115,10 +114,10 @@ class StoredEncoder:
         return [known[text] for text in texts]
 
 
-def _pack_vectors(one: Encoded) -> bytes:
+def _pack_vectors(encoded: Encoded) -> bytes:
     import numpy as np
 
-    rows = np.concatenate([one.vector[None], one.tokens]).astype(np.float32)
+    rows = np.concatenate([encoded.vector[None], encoded.tokens]).astype(np.float32)
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=1e-12)
     return np.round(rows / largest * 127).astype(np.int8).tobytes()
 
@@ -138,31 +137,29 @@ NONE = "none"
 def reranker_of(
     settings: Settings, embedder: NamedEncoder, literature: Literature | None = None
 ) -> Reranker | None:
-    """Return the reranker that the settings name; None for "none". No model is loaded yet.
+    """Return the reranker from the settings, or None for "none". Models are loaded lazily.
 
     Args:
-        settings: `reranker` is "embedded", "none", or a cross-encoder's name or folder.
-        literature: A built corpus may have stored the vectors that the embedded reranker needs.
+        settings: Settings. `reranker` is "embedded", "none", or the name or folder of a
+            cross-encoder.
+        embedder: Embedder for the embedded reranker.
+        literature: Corpus that may have stored token vectors.
     """
-    if settings.literature.reranker == NONE:
+    name = settings.literature.reranker
+    if name == NONE:
         return None
-    if settings.literature.reranker == EMBEDDED:
-        path = _store_path(literature)
-        store = TokenStore(path, embedder) if path else None
-        return EmbeddedReranker(StoredEncoder(embedder, store) if store else embedder)
-    return CrossEncoderReranker(settings.literature.reranker)
-
-
-def _store_path(literature: Literature | None) -> Path | None:
+    if name != EMBEDDED:
+        return CrossEncoderReranker(name)
     folder = getattr(literature, "folder", None)
-    path = folder / STORE if isinstance(folder, Path) else None
-    return path if path and path.exists() else None
+    if isinstance(folder, Path) and (folder / STORE).exists():
+        return EmbeddedReranker(StoredEncoder(embedder, TokenStore(folder / STORE, embedder)))
+    return EmbeddedReranker(embedder)
 
 
 def rerank_literature(
     literature: Literature, settings: Settings, embedder: NamedEncoder
 ) -> Literature:
-    """Return literature with its hits reranked as set; the same literature for "none"."""
+    """Wrap literature with the reranker from the settings, if any."""
     reranker = reranker_of(settings, embedder, literature)
     if reranker is None:
         return literature
@@ -173,12 +170,13 @@ def rerank_literature(
 
 
 class RerankedLiterature:
-    """Literature with its best hits reordered.
+    """Literature with reranked hits.
 
     Args:
-        reranker: Reorders the best hits.
-        name: The reranker's name; cached verdicts depend on it.
-        depth: How many hits are reranked, at least 1.
+        inner: Literature to search.
+        reranker: Reranker of the top hits.
+        name: Name of the reranker. Cached verdicts depend on it.
+        depth: Number of hits to rerank, at least 1.
     """
 
     def __init__(
@@ -191,18 +189,18 @@ class RerankedLiterature:
 
     @property
     def sha256(self) -> str:
-        """Hash of the literature, of the reranker's name and of the depth."""
+        """Hash of the literature, the reranker's name and the depth."""
         parts = [self._inner.sha256, "reranked", self._name, self._depth]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document of this id, or None."""
+        """Return the document with this id, or None."""
         return self._inner.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the `k` best: the best `depth` reranked, then the rest in the search's order.
+        """Return the top `k` hits, with the first `depth` hits reranked.
 
-        Scores are the reranker's; the rest get lower scores, one apart.
+        Reranked hits have the reranker's scores. The others follow with decreasing scores.
         """
         if k < 1:
             return []
@@ -210,4 +208,4 @@ class RerankedLiterature:
         best = self._reranker.rerank(query, hits[: self._depth], self._depth)
         floor = min((hit.score for hit in best), default=0.0)
         rest = enumerate(hits[self._depth :], 1)
-        return [*best, *(Hit(hit.document, floor - place) for place, hit in rest)][:k]
+        return [*best, *(Hit(hit.document, floor - i) for i, hit in rest)][:k]

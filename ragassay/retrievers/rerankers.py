@@ -1,4 +1,4 @@
-"""Rerank search results: by BM25 and embeddings together, or by a cross-encoder."""
+"""Rerank search results by BM25 and embeddings, or with a cross-encoder."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ if TYPE_CHECKING:
 
 
 DEPTH = 50
-"""How many hits of a search to pass; the weights were fitted on the best 50 by BM25."""
+"""Number of hits to rerank. The weights were fitted on the top 50 by BM25."""
 
 STRIDE = 2
-"""Every second run of three sentences is embedded: each sentence is in one, at half the cost."""
+"""Step between embedded windows of three sentences. Every sentence is still in a window."""
 
 
 class Reranker(Protocol):
-    """Reorders the hits of a search. Calls are safe across threads."""
+    """Protocol for rerankers. Implementations must be thread-safe."""
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the `k` best hits with the reranker's scores, best first; ties in their order."""
+        """Return the top `k` hits with new scores, best first. Ties keep their order."""
         ...
 
 
 class TextEncoder(Protocol):
-    """The part of `ragassay.models.embeddings.Embedder` that a reranker needs."""
+    """Protocol for text encoders such as `ragassay.models.embeddings.Embedder`."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) without a text."""
+        """Return unit vectors of shape (n_texts, n_dimensions), or (0, 0) without texts."""
         ...
 
 
 @runtime_checkable
 class TokenVectorEncoder(Protocol):
-    """A `TextEncoder` that also returns the vectors of tokens."""
+    """Protocol for text encoders that also return token vectors."""
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Return each text's vector and those of its tokens in context."""
+        """Return the vector and the token vectors of each text."""
         ...
 
 
 class FusionWeights(BaseModel):
-    """Weights of the features of a hit, each standardised over the hits of its query.
+    """Weights of the features of a hit. Features are standardized over the hits of a query.
 
     Attributes:
-        search: Weight of the search's own score (BM25).
-        title: Weight of the cosine of query and title.
-        passage: Weight of the highest cosine of query and a passage.
+        search: Weight of the search score (BM25).
+        title: Weight of the cosine similarity of query and title.
+        passage: Weight of the highest cosine similarity of query and passage.
         tokens: Weight of `max_sim` over the tokens of title and passages.
     """
 
@@ -77,22 +77,23 @@ class FusionWeights(BaseModel):
 
 @functools.cache
 def shipped_weights() -> FusionWeights:
-    """Read the weights that `python -m training.reranking` fitted."""
+    """Return the packaged weights, fitted with `python -m training.reranking`."""
     text = files("ragassay.retrievers").joinpath("weights/reranker.json").read_text("utf-8")
     return FusionWeights.model_validate_json(text)
 
 
 class EmbeddedReranker:
-    """Orders hits by a weighted sum of the search's score and three similarities.
+    """Reranks hits by a weighted sum of the search score and three similarities.
 
     s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)) + w_4
-    z(MaxSim(q, d)), z(x) = (x - mean) / standard deviation over the hits; 0 where all are alike. A
-    document without title counts as its best passage does, and one without text as its title does.
-    With an embedder without token vectors, each title or passage is one token.
+    z(MaxSim(q, d)), with z(x) = (x - mean) / standard deviation over the hits, or 0 if all are
+    equal. A missing title is replaced by the best passage, and a missing text by the title. If the
+    embedder has no token vectors, each title or passage is a single token.
 
     Args:
-        embedder: Encodes queries, titles and passages; the weights were fitted to the packaged one.
-        weights: By default those that ragassay ships.
+        embedder: Encoder of queries, titles and passages. The packaged weights were fitted to the
+            packaged embedder.
+        weights: Feature weights, by default the packaged ones.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
@@ -100,50 +101,49 @@ class EmbeddedReranker:
         self._weights = weights
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the `k` best hits; their scores are sums of standardised features, of either sign.
+        """Return the top `k` hits, with weighted sums of standardized features as scores.
 
         Args:
-            query: In plain words. For white space alone, the hits keep the search's order.
-            k: 0 or less returns an empty list.
+            query: Natural-language query. If blank, hits keep their order and scores.
+            hits: Hits to rerank.
+            k: Number of hits to return. If 0 or less, the list is empty.
         """
         if not hits or k <= 0:
             return []
         if not query.strip():
             return list(hits[:k])
-        return _best(hits, self.scores(query, hits), k)
+        return _select_top(hits, self.scores(query, hits), k)
 
     def scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
-        """Return the weighted sum for each hit, shape (n_hits,)."""
+        """Return the weighted sum of features for each hit, shape (n_hits,)."""
         import numpy as np
 
         weights = self._weights or shipped_weights()
         table = features(query, hits, self._embedder)
-        of_column = [weights.search, weights.title, weights.passage, weights.tokens]
-        return standardise_columns(table) @ np.array(of_column)
+        row = [weights.search, weights.title, weights.passage, weights.tokens]
+        return standardise_columns(table) @ np.array(row)
 
 
 def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
-    """Return search score, title and best passage cosine, and MaxSim, shape (n_hits, 4)."""
+    """Return the search score, title cosine, passage cosine and MaxSim, shape (n_hits, 4)."""
     import numpy as np
 
     passages = [passage_texts(hit.document) for hit in hits]
     titles = [hit.document.title.strip() for hit in hits]
-    texts = [query, *(t for t in titles if t), *(p for found in passages for p in found)]
+    texts = [query, *filter(None, titles), *(text for group in passages for text in group)]
     unique = list(dict.fromkeys(texts))
     known = dict(zip(unique, encode_tokens(embedder, unique), strict=True))
-    asked = known[query]
-    tokens = {text: known[text].tokens for text in unique[1:]}
-    # On one core: with two, the threads would wait for each other in hundreds of small products.
+    encoded = known[query]
+    # Threads would only slow down a hundred small products.
     with _threads().limit(limits=1, user_api="blas"):
-        matches = {text: best_matches(asked.tokens, rows) for text, rows in tokens.items()}
+        matches = {text: best_matches(encoded.tokens, known[text].tokens) for text in unique[1:]}
     rows: list[tuple[float, float, float, float]] = []
-    for hit, title, found in zip(hits, titles, passages, strict=True):
-        passage = max((float(asked.vector @ known[p].vector) for p in found), default=None)
-        titled = float(asked.vector @ known[title].vector) if title else None
-        first = titled if titled is not None else passage
-        second = passage if passage is not None else titled
-        late = max_sim([matches[text] for text in (title, *found) if text in matches])
-        rows.append((hit.score, first or 0.0, second or 0.0, late))
+    for hit, title, group in zip(hits, titles, passages, strict=True):
+        cosines = [float(encoded.vector @ known[text].vector) for text in group]
+        in_title = float(encoded.vector @ known[title].vector) if title else None
+        in_passage = max(cosines, default=in_title or 0.0)
+        late = max_sim([matches[text] for text in (title, *group) if text in matches])
+        rows.append((hit.score, in_passage if in_title is None else in_title, in_passage, late))
     return np.array(rows, dtype=np.float64)
 
 
@@ -154,14 +154,14 @@ def _threads() -> ThreadpoolController:
 
 
 def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return, for each token of a query, the cosine with a text's closest token.
+    """Return the cosine of each query token with the closest token of a text.
 
     Args:
-        query: Vectors of length 1, shape (n_query_tokens, n_dimensions).
-        text: Vectors of length 1, shape (n_tokens, n_dimensions).
+        query: Unit vectors of shape (n_query_tokens, n_dimensions).
+        text: Unit vectors of shape (n_tokens, n_dimensions).
 
     Returns:
-        Shape (n_query_tokens,), in [-1, 1]; shape (0,) where one has no token.
+        Values in [-1, 1] of shape (n_query_tokens,), or (0,) if either has no tokens.
     """
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
@@ -169,16 +169,16 @@ def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDA
 
 
 def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
-    """Return the mean best match of a query's tokens in a document.
+    """Return the mean best match of the query tokens in a document.
 
     MaxSim(q, d) = mean over tokens i of q of max over tokens j of d of q_i . d_j
-    (Khattab and Zaharia 2020, SIGIR, equation 3, which sums: the order is the same)
+    (Khattab and Zaharia 2020, SIGIR, equation 3, with a mean in place of the sum)
 
     Args:
-        matches: From `best_matches`, of the query with each part of the document.
+        matches: Results of `best_matches` for each part of the document.
 
     Returns:
-        In [-1, 1]; 0 where query or document has no token.
+        Value in [-1, 1], or 0 if the query or the document has no tokens.
 
     Example:
         >>> import numpy as np
@@ -193,7 +193,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 
 def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """Return vectors of texts and tokens; without token vectors, a text is its own token."""
+    """Return text and token vectors. Without token vectors, each text is a single token."""
     if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
@@ -201,19 +201,19 @@ def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
 
 
 def passage_texts(document: Document) -> list[str]:
-    """Return every second passage of a document, and its last; empty where it has no text."""
-    found = [span.text for span in windows(document)]
-    return found[::STRIDE] if len(found) % STRIDE else [*found[::STRIDE], *found[-1:]]
+    """Return every second passage of a document and the last one, empty without text."""
+    texts = [span.text for span in windows(document)]
+    return texts[::STRIDE] if len(texts) % STRIDE else [*texts[::STRIDE], *texts[-1:]]
 
 
 def reranked_texts(document: Document) -> list[str]:
-    """Return the texts of a document that the embedded reranker embeds."""
+    """Return the texts of a document to embed for the embedded reranker."""
     title = document.title.strip()
     return [*([title] if title else []), *passage_texts(document)]
 
 
 def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return columns with mean 0 and variance 1, shape (n, n_features); 0 for equal rows."""
+    """Scale columns to mean 0 and variance 1, or to 0 if constant. Shape (n, n_features)."""
     import numpy as np
 
     spread = table.std(axis=0)
@@ -222,13 +222,13 @@ def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class CrossEncoderReranker:
-    """A cross-encoder that sentence-transformers can load; it is loaded at the first call.
+    """Reranker that uses a cross-encoder from sentence-transformers, loaded at the first call.
 
     Args:
-        model: A name on the hub or a folder.
+        model: Name on the Hugging Face Hub, or a folder.
 
     Raises:
-        ExtraError: What loads it is not installed.
+        ExtraError: A required package is not installed.
     """
 
     def __init__(self, model: str) -> None:
@@ -238,14 +238,15 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the `k` best hits with the cross-encoder's scores over query and "title text".
+        """Return the top `k` hits, scored by the cross-encoder on query and "title text".
 
         Args:
-            query: In plain words.
-            k: 0 or less returns an empty list.
+            query: Natural-language query.
+            hits: Hits to rerank.
+            k: Number of hits to return. If 0 or less, the list is empty.
 
         Raises:
-            SettingsError: The model is unavailable, or gives several scores for a pair.
+            SettingsError: The model is unavailable, or returns several scores per pair.
         """
         if not hits or k <= 0:
             return []
@@ -259,14 +260,13 @@ class CrossEncoderReranker:
             scores = self._model.predict(pairs, show_progress_bar=False, convert_to_numpy=True)
         if scores.ndim != 1:
             raise SettingsError(
-                f"{self.name} gives {scores.shape[1]} labels for a pair, and a reranker gives one "
-                "score: name a cross-encoder of relevance, e.g. cross-encoder/ms-marco-MiniLM-L6-v2"
+                f"{self.name} returns {scores.shape[1]} scores per pair, but a reranker needs one; "
+                "use a relevance cross-encoder such as cross-encoder/ms-marco-MiniLM-L6-v2"
             )
-        return _best(hits, scores, k)
+        return _select_top(hits, scores, k)
 
 
-def _best(hits: Sequence[Hit], scores: NDArray[np.floating], k: int) -> list[Hit]:
-    """Return the `k` hits with the highest scores, now their own; ties in their order."""
+def _select_top(hits: Sequence[Hit], scores: NDArray[np.floating], k: int) -> list[Hit]:
     import numpy as np
 
     order = np.argsort(-scores, kind="stable")[:k]
@@ -280,13 +280,14 @@ def closest_sentences(
     n: int,
     wanted: Collection[int] = (),
 ) -> list[str]:
-    """Return at most `n` sentences, those closest to a claim, in their order.
+    """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        sentences: May be empty.
-        embedder: Provides the vectors for the cosine.
-        n: At least 1.
-        wanted: Positions of sentences to choose before others.
+        claim: Claim to compare with.
+        sentences: Sentences, may be empty.
+        embedder: Embedder for the cosine similarity.
+        n: Maximum number of sentences, at least 1.
+        wanted: Indices of sentences to prefer.
     """
     if len(sentences) <= n:
         return list(sentences)

@@ -67,8 +67,7 @@ def grader_agreement(
 
     Args:
         chosen: Filter for the grades to compare.
-        min_rating: Lowest rating that covers an item, for graders that assign ratings. By default,
-            an item is covered if it is marked as correct.
+        min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
         Empty if no kind has two graders. A pair ignores items that only one of its graders
@@ -265,7 +264,7 @@ def annotator_tables(
 
     Args:
         queries: Passages. Those without judgments are skipped.
-        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        chosen: Filter for the grades. The first match per passage is used.
         min_relevant: Lowest relevant judgment, 2 for TREC DL.
         min_answers: Minimum numbers of covered items. Each adds one table.
         like_original: See `passage_labels`.
@@ -298,7 +297,7 @@ def passage_labels(
 
     Args:
         queries: Passages. Those without judgments are skipped.
-        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        chosen: Filter for the grades. The first match per passage is used.
         min_answers: Number of items, at least 1.
         like_original: Whether to follow the original program: ungraded passages are labeled 0, and
             without ratings a passage must cover `min_answers` + 1 items.

@@ -229,10 +229,9 @@ def rubric_cover(
     set. The original counts a query without covered items as an n-EXAM of 0.
 
     Args:
-        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        chosen: Filter for the grades. The first match per passage is used.
         k: Number of top-ranked passages to use.
-        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
-            marked as correct.
+        min_rating: Lowest rating that covers an item, or None to use correctness.
         rankings: Rankings of the systems, by default those in the graded file.
 
     Returns:

@@ -48,8 +48,7 @@ class PassageGrade:
         """Return whether the passage covers each item, or None for unscored items.
 
         Args:
-            min_rating: Lowest rating that covers an item. By default, an item is covered if it is
-                marked as correct.
+            min_rating: Lowest rating that covers an item, or None to use correctness.
 
         Returns:
             Empty if `min_rating` is set and there are no ratings.

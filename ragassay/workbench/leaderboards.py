@@ -74,9 +74,8 @@ def number_covered(
     Unlike the original, duplicate items count once, and labels of 0 are included for facets.
 
     Args:
-        chosen: Filter for the grades. If several grades of a passage match, the first is used.
-        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
-            marked as correct.
+        chosen: Filter for the grades. The first match per passage is used.
+        min_rating: Lowest rating that covers an item, or None to use correctness.
         topic_of: Function that returns the topic of an item.
 
     Raises:
@@ -102,7 +101,7 @@ def highest_rating(
     Unlike the original, facets never fall back to counting covered items if there are no ratings.
 
     Args:
-        chosen: Filter for the grades. If several grades of a passage match, the first is used.
+        chosen: Filter for the grades. The first match per passage is used.
         topic_of: Function that returns the topic of an item.
 
     Raises:

@@ -78,12 +78,10 @@ def checked_items(
 
     Args:
         queries: Graded passages.
-        graded: Filter for the grades to check. If several grades of a passage match, the first is
-            used.
+        graded: Filter for the grades. The first match per passage is used.
         extracted: Filter for the grades with the extracted answers. By default, the first grade of
             the same kind that is not self-rated, or else the checked grade.
-        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
-            marked as correct.
+        min_rating: Lowest rating that covers an item, or None to use correctness.
         texts: Item texts, in the order of the result.
 
     Returns:
@@ -221,11 +219,10 @@ def missing_passages(
     """Return relevant passages that cover no item ("missing in test bank").
 
     Args:
-        graded: Filter for the grades. If several grades of a passage match, the first is used.
+        graded: Filter for the grades. The first match per passage is used.
             Passages without a matching grade are left out.
         relevance: Criterion for relevant passages.
-        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
-            marked as correct.
+        min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
         Passages ordered by query, most relevant first.
@@ -292,10 +289,9 @@ def item_uses(
     """Count the passages that cover each item ("spurious test bank entries").
 
     Args:
-        graded: Filter for the grades. If several grades of a passage match, the first is used.
+        graded: Filter for the grades. The first match per passage is used.
         relevance: Criterion for relevant passages.
-        min_rating: Lowest rating that covers an item. By default, an item is covered if it is
-            marked as correct.
+        min_rating: Lowest rating that covers an item, or None to use correctness.
         texts: Item texts by id.
 
     Returns:

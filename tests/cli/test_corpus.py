@@ -103,7 +103,7 @@ def test_evaluate_says_what_it_could_not_read_and_measures_the_rest(
 def test_an_address_is_no_corpus() -> None:
     address = "https://localhost:9200/pubmed"
     for arguments in (("build", SOURCES[0], "--out", address), ("get", address, "1")):
-        assert "as a LangChain retriever" in run(*arguments, code=1)[1]
+        assert "pass a LangChain retriever" in run(*arguments, code=1)[1]
 
 
 def test_what_is_no_corpus_is_one_line(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def own(corpus: Path, tmp_path: Path) -> Path:
 def test_embed_makes_vectors_that_info_and_search_know_of(own: Path) -> None:
     assert f"no vectors; create them with `ragassay corpus embed {own}`" in run("info", own)[0]
     _, err = run("search", own, "migraine", "--by", "dense", code=1)
-    assert "are missing: `ragassay corpus embed" in err and len(err.splitlines()) == 1
+    assert "are missing; run `ragassay corpus embed" in err and len(err.splitlines()) == 1
     out, _ = run("embed", own, "--quiet")
     assert out == "vectors by all-MiniLM-L6-v2: 15, up to date\n"
     # A long folder's name breaks the line.
@@ -153,7 +153,7 @@ def test_vectors_that_the_corpus_has_outgrown_are_named(own: Path, tmp_path: Pat
     assert "vectors by all-MiniLM-L6-v2: 15, older than the corpus" in run("info", own)[0]
     out, err = run("search", own, "whales", "--json")
     assert json.loads(out)["id"] == "7"
-    assert "searched by words alone" in err and "ragassay corpus embed" in err
+    assert "lexical search only" in err and "ragassay corpus embed" in err
     assert "older than the corpus" in run("search", own, "x", "--by", "hybrid", code=1)[1]
     assert "16, up to date" in run("embed", own, "--quiet")[0]
 
@@ -190,7 +190,7 @@ def test_evaluate_compares_ways_of_searching(own: Path, tmp_path: Path) -> None:
 def test_what_has_no_vectors_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"id": "7", "text": "Whales sing."}))
     _, err = run("search", tmp_path / "a.jsonl", "whales", "--by", "dense", code=1)
-    assert "only a built corpus does" in err
+    assert "has no vectors; build a corpus" in err
     _, err = run("embed", tmp_path, code=1)
     assert "ragassay corpus build" in err
 

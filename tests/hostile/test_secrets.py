@@ -154,12 +154,12 @@ TRIES = {
         f"{OF_URL} --escalate openai/a@{{url}}", 1, "must be a different model"
     ),
     "a corpus by an address": Try(
-        f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is an"
+        f"{OF_URL} --corpus http://{LOGIN}@127.0.0.1:9/index", 1, "***@127.0.0.1:9/index is a"
     ),
     "a login for Chroma": Try(
         "corpus embed {folder}/corpus",
         1,
-        "without user and password",
+        "must not contain a user name",
         environment={"RAGASSAY_LITERATURE__CHROMA_URL": NOWHERE},
     ),
     "a collector that is not there": Try(

@@ -48,5 +48,5 @@ def test_an_id_twice_in_a_ranking_counts_once_at_its_best() -> None:
 
 
 def test_a_negative_k_is_refused() -> None:
-    with pytest.raises(ValueError, match="k is -1"):
+    with pytest.raises(ValueError, match="k must be at least 0"):
         reciprocal_rank_fusion([["a"]], k=-1)

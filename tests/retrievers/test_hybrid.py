@@ -143,5 +143,5 @@ def test_vectors_that_changed_under_an_open_corpus_are_no_shorter_list(tmp_path:
     embed_corpus(corpus, WordEmbedder())
     opened = DenseCorpus(corpus, DenseIndex(corpus, WordEmbedder()))
     embed_corpus(built(tmp_path, ({"id": "9", "text": "Whales sing."},)), WordEmbedder())
-    with pytest.raises(CorpusError, match="open again"):
+    with pytest.raises(CorpusError, match="open the corpus again"):
         opened.search("whales sing", 4)

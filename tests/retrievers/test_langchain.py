@@ -66,7 +66,7 @@ def test_a_users_retriever_stands_in_for_a_corpus() -> None:
 
 
 def test_what_it_cannot_do_it_says() -> None:
-    with pytest.raises(InputError, match="cannot filter"):
+    with pytest.raises(InputError, match="does not support filters"):
         RetrieverLiterature(Fixed(documents=[])).search("x", 1, Filters(since="2020"))
 
 

@@ -76,7 +76,7 @@ def test_with_vectors_it_is_searched_as_the_settings_say(folder: Path) -> None:
 
 @pytest.mark.parametrize("search", ["dense", "hybrid"])
 def test_vectors_that_are_asked_for_and_missing_are_an_error(folder: Path, search: str) -> None:
-    with pytest.raises(CorpusError, match=r"missing: `ragassay corpus embed .*corpus --embedder"):
+    with pytest.raises(CorpusError, match=r"missing; run `ragassay corpus .*corpus --embedder"):
         opened(folder, search=search)
 
 
@@ -93,7 +93,7 @@ def test_auto_passes_stale_vectors_over_and_says_so(folder: Path) -> None:
     grow(folder)
     found = opened(folder)
     assert isinstance(found.literature, DiskCorpus)
-    assert "older than the corpus (`ragassay corpus embed" in found.note
+    assert "older than the corpus; run `ragassay corpus embed" in found.note
     embed_corpus(DiskCorpus(folder), WordEmbedder())
     assert isinstance(opened(folder).literature, HybridCorpus)
 
@@ -101,7 +101,7 @@ def test_auto_passes_stale_vectors_over_and_says_so(folder: Path) -> None:
 def test_vectors_by_another_model_are_not_taken(folder: Path) -> None:
     embed_corpus(DiskCorpus(folder), WordEmbedder(name="other"))
     assert isinstance(opened(folder).literature, DiskCorpus)
-    with pytest.raises(CorpusError, match="by words are missing"):
+    with pytest.raises(CorpusError, match="for words are missing"):
         opened(folder, search="dense")
 
 
@@ -121,7 +121,7 @@ def test_a_chroma_server_is_asked_only_of_a_corpus_that_has_vectors(folder: Path
 @pytest.mark.parametrize("where", ["pubmed", "a.jsonl"])
 def test_vectors_need_a_built_corpus(folder: Path, where: str, search: str) -> None:
     place = folder.parent / where if where.endswith("jsonl") else where
-    with pytest.raises(SettingsError, match=r"no vectors: only a built corpus does \(`ragassay"):
+    with pytest.raises(SettingsError, match=r"no vectors; build a corpus with `ragassay"):
         opened(place, search=search)
 
 
@@ -139,7 +139,7 @@ def test_a_file_of_documents(folder: Path) -> None:
 
 @pytest.mark.parametrize("kind", [str, Path])
 def test_an_address_is_refused_without_its_password(kind: type[str] | type[Path]) -> None:
-    with pytest.raises(InputError, match="as a LangChain retriever") as caught:
+    with pytest.raises(InputError, match="pass a LangChain retriever") as caught:
         opened(kind("https://me:hush@localhost:9200/pubmed"))
-    assert "***@localhost:9200/pubmed is an address" in str(caught.value)
+    assert "***@localhost:9200/pubmed is a URL" in str(caught.value)
     assert "hush" not in str(caught.value)

@@ -261,5 +261,5 @@ def test_a_cross_encoder_orders_by_its_scores(tmp_path: Path) -> None:
 
 def test_a_model_of_several_labels_is_no_reranker(tmp_path: Path) -> None:
     model = make_cross_encoder(tmp_path, "entailment", "neutral", "contradiction")
-    with pytest.raises(SettingsError, match="gives 3 labels for a pair, and a reranker gives one"):
+    with pytest.raises(SettingsError, match="returns 3 scores per pair, but a reranker needs one"):
         CrossEncoderReranker(str(model)).rerank("aspirin stroke", HITS, 3)

@@ -1,4 +1,4 @@
-"""Store articles' vectors in Chroma, and translate filters."""
+"""Connect to Chroma, and convert articles and filters to its format."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 VECTORS = "vectors"
-"""The folder of a corpus in which Chroma keeps its vectors, unless a server does."""
+"""Name of the corpus folder with the Chroma database, unless a server is used."""
 
 MEND = "if its files are damaged, remove {where} and embed again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
-"""Metadata of a vector: the digest of its text, and the fields that filters use."""
+"""Metadata of a vector: the digest of its text, and fields for filters."""
 
 
 def embedded_text(article: Article) -> str:
-    """Return the embedded text of an article: "title. abstract".
+    """Return the text to embed for an article: "title. abstract".
 
     Example:
         >>> embedded_text(Article(id="1", title="Aspirin", text="It helps."))
@@ -40,7 +40,7 @@ def embedded_text(article: Article) -> str:
 
 
 def facts_of(article: Article) -> Facts:
-    """Return the metadata of an article's vector; the day is 0 where it is unknown."""
+    """Return the metadata of an article's vector. The day is 0 if unknown."""
     facts: Facts = {
         "digest": hashlib.sha256(embedded_text(article).encode()).hexdigest()[:32],
         "day": day_number(article.published) if article.published else 0,
@@ -52,83 +52,86 @@ def facts_of(article: Article) -> Facts:
 
 
 def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
-    """Return metadata that replaces stored metadata: Chroma merges, and drops only what is None."""
+    """Return metadata that overwrites stored metadata, with None for keys to remove.
+
+    Chroma merges metadata and removes only keys with the value None.
+    """
     return {**dict.fromkeys(stored or ()), **facts}
 
 
 def where_of(filters: Filters) -> dict[str, Any] | None:
-    """Return Chroma's `where` for filters, equivalent to `is_kept`; None for all articles.
+    """Return filters as a Chroma `where` clause equivalent to `is_kept`, or None for all articles.
 
-    `no_retracted` is not included: Chroma lists all articles that pass before it searches, and
-    nearly all pass. The caller drops the few retracted ones.
+    `no_retracted` is not included, because Chroma lists all matching articles before the search,
+    which would be nearly all. The caller removes retracted articles.
     """
-    asked: list[dict[str, Any]] = []
+    conditions: list[dict[str, Any]] = []
     if filters.since:
-        asked.append({"day": {"$gte": day_number(filters.since)}})
+        conditions.append({"day": {"$gte": day_number(filters.since)}})
     if filters.until:
-        asked.append({"day": {"$gte": 1}})
-        asked.append({"day": {"$lte": day_number(filters.until, last=True)}})
+        conditions.append({"day": {"$gte": 1}})
+        conditions.append({"day": {"$lte": day_number(filters.until, last=True)}})
     if filters.types:
         kinds = sorted({kind.lower() for kind in filters.types})
-        asked.append(_join_conditions("$or", [{"types": {"$contains": kind}} for kind in kinds]))
-    return _join_conditions("$and", asked) if asked else None
+        conditions.append(_join_conditions("$or", [{"types": {"$contains": k}} for k in kinds]))
+    return _join_conditions("$and", conditions) if conditions else None
 
 
 def _join_conditions(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join conditions: Chroma takes `$and` and `$or` for two or more."""
+    """Join conditions. Chroma requires at least two for `$and` and `$or`."""
     return {operator: parts} if len(parts) > 1 else parts[0]
 
 
 def connect(folder: Path, url: str) -> Client:
-    """Connect to Chroma in a corpus' folder, or to a server. Nothing is sent to anybody else.
+    """Connect to the Chroma database of a corpus, or to a server. Telemetry is disabled.
 
     Args:
-        url: "http://host:8000" or "https://host"; empty for the folder.
+        folder: Folder of the corpus.
+        url: URL of a server, such as "http://host:8000", or empty for the folder.
 
     Raises:
         ExtraError: Chroma is not installed.
-        SettingsError: Chroma does not accept the address.
+        SettingsError: The URL is invalid.
         CorpusError: The server cannot be reached, or the folder is damaged.
     """
     need("chromadb")
     import chromadb
     from chromadb.config import Settings
 
-    # `_env_file`: Chroma would read any `.env` in the working directory.
+    # By default, Chroma reads any `.env` in the working directory.
     settings = cast(Any, Settings)(_env_file=None, anonymized_telemetry=False)
     if not url:
         with explain_errors(str(folder / VECTORS)):
             path = str((folder / VECTORS).resolve())
             return cast("Client", chromadb.PersistentClient(path, settings))
-    host, port, ssl = _address(url)
+    host, port, ssl = _parse_url(url)
     try:
         with explain_errors(url):
             return cast("Client", chromadb.HttpClient(host, port, ssl, settings=settings))
-    except ValueError as error:
-        # Its client's way of saying that a server is not there.
+    except ValueError as error:  # Raised by the client if there is no server.
         raise CorpusError(f"cannot reach the Chroma server at {url}: {error}") from error
 
 
-def _address(url: str) -> tuple[str, int, bool]:
+def _parse_url(url: str) -> tuple[str, int, bool]:
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise SettingsError("setting 'chroma_url': give http://HOST:PORT") from None
+        raise SettingsError("setting 'chroma_url' must be http://HOST:PORT") from None
     if parts.username or parts.password:
-        raise SettingsError("setting 'chroma_url': an address, without user and password")
+        raise SettingsError("setting 'chroma_url' must not contain a user name or password")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-        raise SettingsError(f"setting 'chroma_url': give http://HOST:PORT, not {url!r}")
+        raise SettingsError(f"setting 'chroma_url' must be http://HOST:PORT, got {url!r}")
     ssl = parts.scheme == "https"
     return parts.hostname, port or (443 if ssl else 8000), ssl
 
 
 @contextmanager
 def explain_errors(where: str) -> Iterator[None]:
-    """Turn Chroma's errors into a `CorpusError` that names the place.
+    """Convert Chroma errors to a `CorpusError` with the location.
 
     Raises:
-        CorpusError: Chroma raised something.
+        CorpusError: Chroma raised an error.
     """
     need("chromadb")
     import httpx
@@ -137,9 +140,9 @@ def explain_errors(where: str) -> Iterator[None]:
     try:
         yield
     except httpx.HTTPError as error:
-        if not where.startswith("http"):  # Another service: a model being downloaded.
+        if not where.startswith("http"):  # From another service, such as a model download.
             raise
         raise CorpusError(f"cannot reach the Chroma server at {where}: {error}") from error
     except ChromaError as error:
         mend = "" if where.startswith("http") else f"; {MEND.format(where=where)}"
-        raise CorpusError(f"Chroma at {where} refuses: {error}{mend}") from error
+        raise CorpusError(f"Chroma at {where} failed: {error}{mend}") from error

@@ -1,4 +1,4 @@
-"""Create and update the vectors of a corpus; a killed run continues where it stopped."""
+"""Create and update the vectors of a corpus. Interrupted runs can resume."""
 
 from __future__ import annotations
 
@@ -36,26 +36,27 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 N_A_BATCH = 64
-"""Articles embedded and stored together: the most work that a kill can lose."""
+"""Number of articles to embed and store at a time. An interruption loses at most one batch."""
 
 HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-"""Width of the neighbour graph: twice Chroma's, for rankings as deep as 1,000."""
+"""HNSW parameters, twice Chroma's defaults, for rankings of up to 1,000 articles."""
 
 SYNCED_AT_WORK = 1000
-"""Changes after which Chroma rewrites its whole graph while a corpus is embedded; a twentieth of
-a large corpus, which would otherwise be written a thousand times."""
+"""Minimum sync threshold during embedding. Chroma rewrites its whole graph after this number of
+changes, so large corpora use a twentieth of their size."""
 
 SYNCED_AT_REST = 10
-"""The same afterwards. Changes missing from the graph on disk are added at each opening: keep
-them few."""
+"""Sync threshold after embedding, low because Chroma replays unsynced changes at each opening."""
 
 
 @dataclass(frozen=True)
 class EmbedEvent:
-    """The progress of embedding a corpus.
+    """Progress of embedding a corpus.
 
     Attributes:
-        n_embedded: Those of them that were embedded this time.
+        n_done: Number of articles processed.
+        n_articles: Number of articles in the corpus.
+        n_embedded: Number of processed articles that needed embedding.
     """
 
     n_done: int
@@ -69,22 +70,22 @@ def embed_corpus(
     url: str = "",
     listen: Callable[[EmbedEvent], None] = lambda event: None,
 ) -> VectorState:
-    """Create the vectors of a corpus, or update them.
+    """Create or update the vectors of a corpus.
 
-    Only articles that are new, or whose title or abstract changed, are embedded; vectors of
-    articles that are gone are removed.
+    Only new articles and articles with a changed title or abstract are embedded. Vectors of
+    removed articles are deleted.
 
     Args:
-        corpus: The corpus; at most two pages of its articles are held in memory.
-        embedder: Vectors of several embedders can coexist.
-        url: Address of a Chroma server; empty keeps the vectors in the corpus.
-        listen: Receives progress events.
+        corpus: Corpus to embed. At most two pages of articles are in memory.
+        embedder: Embedder. Vectors of several embedders can coexist.
+        url: URL of a Chroma server, or empty to store the vectors in the corpus folder.
+        listen: Called with progress events.
 
     Returns:
-        The state of the complete vectors.
+        State of the complete vectors.
 
     Raises:
-        CorpusError: The server cannot be reached or refuses, or another process embeds this corpus.
+        CorpusError: The server fails, or another process is embedding this corpus.
     """
     folder = corpus.folder
     refusal = CorpusError(f"another process is embedding {folder}")
@@ -106,7 +107,7 @@ def embed_corpus(
             _Embedding(corpus, embedder, collection, listen).run()
             collection.modify(metadata=_build_metadata(embedder, corpus.sha256))
             _sync_every(collection, SYNCED_AT_REST)
-        return _settle_index(corpus, url, name)
+        return _warm_up_index(corpus, url, name)
 
 
 def embed_tokens(
@@ -114,9 +115,9 @@ def embed_tokens(
     embedder: NamedEncoder,
     listen: Callable[[EmbedEvent], None] = lambda event: None,
 ) -> None:
-    """Store in a corpus what the embedded reranker needs of its articles.
+    """Compute and store the missing token vectors for the embedded reranker.
 
-    Only what is new or changed is computed. What was stored for articles that are gone stays.
+    Vectors of removed articles are not deleted.
     """
     store = TokenStore(corpus.folder / STORE, embedder)
     n_done = n_new = 0
@@ -141,15 +142,15 @@ def _build_metadata(embedder: NamedEncoder, corpus_sha256: str) -> dict[str, Any
 
 
 def _sync_every(collection: Collection, n: int) -> None:
-    """Make Chroma rewrite its whole graph after so many changes."""
+    """Set the number of changes after which Chroma rewrites its graph."""
     with warnings.catch_warnings():
-        # Chroma calls a collection whose vectors come from outside "legacy".
+        # Chroma deprecates collections without an embedding function.
         warnings.simplefilter("ignore", DeprecationWarning)
         collection.modify(configuration={"hnsw": {"sync_threshold": n}})
 
 
-def _settle_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
-    """Open the vectors once, so that the first search need not reorganise the graph on disk."""
+def _warm_up_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
+    """Query the vectors once, because the first query reorganizes the graph on disk."""
     with connect(corpus.folder, url) as client:
         collection = client.get_collection(name, embedding_function=None)
         sample = collection.get(limit=1, include=["embeddings"])["embeddings"]
@@ -159,7 +160,7 @@ def _settle_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
 
 
 class _Embedding:
-    """One pass over a corpus that creates or updates its vectors."""
+    """Creates or updates vectors in one pass over a corpus."""
 
     def __init__(
         self,
@@ -177,32 +178,32 @@ class _Embedding:
     def run(self) -> None:
         """Add, replace and remove vectors."""
         for page in self._corpus.pages():
-            self._bring_up(page)
-        self._sweep()
+            self._update_page(page)
+        self._remove_deleted()
 
-    def _bring_up(self, page: Sequence[Article]) -> None:
-        stored = self._stored_facts(page)
+    def _update_page(self, page: Sequence[Article]) -> None:
+        stored = self._get_facts(page)
         new: list[tuple[Article, Facts]] = []
-        refiled: list[tuple[Article, Facts]] = []
+        changed: list[tuple[Article, Facts]] = []
         for article in page:
-            wanted, known = facts_of(article), stored.get(article.id)
-            if known is None or known.get("digest") != wanted["digest"]:
-                new.append((article, replacing(wanted, known)))
-            elif known != wanted:
-                refiled.append((article, replacing(wanted, known)))
-        if refiled:
+            facts, known = facts_of(article), stored.get(article.id)
+            if known is None or known.get("digest") != facts["digest"]:
+                new.append((article, replacing(facts, known)))
+            elif known != facts:
+                changed.append((article, replacing(facts, known)))
+        if changed:
             self._collection.update(
-                ids=[article.id for article, _ in refiled],
-                metadatas=cast(Any, [facts for _, facts in refiled]),
+                ids=[article.id for article, _ in changed],
+                metadatas=cast(Any, [facts for _, facts in changed]),
             )
         self._report_progress(len(page) - len(new), 0)
         for start in range(0, len(new), N_A_BATCH):
             self._embed(new[start : start + N_A_BATCH])
 
-    def _stored_facts(self, page: Sequence[Article]) -> dict[str, dict[str, Any]]:
-        found = self._collection.get(ids=[article.id for article in page], include=["metadatas"])
-        facts = found["metadatas"] or []
-        return {name: dict(known or {}) for name, known in zip(found["ids"], facts, strict=True)}
+    def _get_facts(self, page: Sequence[Article]) -> dict[str, dict[str, Any]]:
+        stored = self._collection.get(ids=[article.id for article in page], include=["metadatas"])
+        facts = stored["metadatas"] or []
+        return {name: dict(known or {}) for name, known in zip(stored["ids"], facts, strict=True)}
 
     def _embed(self, batch: Sequence[tuple[Article, Facts]]) -> None:
         texts = [embedded_text(article) for article, _ in batch]
@@ -219,23 +220,23 @@ class _Embedding:
         self._n_embedded += n_embedded
         self._listen(EmbedEvent(self._n_done, len(self._corpus), self._n_embedded))
 
-    def _sweep(self) -> None:
+    def _remove_deleted(self) -> None:
         """Remove the vectors of deleted articles."""
         n_extra = self._collection.count() - len(self._corpus)
-        gone: list[str] = []
+        deleted: list[str] = []
         offset = 0
-        while len(gone) < n_extra:
+        while len(deleted) < n_extra:
             names = self._collection.get(limit=N_A_PAGE, offset=offset, include=[])["ids"]
             if not names:
                 break
-            living = self._corpus.select(names)
-            gone += [name for name in names if name not in living]
+            existing = self._corpus.select(names)
+            deleted += [name for name in names if name not in existing]
             offset += len(names)
-        for start in range(0, len(gone), N_A_PAGE):
-            self._collection.delete(ids=gone[start : start + N_A_PAGE])
+        for start in range(0, len(deleted), N_A_PAGE):
+            self._collection.delete(ids=deleted[start : start + N_A_PAGE])
         n_vectors = self._collection.count()
         if n_vectors != len(self._corpus):
             raise CorpusError(
-                f"{n_vectors:,} vectors stand for {len(self._corpus):,} articles of "
-                f"{self._corpus.folder}: they were changed meanwhile, embed again"
+                f"{self._corpus.folder} has {n_vectors:,} vectors for {len(self._corpus):,} "
+                "articles, because it changed during embedding; embed again"
             )

@@ -1,4 +1,4 @@
-"""Search by meaning: the vectors of a corpus' articles, kept by Chroma."""
+"""Dense search with article vectors stored in Chroma."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""File with the corpus' name in Chroma, whose server may keep the vectors of many."""
+"""Name of the file with the id of the corpus in Chroma, where servers may have many corpora."""
 
 _N_A_PAGE = 100
 
@@ -36,26 +36,27 @@ VectorStatus = Literal["missing", "unfinished", "stale", "complete"]
 
 
 class NamedEncoder(TextEncoder, Protocol):
-    """An encoder with a name and digest, as `ragassay.models.embeddings.Embedder` has."""
+    """Protocol for encoders with a name, such as `ragassay.models.embeddings.Embedder`."""
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Name of the model."""
         ...
 
     @property
     def digest(self) -> str:
-        """SHA-256 of its weights; empty where unknown."""
+        """SHA-256 of the weights, empty if unknown."""
         ...
 
 
 class VectorState(Frozen):
-    """The state of a corpus' vectors by one embedder.
+    """State of the vectors of a corpus for one embedder.
 
     Attributes:
         embedder: Name of the model.
-        embedder_digest: SHA-256 of its weights; empty where unknown.
-        corpus_sha256: The corpus that all of them belong to; empty while they are being created.
+        embedder_digest: SHA-256 of the weights, empty if unknown.
+        corpus_sha256: Hash of the embedded corpus, empty while embedding.
+        n_vectors: Number of vectors.
     """
 
     embedder: str
@@ -64,7 +65,7 @@ class VectorState(Frozen):
     n_vectors: int = 0
 
     def status(self, corpus: DiskCorpus) -> VectorStatus:
-        """Return whether the vectors match the corpus as it is."""
+        """Return whether the vectors match the current corpus."""
         if not self.corpus_sha256:
             return "unfinished"
         up_to_date = self.corpus_sha256 == corpus.sha256 and self.n_vectors == len(corpus)
@@ -76,15 +77,15 @@ class _Identity(Frozen):
 
 
 def corpus_identity(folder: Path, make: bool = False) -> str:
-    """Return the name of a corpus in Chroma; empty where it never had vectors.
+    """Return the id of a corpus in Chroma, or an empty string if it never had vectors.
 
     Args:
-        folder: The corpus. A copy keeps the name: two copies that diverge and share a server make
-            each other's vectors stale.
-        make: Whether to create a name where there is none.
+        folder: Folder of the corpus. Copies have the same id, so diverging copies on one server
+            make each other's vectors stale.
+        make: Whether to create the id if missing.
 
     Raises:
-        CorpusError: The file with the name cannot be read.
+        CorpusError: The file with the id cannot be read.
     """
     path = folder / IDENTITY
     try:
@@ -102,16 +103,17 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
 
 
 def collection_name(identity: str, embedder: NamedEncoder) -> str:
-    """Return the collection's name for a corpus and an embedder."""
+    """Return the collection name for a corpus and an embedder."""
     model = hashlib.sha256(f"{embedder.name} {embedder.digest}".encode()).hexdigest()[:16]
     return f"ragassay-{identity}-{model}"
 
 
 def vector_states(folder: Path, url: str = "") -> list[VectorState]:
-    """Return the states of a corpus' vectors, embedder by embedder.
+    """Return the state of the vectors of a corpus for each embedder.
 
     Args:
-        url: Address of the Chroma server that keeps them; empty where the corpus does.
+        folder: Folder of the corpus.
+        url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.
@@ -120,12 +122,12 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     if not identity or not (url or (folder / VECTORS).is_dir()):
         return []
     with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
-        ours = (c for c in _collections(client) if c.name.startswith(f"ragassay-{identity}-"))
-        return sorted((state_of(collection) for collection in ours), key=lambda s: s.embedder)
+        collections = _list_collections(client)
+        ours = (c for c in collections if c.name.startswith(f"ragassay-{identity}-"))
+        return sorted(map(state_of, ours), key=lambda state: state.embedder)
 
 
-def _collections(client: Client) -> Iterator[Collection]:
-    """Return all of Chroma's collections; a server returns them page by page."""
+def _list_collections(client: Client) -> Iterator[Collection]:
     for offset in itertools.count(0, _N_A_PAGE):
         page = client.list_collections(limit=_N_A_PAGE, offset=offset)
         yield from page
@@ -135,23 +137,24 @@ def _collections(client: Client) -> Iterator[Collection]:
 
 def state_of(collection: Collection) -> VectorState:
     """Return the state recorded in a collection."""
-    noted: Mapping[str, Any] = collection.metadata or {}
+    metadata: Mapping[str, Any] = collection.metadata or {}
     return VectorState(
-        embedder=str(noted.get("embedder", "")),
-        embedder_digest=str(noted.get("embedder_digest", "")),
-        corpus_sha256=str(noted.get("corpus_sha256", "")),
+        embedder=str(metadata.get("embedder", "")),
+        embedder_digest=str(metadata.get("embedder_digest", "")),
+        corpus_sha256=str(metadata.get("corpus_sha256", "")),
         n_vectors=collection.count(),
     )
 
 
 class DenseIndex(Rebuilt):
-    """The vectors of a built corpus by one embedder. Safe across threads; never written to.
+    """Read-only index of the vectors of a built corpus for one embedder. Thread-safe.
 
-    Nearest neighbours are looked up in an HNSW graph: nearly always the true ones, not always.
+    Nearest neighbors are approximate, because the index is an HNSW graph.
 
     Args:
-        embedder: The one that embedded it; encodes the queries.
-        url: Address of a Chroma server; empty where the corpus keeps the vectors.
+        corpus: Built corpus.
+        embedder: Embedder of the vectors, also used for queries.
+        url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
         CorpusError: The vectors are missing, unfinished or older than the corpus, or the server
@@ -165,56 +168,56 @@ class DenseIndex(Rebuilt):
         self._client, self._collection = self._open_collection(url)
 
     def close(self) -> None:
-        """Release Chroma."""
+        """Close the Chroma client."""
         self._client.close()
 
     @property
     def sha256(self) -> str:
-        """Hash of the corpus and of the model that embedded it."""
+        """Hash of the corpus and the embedding model."""
         parts = [self._corpus.sha256, self._embedder.name, self._embedder.digest]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def nearest(self, query: str, k: int, filters: Filters = ANY) -> list[tuple[str, float]]:
-        """Return the ids of the `k` articles most like a query with their cosines, best first.
+        """Return the ids and cosines of the `k` articles most similar to a query, best first.
 
         Args:
-            query: In plain words; white space alone finds nothing.
-            k: 0 or less finds nothing.
-            filters: Dates and types are looked up before the search: the time grows with the number
+            query: Natural-language query. If blank, the result is empty.
+            k: Number of articles. If 0 or less, the result is empty.
+            filters: Conditions on the articles. With dates or types, the time grows with the number
                 of matching articles.
 
         Raises:
-            CorpusError: The server cannot be reached, or refuses.
+            CorpusError: The server cannot be reached, or fails.
         """
         if k < 1 or not query.strip() or not len(self._corpus):
             return []
         vector = encode_role(self._embedder, [query], "query")
-        n_asked = min(k, len(self._corpus))
+        n = min(k, len(self._corpus))
         while True:
-            found = self._query_vectors(vector, n_asked, filters)
-            kept = [hit for hit in found if not (filters.no_retracted and hit[2])]
-            if len(kept) >= k or len(found) < n_asked or n_asked == len(self._corpus):
+            hits = self._query_vectors(vector, n, filters)
+            kept = [hit for hit in hits if not (filters.no_retracted and hit[2])]
+            if len(kept) >= k or len(hits) < n or n == len(self._corpus):
                 return [(name, score) for name, score, _ in kept[:k]]
-            n_asked = min(2 * n_asked, len(self._corpus))
+            n = min(2 * n, len(self._corpus))
 
     def _query_vectors(
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
-        """Return ids, cosines, and whether the article is retracted; best first."""
+        """Return ids, cosines and whether the article is retracted, best first."""
         where = where_of(filters)
         with explain_errors(self._where):
-            found = self._collection.query(
+            result = self._collection.query(
                 query_embeddings=vector,
                 n_results=n,
                 where=where,
                 include=["distances", "metadatas"] if filters.no_retracted else ["distances"],
             )
-        names, distances = found["ids"][0], (found["distances"] or [[]])[0]
-        # A graph that lost its files is recreated empty; an intact one reaches nearly all.
+        names, distances = result["ids"][0], (result["distances"] or [[]])[0]
+        # If files are missing, Chroma creates an empty graph. An intact graph reaches nearly all.
         if where is None and len(names) < n / 2:
             mend = MEND.format(where=self._where)
             raise CorpusError(f"the vectors at {self._where} are incomplete: {mend}")
-        facts = (found["metadatas"] or [[{}] * len(names)])[0]
+        facts = (result["metadatas"] or [[{}] * len(names)])[0]
         hits = [
             (name, 1.0 - distance, bool(known.get("retracted")))
             for name, distance, known in zip(names, distances, facts, strict=True)
@@ -225,7 +228,7 @@ class DenseIndex(Rebuilt):
         folder = self._corpus.folder
         identity = corpus_identity(folder)
         if not identity or not (url or (folder / VECTORS).is_dir()):
-            raise self._unusable("missing")
+            raise self._status_error("missing")
         client = connect(folder, url)
         status: VectorStatus = "missing"
         with explain_errors(self._where):
@@ -234,10 +237,10 @@ class DenseIndex(Rebuilt):
                 status = state_of(collection).status(self._corpus)
         if collection is None or status != "complete":
             client.close()
-            raise self._unusable(status)
+            raise self._status_error(status)
         return client, collection
 
-    def _unusable(self, status: VectorStatus) -> CorpusError:
+    def _status_error(self, status: VectorStatus) -> CorpusError:
         problem = {
             "missing": "are missing",
             "unfinished": "are not finished",
@@ -245,13 +248,13 @@ class DenseIndex(Rebuilt):
         }[status]
         folder, name = self._corpus.folder, self._embedder.name
         return CorpusError(
-            f"the vectors of {folder} by {name} {problem}: "
-            f"`ragassay corpus embed {folder} --embedder {name}` fixes that"
+            f"the vectors of {folder} for {name} {problem}; run "
+            f"`ragassay corpus embed {folder} --embedder {name}`"
         )
 
 
 def find_collection(client: Client, name: str) -> Collection | None:
-    """Return the collection of this name, or None."""
+    """Return the collection with this name, or None."""
     from chromadb.errors import NotFoundError
 
     try:
@@ -261,7 +264,7 @@ def find_collection(client: Client, name: str) -> Collection | None:
 
 
 def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
-    """Return the state of a corpus' vectors by an embedder.
+    """Return the status of the vectors of a corpus for an embedder.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.

@@ -1,4 +1,4 @@
-"""Build a corpus on disk, file by file; a killed build continues where it stopped."""
+"""Build a corpus on disk file by file. Interrupted builds can resume."""
 
 from __future__ import annotations
 
@@ -35,21 +35,22 @@ if TYPE_CHECKING:
 REJECTED = "rejected.jsonl"
 
 N_ITEMS_A_COMMIT = 50_000
-"""Items that are read again after a kill, at most."""
+"""Number of items per commit. An interruption loses at most one commit."""
 
 HEAP_BYTES = 240_000_000
-"""Memory of tantivy's writer, shared by its threads."""
+"""Memory of the tantivy writer, shared by its threads."""
 
 N_THREADS = 2
 
 
 @dataclass(frozen=True)
 class BuildEvent:
-    """The progress of a build.
+    """Progress of a build.
 
     Attributes:
-        n_files: Files that this build has finished.
-        n_items: Items read from this file.
+        file: Name of the current file.
+        n_files: Number of files finished in this build.
+        n_items: Number of items read from the current file.
     """
 
     file: str
@@ -62,28 +63,28 @@ def build_corpus(
     folder: Path,
     listen: Callable[[BuildEvent], None] = lambda event: None,
 ) -> Ledger:
-    """Build a corpus or update it: files that are in it already are not read again.
+    """Build or update a corpus. Files already in the corpus are skipped.
 
-    A later record of an id replaces an earlier one; a deletion removes it. A file is identified by
-    its name and content.
+    Later records replace earlier records with the same id, and deletions remove them. Files are
+    identified by name and content.
 
     Args:
-        sources: Files and folders; see `find_sources`.
-        folder: The corpus' folder; created if needed.
-        listen: Receives progress events.
+        sources: Files and folders. See `find_sources`.
+        folder: Folder of the corpus, created if missing.
+        listen: Called with progress events.
 
     Returns:
-        The content of the corpus, file by file.
+        Ledger of the files in the corpus.
 
     Raises:
-        InputError: A file is unusable, or older than the corpus' content.
-        CorpusError: The folder contains something else, or another process is building it.
+        InputError: A file is invalid, or older than files in the corpus.
+        CorpusError: The folder contains other files, or another process is building the corpus.
         StorageError: The disk is full.
     """
     files = find_sources(sources)
     folder.mkdir(parents=True, exist_ok=True)
     with lock_file(folder / ".lock", CorpusError(f"another process is building {folder}")):
-        ledger = _opened_ledger(folder)
+        ledger = _open_ledger(folder)
         new = [fingerprint for path in files if (fingerprint := fingerprint_of(path, ledger))]
         check_order([fingerprint for _, fingerprint in new], ledger)
         _truncate_rejections(folder, sum(file.n_rejected for file in ledger.files))
@@ -98,19 +99,19 @@ def build_corpus(
         return writer.ledger
 
 
-def _opened_ledger(folder: Path) -> Ledger:
+def _open_ledger(folder: Path) -> Ledger:
     if (folder / LEDGER).exists():
         return read_ledger(folder)
     others = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
     if others:
-        raise CorpusError(f"{folder} is not empty and has no corpus: there is {others[0]!r}")
+        raise CorpusError(f"{folder} has no corpus but contains {others[0]!r}; use an empty folder")
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger
 
 
 def _truncate_rejections(folder: Path, n_lines: int) -> None:
-    """Drop a killed build's rejections of items that will be read again."""
+    """Remove rejections that an interrupted build did not commit."""
     path = folder / REJECTED
     if path.exists():
         kept = path.read_bytes().splitlines(keepends=True)[:n_lines]
@@ -118,7 +119,7 @@ def _truncate_rejections(folder: Path, n_lines: int) -> None:
 
 
 class _IndexWriter:
-    """Adds files to an index; the index and the ledger advance together."""
+    """Adds files to the index and the ledger."""
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         import tantivy
@@ -141,7 +142,7 @@ class _IndexWriter:
             self._writer.wait_merging_threads()
 
     def add_file(self, path: Path, file: SourceFile, listen: Callable[[int], None]) -> None:
-        """Add the missing items of a file, committing now and then."""
+        """Add the missing items of a file, with regular commits."""
         counts = Counter[str]()
         n_before = file.n_items
         for item in itertools.islice(iter_source(path), n_before, None):
@@ -155,7 +156,7 @@ class _IndexWriter:
         listen(n_before + counts.total())
 
     def _add(self, item: Document | Deletion | Rejection) -> str:
-        """Add one item; return its kind as the ledger counts it."""
+        """Add an item and return the ledger field that counts it."""
         from ragassay.retrievers.disk.schema import row_of
 
         if isinstance(item, Rejection):
@@ -165,15 +166,15 @@ class _IndexWriter:
             self._writer.delete_documents_by_term("id", item.id)
         if not isinstance(item, Document):
             return "n_deleted"
-        with storing(self._folder / INDEX, ValueError):  # tantivy's way of saying it
+        with storing(self._folder / INDEX, ValueError):  # Raised by tantivy if the disk is full.
             self._writer.add_document(row_of(item))
         self._fresh.add(item.id)
         return "n_articles"
 
     def _commit(self, file: SourceFile) -> None:
-        """Commit the index first, then the ledger.
+        """Commit the index and then the ledger.
 
-        After a kill between the two, some items are read again and replace themselves.
+        After an interruption in between, some items are read again and replace themselves.
         """
         with storing(self._folder / INDEX, ValueError):
             self._writer.commit()
@@ -186,7 +187,7 @@ class _IndexWriter:
         self._begin()
 
     def _begin(self) -> None:
-        """Start a new batch: look ids up in everything committed."""
+        """Start a new batch that sees all committed items."""
         self._index.reload()
         self._searcher = self._index.searcher()
         self._fresh: set[str] = set()

@@ -1,4 +1,4 @@
-"""A corpus on disk: its source files in a ledger, BM25 by tantivy, articles by id and DOI."""
+"""A corpus on disk, with a ledger of its source files and a tantivy index for BM25 and lookup."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,35 +35,32 @@ _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 def find_sources(given: Sequence[Path]) -> list[Path]:
-    """Return the files to read, each once: folders are searched, PubMed's own files in their order.
+    """Return the files to read from files and folders, without duplicates.
 
-    Baseline and update files revise each other and are read by number; all other files are read
-    first, in the given order.
+    PubMed baseline and update files are last, in numeric order, because later ones revise earlier
+    ones. All other files keep their order.
 
     Raises:
-        InputError: A file is missing or of unknown kind, or a folder has none.
+        InputError: A file is missing or has an unknown type, or a folder has no usable files.
     """
     files: list[Path] = []
     for path in given:
-        files += _files_in(path) if path.is_dir() else [_check_source(path)]
+        files += _list_sources(path) if path.is_dir() else [_check_source(path)]
     unique = list({os.path.realpath(path): path for path in files}.values())
-    names = [path.name for path in unique]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"two files are called {name}: a corpus knows its files by their name")
-    other = [path for path in unique if not pubmed_number(path.name)]
-    ours = [path for path in unique if pubmed_number(path.name)]
-    return [*other, *sorted(ours, key=lambda path: pubmed_number(path.name) or (0, 0))]
+    name, count = Counter(path.name for path in unique).most_common(1)[0] if unique else ("", 0)
+    if count > 1:
+        raise InputError(f"two files are named {name}; files of a corpus need unique names")
+    return sorted(unique, key=lambda path: pubmed_number(path.name) or (0, 0))
 
 
 def pubmed_number(name: str) -> tuple[int, int] | None:
-    """Return year and number of one of PubMed's files: (26, 1274) of `pubmed26n1274.xml.gz`."""
+    """Return the year and number of a PubMed file, (26, 1274) for `pubmed26n1274.xml.gz`."""
     match = _PUBMED.match(name)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
-    """Read a file item by item, in its order."""
+    """Yield the items of a file in order."""
     if path.name.endswith(_XML):
         from ragassay.retrievers.pubmed.xml import iter_pubmed_xml
 
@@ -75,11 +72,11 @@ def iter_source(path: Path) -> Iterator[Document | Deletion | Rejection]:
     return iter_corpus(path)
 
 
-def _files_in(folder: Path) -> Iterable[Path]:
-    found = sorted(path for path in folder.iterdir() if path.name.endswith((*_XML, *_MEDLINE[:2])))
-    if not found:
-        raise InputError(f"{folder} has no .xml, .xml.gz or .nbib file")
-    return found
+def _list_sources(folder: Path) -> list[Path]:
+    paths = sorted(path for path in folder.iterdir() if path.name.endswith((*_XML, *_MEDLINE[:2])))
+    if not paths:
+        raise InputError(f"{folder} has no .xml, .xml.gz or .nbib files")
+    return paths
 
 
 def _check_source(path: Path) -> Path:
@@ -87,7 +84,7 @@ def _check_source(path: Path) -> Path:
         raise InputError(f"{path} does not exist")
     if not path.name.endswith((*_XML, *_MEDLINE, *_JSON)):
         known = ", ".join((*_XML, *_MEDLINE, *_JSON))
-        raise InputError(f"{path} is of no kind that a corpus can be built from: {known}")
+        raise InputError(f"{path} has an unsupported file type; use one of {known}")
     return path
 
 
@@ -96,16 +93,16 @@ VERSION = 1
 
 
 class SourceFile(Frozen):
-    """A file that was read, or is being read, into the corpus.
+    """A source file of a corpus.
 
     Attributes:
-        name: Its name, without folders.
-        sha256: Hash of its bytes.
-        n_items: Articles, deletions and rejections that are committed.
-        n_articles: Articles among them, new ones and revisions.
-        n_deleted: Deletions among them.
-        n_rejected: Items that could not be read.
-        is_complete: Whether its end was reached.
+        name: File name without folders.
+        sha256: SHA-256 of the file.
+        n_items: Number of committed items of any kind.
+        n_articles: Number of new and revised articles.
+        n_deleted: Number of deletions.
+        n_rejected: Number of items that could not be read.
+        is_complete: Whether the whole file was read.
     """
 
     name: str
@@ -118,21 +115,18 @@ class SourceFile(Frozen):
 
 
 class Ledger(Frozen):
-    """The files of a corpus, in the order in which they were added."""
+    """The source files of a corpus, in the order they were added."""
 
     version: int = VERSION
     files: tuple[SourceFile, ...] = ()
 
     def with_file(self, file: SourceFile) -> Ledger:
-        """Return the ledger with a file's state, in its place or at the end."""
-        names = [known.name for known in self.files]
-        if file.name not in names:
-            return self.model_copy(update={"files": (*self.files, file)})
-        files = tuple(file if known.name == file.name else known for known in self.files)
-        return self.model_copy(update={"files": files})
+        """Return the ledger with a file replaced or appended."""
+        files = {known.name: known for known in self.files} | {file.name: file}
+        return self.model_copy(update={"files": tuple(files.values())})
 
     def find(self, name: str) -> SourceFile | None:
-        """Return the file of this name, or None."""
+        """Return the file with this name, or None."""
         return next((file for file in self.files if file.name == name), None)
 
 
@@ -140,24 +134,27 @@ def read_ledger(folder: Path) -> Ledger:
     """Read the ledger of a corpus.
 
     Raises:
-        CorpusError: There is none, or it cannot be read.
+        CorpusError: The ledger is missing, or cannot be read.
     """
     path = folder / LEDGER
     try:
         ledger = Ledger.model_validate_json(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         raise CorpusError(
-            f"{folder} is not a corpus: it has no {LEDGER}; build one with `ragassay corpus build`"
+            f"{folder} is not a corpus, because it has no {LEDGER}; build a corpus with "
+            "`ragassay corpus build`"
         ) from None
     except (OSError, ValidationError) as error:
         raise CorpusError(f"{path} cannot be read: {error}") from error
     if ledger.version != VERSION:
-        raise CorpusError(f"{path} is of version {ledger.version}; rebuild the corpus")
+        raise CorpusError(
+            f"{path} has the unsupported version {ledger.version}; rebuild the corpus"
+        )
     return ledger
 
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
-    """Replace the ledger in one step."""
+    """Replace the ledger atomically."""
     partial = folder / f".{LEDGER}.partial"
     with storing(partial), partial.open("w", encoding="utf-8") as file:
         file.write(ledger.model_dump_json(indent=2))
@@ -167,40 +164,40 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
 
 
 def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
-    """Return a file to read with its entry in the ledger; None where the corpus has all of it.
+    """Return a file with its ledger entry, or None if the corpus has the whole file.
 
     Raises:
-        InputError: The corpus has another file of this name.
+        InputError: The corpus has a different file with this name.
     """
     known, digest = ledger.find(path.name), sha256_of(path)
     if known is None:
         return path, SourceFile(name=path.name, sha256=digest)
     if known.sha256 != digest:
         raise InputError(
-            f"{path} differs from the file of this name that is in the corpus; "
-            "give it another name, or rebuild the corpus"
+            f"{path} differs from the file with this name in the corpus; rename the file or "
+            "rebuild the corpus"
         )
     return None if known.is_complete else (path, known)
 
 
 def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
-    """Check the order of PubMed's files: an older one would undo the revisions of a newer one.
+    """Check that new PubMed files do not undo revisions from newer files in the corpus.
 
     Raises:
-        InputError: A file is older than one that the corpus has.
+        InputError: A file is older than a file in the corpus.
     """
     done = [n for file in ledger.files if file.is_complete and (n := pubmed_number(file.name))]
     for file in new:
         number = pubmed_number(file.name)
         if number and done and number < max(done):
             raise InputError(
-                f"{file.name} is older than files that are in the corpus, which may revise it; "
-                "rebuild the corpus with all of them"
+                f"{file.name} is older than files in the corpus, which may revise it; rebuild the "
+                "corpus with all files"
             )
 
 
 def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
-    """Return a file's entry with further items counted, by the names of its fields."""
+    """Return a file's entry with counts added, by field name."""
     added = {name: getattr(file, name) + n for name, n in counts.items()}
     return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})
 
@@ -208,14 +205,14 @@ def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
 INDEX = "index"
 
 N_A_PAGE = 500
-"""Articles that `DiskCorpus.pages` keeps in memory at a time."""
+"""Default number of articles per page in `DiskCorpus.pages`."""
 
 
 class DiskCorpus(Rebuilt):
-    """A corpus written by `ragassay corpus build`. Safe across threads; never written to.
+    """Read-only corpus built by `ragassay corpus build`. Thread-safe.
 
     Raises:
-        CorpusError: The folder has no corpus, or a damaged one.
+        CorpusError: The folder has no corpus, or the corpus is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -239,29 +236,31 @@ class DiskCorpus(Rebuilt):
 
     @property
     def sha256(self) -> str:
-        """Hash of the files that the corpus was built from, in order."""
+        """Hash of the ledger of source files."""
         return hashlib.sha256(self.ledger.model_dump_json().encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article of a PMID (`123`, `PMID 123`) or a DOI, in any spelling."""
-        name = bare_identifier(identifier)
-        return self._one("doi", name) if name.startswith("10.") else self._one("id", name)
-
-    def select(self, identifiers: Sequence[str]) -> dict[str, Article]:
-        """Return the articles of these ids in the corpus' order; missing ones are left out."""
+        """Return the article with a PMID (`123`, `PMID 123`) or a DOI, or None."""
         from tantivy import Query
 
+        name = bare_identifier(identifier)
+        field = "doi" if name.startswith("10.") else "id"
+        query: tantivy.Query = Query.term_query(self._index.schema, field, name, "basic")
+        hits = self._searcher.search(query, 1, count=False).hits
+        return self._read(hits[0][1]) if hits else None
+
+    def select(self, identifiers: Sequence[str]) -> dict[str, Article]:
+        """Return the articles with these ids, in corpus order. Missing articles are left out."""
         if not identifiers:
             return {}
-        asked = Query.term_set_query(self._index.schema, "id", list(identifiers))
-        hits = self._searcher.search(asked, len(identifiers), count=False).hits
-        return {article.id: article for article in (self._read(place) for _, place in hits)}
+        articles = map(self._read, self._find(identifiers))
+        return {article.id: article for article in articles}
 
     def pages(self, n: int = N_A_PAGE) -> Iterator[list[Article]]:
-        """Yield all articles, page by page; the order is stable while the corpus is.
+        """Yield all articles in pages. The order is stable until the corpus changes.
 
         Args:
-            n: Most articles of a page, at least 1; no more are in memory.
+            n: Maximum number of articles per page, at least 1.
 
         Raises:
             CorpusError: An article cannot be read.
@@ -270,63 +269,60 @@ class DiskCorpus(Rebuilt):
         for segment in range(self._searcher.num_segments):
             for start in itertools.count(0, n):
                 stored = self._read_segment(segment, start, n)
-                living = self._living(segment, stored)
-                n_read += len(living)
-                if living:
-                    yield living
+                existing = self._drop_deleted(segment, stored)
+                n_read += len(existing)
+                if existing:
+                    yield existing
                 if len(stored) < n:
                     break
         if n_read != len(self):
             raise CorpusError(
-                f"{self.folder}: {n_read:,} of {len(self):,} articles can be read; the index is "
-                "damaged: rebuild the corpus"
+                f"{self.folder}: the index is damaged, only {n_read:,} of {len(self):,} articles "
+                "can be read; rebuild the corpus"
             )
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the best `k` articles by BM25; each shares a word with the query."""
+        """Return the top `k` articles that share a word with the query, by BM25."""
         from ragassay.retrievers.disk.schema import build_query
 
-        asked = build_query(self._index.schema, query, filters)
-        if asked is None or k < 1:
+        built = build_query(self._index.schema, query, filters)
+        if built is None or k < 1:
             return []
-        found = self._searcher.search(asked, k, count=False).hits
-        return [Hit(self._read(place), score) for score, place in found]
+        hits = self._searcher.search(built, k, count=False).hits
+        return [Hit(self._read(address), score) for score, address in hits]
 
-    def _one(self, field: str, value: str) -> Article | None:
+    def _find(self, names: Sequence[str]) -> list[tantivy.DocAddress]:
         from tantivy import Query
 
-        term: tantivy.Query = Query.term_query(self._index.schema, field, value, "basic")
-        hits = self._searcher.search(term, 1, count=False).hits
-        return self._read(hits[0][1]) if hits else None
+        query = Query.term_set_query(self._index.schema, "id", list(names))
+        hits = self._searcher.search(query, len(names), count=False).hits
+        return [address for _, address in hits]
 
-    def _read(self, place: tantivy.DocAddress) -> Article:
+    def _read(self, address: tantivy.DocAddress) -> Article:
         from ragassay.retrievers.disk.schema import document_of
 
-        return document_of(self._searcher.doc(place))
+        return document_of(self._searcher.doc(address))
 
     def _read_segment(self, segment: int, start: int, n: int) -> dict[int, Article]:
-        """Return up to `n` articles of a segment by position; deleted ones are still there."""
+        """Return up to `n` articles of a segment by position, including deleted articles."""
         import tantivy
 
         from ragassay.retrievers.disk.schema import document_of
 
-        found: dict[int, Article] = {}
-        for place in range(start, start + n):
+        articles: dict[int, Article] = {}
+        for position in range(start, start + n):
             try:
-                row = self._searcher.doc(tantivy.DocAddress(segment, place))
-            except ValueError:  # Past the segment's end, which tantivy-py does not report.
+                row = self._searcher.doc(tantivy.DocAddress(segment, position))
+            except (
+                ValueError
+            ):  # Past the end of the segment, whose size tantivy-py does not expose.
                 break
-            found[place] = document_of(row)
-        return found
+            articles[position] = document_of(row)
+        return articles
 
-    def _living(self, segment: int, stored: dict[int, Article]) -> list[Article]:
-        """Return those that a search still finds, in their order."""
-        from tantivy import Query
-
+    def _drop_deleted(self, segment: int, stored: dict[int, Article]) -> list[Article]:
         if not stored:
             return []
-        names = sorted({article.id for article in stored.values()})
-        asked = Query.term_set_query(self._index.schema, "id", names)
-        hits = self._searcher.search(asked, len(names), count=False).hits
-        places = {place.doc for _, place in hits if place.segment_ord == segment}
-        return [article for place, article in stored.items() if place in places]
+        addresses = self._find(sorted({article.id for article in stored.values()}))
+        positions = {address.doc for address in addresses if address.segment_ord == segment}
+        return [article for position, article in stored.items() if position in positions]

@@ -1,4 +1,4 @@
-"""Turn an element of a PubMed file into an article: `PubmedArticle` or `PubmedBookArticle`."""
+"""Parse `PubmedArticle` and `PubmedBookArticle` elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.dates_links import article_links, earliest, exact_date, free_date
 
 NO_TITLE = "[Not Available]."
-"""Placeholder for the title of an article that has none in English."""
+"""Placeholder for the missing English title of an article."""
 
 _UNLABELLED = "UNLABELLED"
 PMID = re.compile(r"[0-9]{1,8}\Z")
@@ -21,17 +21,15 @@ _RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECAS
 
 
 def read_article(record: Element) -> Article | Problem:
-    """Turn a `PubmedArticle` into an article.
+    """Parse a `PubmedArticle` element.
 
-    The title is the `ArticleTitle`, or the `VernacularTitle` where the former is empty or "[Not
-    Available]."; the text is the `Abstract`, a section a line. `published` is the earliest of the
-    electronic and the issue's date.
-
-    Args:
-        record: The element, whole.
+    The title is the `ArticleTitle`, or the `VernacularTitle` if the former is empty or "[Not
+    Available].". The text is the `Abstract`, one section per line. `published` is the earlier of
+    the electronic date and the issue date.
 
     Returns:
-        A problem where the PMID or both title and abstract are missing, or a date is invalid.
+        Article, or a problem if the PMID or both title and abstract are missing, or if a date is
+        invalid.
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:
@@ -56,16 +54,10 @@ def read_article(record: Element) -> Article | Problem:
 
 
 def read_book_article(record: Element) -> Article | Problem:
-    """Turn a `PubmedBookArticle` into an article: a chapter, or a book as a whole.
+    """Parse a `PubmedBookArticle` element, which is a chapter or a whole book.
 
-    The book's title is used as the journal's. `published` is the earliest of the contribution's and
-    the book's date.
-
-    Args:
-        record: The element, whole.
-
-    Returns:
-        As `read_article`.
+    The journal is the title of the book. `published` is the earlier of the contribution date and
+    the book date. See `read_article` for the result.
     """
     document = _child(record, "BookDocument")
     if document is None:
@@ -85,10 +77,10 @@ def read_book_article(record: Element) -> Article | Problem:
 
 
 def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
-    """Read a PMID with its version, 1 where none is given.
+    """Parse a PMID and its version, by default 1.
 
     Returns:
-        A problem where it is missing or not 1 to 8 digits, or the version is not a number.
+        PMID and version, or a problem if the PMID is not 1 to 8 digits or the version is invalid.
     """
     text = _flat(element)
     if element is None or not PMID.match(text):
@@ -101,7 +93,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
 
 
 def plain_doi(text: str) -> str:
-    """Return a DOI in lower case and without a resolver's address; "" where it is none."""
+    """Return a DOI in lowercase without a resolver URL, or an empty string if invalid."""
     match = _RESOLVER.match(text)
     doi = text[match.end() :] if match else text
     return doi.lower() if doi.startswith("10.") and " " not in doi else ""
@@ -142,12 +134,12 @@ def _build(
 
 
 def _child(element: Element | None, name: str) -> Element | None:
-    # Takes half the time of `find`.
+    # Twice as fast as `find`.
     return None if element is None else next(element.iterchildren(name), None)
 
 
 def _flat(element: Element | None) -> str:
-    """Return an element's text without markup, runs of white space as one space."""
+    """Return the text of an element without markup, with whitespace collapsed."""
     if element is None:
         return ""
     text = "".join(element.itertext()) if len(element) else element.text or ""
@@ -181,35 +173,31 @@ def _read_date(dates: tuple[Element | None, ...]) -> str | Problem:
             continue
         parts = {child.tag: (child.text or "").strip() for child in element}
         if "MedlineDate" in parts:
-            one = free_date(parts["MedlineDate"])
+            date = free_date(parts["MedlineDate"])
         else:
-            one = exact_date(parts.get("Year", ""), parts.get("Month", ""), parts.get("Day", ""))
-        if isinstance(one, Problem):
-            return one
-        known.append(one)
+            date = exact_date(parts.get("Year", ""), parts.get("Month", ""), parts.get("Day", ""))
+        if isinstance(date, Problem):
+            return date
+        known.append(date)
     return earliest(known)
 
 
 def _doi(article: Element, ids: Element | None) -> str:
-    for location in article.iterchildren("ELocationID"):
-        if location.get("EIdType") == "doi" and location.get("ValidYN") != "N":
-            doi = plain_doi(_flat(location))
-            if doi:
-                return doi
-    # The references' lists of ids are nested deeper: only the article's own is passed in.
-    for one in () if ids is None else ids.iterchildren("ArticleId"):
-        if one.get("IdType") == "doi":
-            doi = plain_doi(_flat(one))
-            if doi:
-                return doi
-    return ""
+    elements = [
+        location
+        for location in article.iterchildren("ELocationID")
+        if location.get("EIdType") == "doi" and location.get("ValidYN") != "N"
+    ]
+    if ids is not None:
+        elements += [e for e in ids.iterchildren("ArticleId") if e.get("IdType") == "doi"]
+    return next(filter(None, (plain_doi(_flat(element)) for element in elements)), "")
 
 
-def _references(listed: Element | None) -> Iterator[tuple[str, str, str]]:
-    for one in () if listed is None else listed.iterchildren("CommentsCorrections"):
-        pmid = _flat(_child(one, "PMID"))
+def _references(corrections: Element | None) -> Iterator[tuple[str, str, str]]:
+    for entry in () if corrections is None else corrections.iterchildren("CommentsCorrections"):
+        pmid = _flat(_child(entry, "PMID"))
         yield (
-            one.get("RefType", ""),
+            entry.get("RefType", ""),
             pmid if PMID.match(pmid) else "",
-            _flat(_child(one, "RefSource")),
+            _flat(_child(entry, "RefSource")),
         )

@@ -1,17 +1,17 @@
-"""Read PubMed's dates as exactly as they are known, and its links between articles."""
+"""Parse PubMed dates and links between articles."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from datetime import date
+from datetime import date as calendar_date
 from functools import lru_cache
 
 from ragassay.formats.problems import Problem, found_text
 from ragassay.records.inputs import ArticleLink, LinkKind
 
 FIRST_YEAR, LAST_YEAR = 1600, 2100
-"""A year outside this range is taken for an error: PubMed's oldest articles are of the 1780s."""
+"""Range of valid years. The oldest articles in PubMed are from the 1780s."""
 
 _MONTHS = {
     name: number
@@ -20,20 +20,20 @@ _MONTHS = {
     )
 }
 _FREE = re.compile(r"\b(\d{4})\b(?:[ ,]+([A-Za-z]{3,9})\b\.?(?:[ ,]+(\d{1,2})\b(?!\d))?)?")
-_EXPECTED = "a year, and perhaps a month (Mar, 3) and a day"
+_EXPECTED = "a year, optionally with a month (Mar, 3) and a day"
 
 
-@lru_cache(maxsize=4096)  # Few days, many articles.
+@lru_cache(maxsize=4096)
 def exact_date(year: str, month: str = "", day: str = "") -> str | Problem:
-    """Join the parts of a date.
+    """Join the parts of a date, which are empty if unknown.
 
     Args:
-        year: Four digits; empty where unknown.
-        month: A number, or an English name or its first three letters; empty where unknown.
-        day: A number; left out where the month is unknown.
+        year: Four digits.
+        month: Number, or English name or abbreviation.
+        day: Number. Ignored if the month is unknown.
 
     Returns:
-        "", "2021", "2021-03" or "2021-03-09"; a problem where there is no such day.
+        "", "2021", "2021-03" or "2021-03-09", or a problem if the date is invalid.
     """
     if not year:
         return ""
@@ -47,7 +47,7 @@ def exact_date(year: str, month: str = "", day: str = "") -> str | Problem:
     if day and not _is_number(day, 2):
         return problem
     try:
-        date(int(year), number, int(day or 1))
+        calendar_date(int(year), number, int(day or 1))
     except ValueError:
         return problem
     return f"{year}-{number:02d}-{int(day):02d}" if day else f"{year}-{number:02d}"
@@ -58,14 +58,10 @@ def _is_number(text: str, longest: int) -> bool:
 
 
 def free_date(text: str) -> str | Problem:
-    """Read a date in free form; a range counts from its start.
+    """Parse a free-form date, using the start of a range.
 
-    Args:
-        text: "1998 Dec-1999 Jan" (1998-12), "2000 Spring" (2000), "1975 Jul 15-30" (1975-07-15),
-            "Winter 1992-1993" (1992).
-
-    Returns:
-        As `exact_date`; "" where it has no year.
+    Examples are "1998 Dec-1999 Jan" (1998-12), "2000 Spring" (2000), "1975 Jul 15-30" (1975-07-15)
+    and "Winter 1992-1993" (1992). The result is that of `exact_date`, or empty without a year.
     """
     match = _FREE.search(text)
     if match is None:
@@ -77,23 +73,15 @@ def free_date(text: str) -> str | Problem:
 
 
 def earliest(dates: Iterable[str]) -> str:
-    """Return the earliest of some dates; of two that agree as far as they go, the more exact one.
+    """Return the earliest date, or an empty string if all dates are unknown.
 
-    An article is published on the first day on which anybody could read it, online or in an issue.
-    "2021" and "2021-03-09" agree; "2021" is before "2022-01", and after "2020-12-30".
-
-    Returns:
-        "" where all are unknown.
+    If one date is a prefix of another, such as "2021" and "2021-03-09", the longer one is used.
     """
     best = ""
-    for one in dates:
-        if one and (not best or one.startswith(best) or _is_before(one, best)):
-            best = one
+    for date in filter(None, dates):
+        if date.startswith(best) or (not best.startswith(date) and date < best):
+            best = date
     return best
-
-
-def _is_before(one: str, other: str) -> bool:
-    return not other.startswith(one) and one < other
 
 
 PREPRINT = "Preprint"
@@ -111,7 +99,7 @@ _KINDS: dict[str, tuple[LinkKind, ...]] = {
     "CorrectedandRepublishedIn": ("republished_as",),
     "RetractedandRepublishedIn": ("republished_as", "retracted_by"),
 }
-"""Kinds of links by `RefType`, as the DTD writes it."""
+"""Link kinds by `RefType` attribute."""
 
 MEDLINE_TAGS = {
     "RIN": "RetractionIn",
@@ -128,7 +116,7 @@ MEDLINE_TAGS = {
     "UIN": "UpdateIn",
     "UOF": "UpdateOf",
 }
-"""The same in MEDLINE text."""
+"""`RefType` attributes by MEDLINE tag."""
 
 _SERVER = re.compile(
     r"\W*(arxiv|biorxiv|chemrxiv|medrxiv|psyarxiv|osf preprints|preprints|res sq|research square"
@@ -140,23 +128,24 @@ _SERVER = re.compile(
 def article_links(
     references: Iterable[tuple[str, str, str]], publication_types: Iterable[str]
 ) -> tuple[ArticleLink, ...]:
-    """Turn PubMed's references between articles into links, in their order and each once.
+    """Convert references between articles to links, without duplicates.
 
     Args:
-        references: `RefType`, PMID (empty where there is none) and source of each.
-        publication_types: Those of the article that has the references.
+        references: `RefType`, PMID (may be empty) and source of each reference.
+        publication_types: Publication types of the referencing article.
     """
-    links: dict[ArticleLink, None] = {}
     is_preprint = PREPRINT in publication_types
-    for kind, pmid, source in references:
-        for meaning in _meanings(kind, source, is_preprint):
-            links[ArticleLink(kind=meaning, id=pmid, source=source)] = None
-    return tuple(links)
+    links = (
+        ArticleLink(kind=kind, id=pmid, source=source)
+        for ref_type, pmid, source in references
+        for kind in _get_kinds(ref_type, source, is_preprint)
+    )
+    return tuple(dict.fromkeys(links))
 
 
-def _meanings(kind: str, source: str, is_preprint: bool) -> tuple[LinkKind, ...]:
-    if kind == "UpdateIn" and is_preprint and not _SERVER.match(source):
+def _get_kinds(ref_type: str, source: str, is_preprint: bool) -> tuple[LinkKind, ...]:
+    if ref_type == "UpdateIn" and is_preprint and not _SERVER.match(source):
         return ("published_as",)
-    if kind == "UpdateOf" and not is_preprint and _SERVER.match(source):
+    if ref_type == "UpdateOf" and not is_preprint and _SERVER.match(source):
         return ("preprint_of",)
-    return _KINDS.get(kind, ())
+    return _KINDS.get(ref_type, ())

@@ -1,4 +1,4 @@
-"""Call NCBI's services within NCBI's limits: pace, retries, errors inside good responses."""
+"""HTTP client for NCBI services with rate limits, retries and error detection."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
 _LONGEST_WAIT_S = 120.0
 MOST_REPLY_BYTES = 256 * 1024 * 1024
-"""Longest response that is read, unpacked; two hundred articles take a few megabytes."""
+"""Maximum size of a decompressed response. Two hundred articles take a few megabytes."""
 
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
 _XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*)</ERROR>", re.DOTALL)
 _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty id list)", re.I)
 
 
-class _PassingError(Exception):
-    """A failure that may be over at the next attempt."""
+class _TemporaryError(Exception):
+    """A failure that is worth a retry."""
 
     def __init__(
-        self, words: str, retry_after_s: float | None = None, unreachable: bool = False
+        self, message: str, retry_after_s: float | None = None, unreachable: bool = False
     ) -> None:
-        super().__init__(words)
+        super().__init__(message)
         self.retry_after_s = retry_after_s
         self.unreachable = unreachable
 
 
 class Eutils:
-    """A client of NCBI's services: paces and retries requests, and detects errors in responses."""
+    """NCBI client that limits the request rate, retries requests and detects errors."""
 
     def __init__(
         self,
@@ -62,81 +62,81 @@ class Eutils:
         self._client.close()
 
     def ask(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
-        """Return the body of a usable response; empty where efetch knows none of the ids.
+        """Return the body of a valid response, empty if efetch knows none of the ids.
 
         Raises:
-            CorpusError: NCBI cannot be reached, refuses, or keeps failing.
+            CorpusError: NCBI cannot be reached, rejects the request, or keeps failing.
         """
         from tenacity import Retrying, retry_if_exception_type, wait_exponential_jitter
 
         back_off = wait_exponential_jitter(initial=1, max=30)
 
         def wait_s(state: RetryCallState) -> float:
-            asked_for = _trouble(state).retry_after_s
-            return back_off(state) if asked_for is None else asked_for
+            retry_after_s = _get_error(state).retry_after_s
+            return back_off(state) if retry_after_s is None else retry_after_s
 
         retrying = Retrying(
-            stop=_given_up,
+            stop=_should_stop,
             wait=wait_s,
-            retry=retry_if_exception_type(_PassingError),
+            retry=retry_if_exception_type(_TemporaryError),
             sleep=self._sleep,
             reraise=True,
         )
         try:
             return retrying(self._send, url, params, keyed)
-        except _PassingError as error:
+        except _TemporaryError as error:
             host = urlsplit(url).netloc
-            instead = "or use a corpus on disk (`ragassay corpus build`)"
+            problem = f"{host} keeps failing: try again later"
             if error.unreachable:
-                advice = f"cannot reach {host}: check the network and the proxy, {instead}"
-            else:
-                advice = f"{host} keeps failing: try again later, {instead}"
-            raise CorpusError(f"{advice} ({error})") from error
+                problem = f"cannot reach {host}: check the network and the proxy"
+            alternative = "or use a corpus on disk (`ragassay corpus build`)"
+            raise CorpusError(f"{problem}, {alternative} ({error})") from error
 
     def _send(self, url: str, params: Mapping[str, str], keyed: bool) -> bytes:
         import httpx
 
-        asked = {**params, **self._caller}
+        data = {**params, **self._caller}
         self._pace.wait()
         try:
             if keyed:
-                # Never in the address: httpx, proxies and servers log addresses.
+                # The key must not be in the URL, because URLs are logged.
                 secret = {"api_key": self._api_key} if self._api_key else {}
-                sent = self._client.build_request("POST", url, data=asked | secret)
+                request = self._client.build_request("POST", url, data=data | secret)
             else:
-                sent = self._client.build_request("GET", url, params=asked)
-            response = self._client.send(sent, stream=True, follow_redirects=not keyed)
+                request = self._client.build_request("GET", url, params=data)
+            response = self._client.send(request, stream=True, follow_redirects=not keyed)
             with closing(response):
-                body = _body_of(response)
+                body = _read_body(response)
         except httpx.RequestError as error:
-            no_way = httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError
-            unreachable = isinstance(error, no_way)
-            words = f"{type(error).__name__}: {error}"
-            raise _PassingError(words, unreachable=unreachable) from error
-        return self._usable(response, body)
+            connection_errors = httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError
+            raise _TemporaryError(
+                f"{type(error).__name__}: {error}",
+                unreachable=isinstance(error, connection_errors),
+            ) from error
+        return self._check_body(response, body)
 
-    def _usable(self, response: httpx.Response, body: bytes) -> bytes:
+    def _check_body(self, response: httpx.Response, body: bytes) -> bytes:
         status = response.status_code
         if _NO_SUCH_ID.search(body[:2000]):
             return b""
-        # NCBI's error messages quote the key; it is masked before anything is cut out of them.
-        shown = body.replace(self._api_key.encode(), b"***") if self._api_key else body
-        words = _problem(shown) if status == 200 else f"status {status}: {_excerpt(shown)}"
-        if not words:
+        # NCBI quotes the key in error messages.
+        masked = body.replace(self._api_key.encode(), b"***") if self._api_key else body
+        problem = _find_problem(masked) if status == 200 else f"status {status}: {_excerpt(masked)}"
+        if not problem:
             return body
-        # A 400 with an <ERROR> is the backend's failure: our requests are well formed.
+        # Our requests are well formed, so a 400 with an <ERROR> is a failure of the backend.
         if 300 <= status < 500 and status != 429 and not _XML_ERROR.search(body[:2000]):
-            raise CorpusError(f"PubMed refused a request, {words}")
+            raise CorpusError(f"PubMed rejected a request, {problem}")
         wait_s = retry_after_seconds(response.headers.get("Retry-After", ""))
         if wait_s is not None:
             if wait_s > _LONGEST_WAIT_S:
-                raise CorpusError(f"PubMed asks to wait {wait_s:.0f} s: try again then ({words})")
+                raise CorpusError(f"PubMed is busy; try again in {wait_s:.0f} s ({problem})")
             self._pace.pause(wait_s)
-        raise _PassingError(words, wait_s)
+        raise _TemporaryError(problem, wait_s)
 
 
 class Pace:
-    """Assigns evenly spaced start times to the requests of all threads."""
+    """Rate limiter that spaces the requests of all threads evenly."""
 
     def __init__(
         self, interval_s: float, clock: Callable[[], float], sleep: Callable[[float], None]
@@ -157,12 +157,12 @@ class Pace:
             self._sleep(start - now)
 
     def pause(self, wait_s: float) -> None:
-        """Let no thread start a request for a number of seconds."""
+        """Delay all new requests by a number of seconds."""
         with self._lock:
             self._next = max(self._next, self._clock() + wait_s)
 
 
-def _body_of(response: httpx.Response) -> bytes:
+def _read_body(response: httpx.Response) -> bytes:
     body = bytearray()
     for part in response.iter_bytes():
         body += part
@@ -171,23 +171,23 @@ def _body_of(response: httpx.Response) -> bytes:
     return bytes(body)
 
 
-def _problem(body: bytes) -> str:
-    """Return what is wrong with the body of a response with a good status; empty for nothing."""
+def _find_problem(body: bytes) -> str:
+    """Return the problem with a response of status 200, or an empty string."""
     if body.lstrip()[:1] == b"{":
         try:
             reply = json.loads(body, strict=False)
         except ValueError:
-            return f"a reply cut short: {_excerpt(body)}"
-        found = reply.get("error") or reply.get("esearchresult", {}).get("ERROR")
-        if found:
-            return str(found)
-        complete = "idlist" in reply.get("esearchresult", {}) or "records" in reply
-        return "" if complete else f"an unknown reply: {_excerpt(body)}"
+            return f"truncated response: {_excerpt(body)}"
+        error = reply.get("error") or reply.get("esearchresult", {}).get("ERROR")
+        if error:
+            return str(error)
+        is_known = "idlist" in reply.get("esearchresult", {}) or "records" in reply
+        return "" if is_known else f"unknown response: {_excerpt(body)}"
     if error := _XML_ERROR.search(body[:2000]):
         return error[1].strip().decode(errors="replace")
     if _WHOLE_SET.search(body[-100:]):
         return ""
-    return f"an unknown or cut reply: {_excerpt(body)}"
+    return f"unknown or truncated response: {_excerpt(body)}"
 
 
 def _excerpt(body: bytes) -> str:
@@ -195,7 +195,7 @@ def _excerpt(body: bytes) -> str:
 
 
 def retry_after_seconds(retry_after: str) -> float | None:
-    """Return the value of a Retry-After header, seconds or a date; None without a usable one."""
+    """Parse a Retry-After header (seconds or a date), or return None if invalid."""
     try:
         if retry_after.strip().isdigit():
             return float(retry_after)
@@ -205,11 +205,11 @@ def retry_after_seconds(retry_after: str) -> float | None:
         return None
 
 
-def _trouble(state: RetryCallState) -> _PassingError:
+def _get_error(state: RetryCallState) -> _TemporaryError:
     error = state.outcome.exception() if state.outcome else None
-    return error if isinstance(error, _PassingError) else _PassingError("unknown trouble")
+    return error if isinstance(error, _TemporaryError) else _TemporaryError("unknown error")
 
 
-def _given_up(state: RetryCallState) -> bool:
-    most = _ATTEMPTS_UNREACHABLE if _trouble(state).unreachable else _ATTEMPTS
-    return state.attempt_number >= most
+def _should_stop(state: RetryCallState) -> bool:
+    limit = _ATTEMPTS_UNREACHABLE if _get_error(state).unreachable else _ATTEMPTS
+    return state.attempt_number >= limit

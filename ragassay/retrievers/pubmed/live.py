@@ -1,4 +1,4 @@
-"""Search PubMed over NCBI's E-utilities, with questions turned into its query language."""
+"""Search PubMed through the NCBI E-utilities."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ _EVERYDAY = frozenset(
     "results review risk show showed shown shows significant significantly studies study treatment "
     "trial trials use used using year years".split()
 )
-"""Words that most abstracts have: dropped first when a question is too long for PubMed."""
+"""Common words in abstracts, dropped first if a question is too long for PubMed."""
 
 
 def word_choices(query: str) -> Iterator[list[str]]:
-    """Yield words to search PubMed for, at most eight, then three quarters as many, down to two.
+    """Yield word lists to search PubMed for, from at most eight words down to two.
 
-    Words are literal: quotes, brackets, wildcards, range and boolean operators are removed. Names
-    and rare words are kept longest, in the query's order; a query of stop words yields nothing.
+    Each list is about a quarter shorter than the previous one, and keeps names and long words. All
+    words are literal, without operators and wildcards. If there are only stop words, nothing is
+    yielded.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
@@ -65,15 +66,15 @@ def word_choices(query: str) -> Iterator[list[str]]:
         if word.lower() not in _STOPWORDS:
             words.setdefault(word.lower(), word)
     kept = list(words.values())
-    ranked = sorted(range(len(kept)), key=lambda i: (-_telling(kept[i]), i))
+    ranked = sorted(range(len(kept)), key=lambda i: (-_rate_word(kept[i]), i))
     n_words = min(len(kept), _MOST_WORDS)
     while n_words:
-        # Even in lower case, AND, OR and NOT would be plain words to PubMed.
+        # Lowercase AND, OR and NOT are not operators.
         yield [kept[i].lower() for i in sorted(ranked[:n_words])]
         n_words = n_words * 3 // 4 if n_words > 2 else 0
 
 
-def _telling(word: str) -> int:
+def _rate_word(word: str) -> int:
     if not any(letter.isalpha() for letter in word):
         return 0
     if word.lower() in _EVERYDAY:
@@ -83,7 +84,7 @@ def _telling(word: str) -> int:
 
 
 def filter_term(filters: Filters) -> str:
-    """Return the part of a PubMed query that expresses filters; empty without filters.
+    """Return filters as part of a PubMed query, or an empty string.
 
     Raises:
         InputError: A date is invalid.
@@ -94,8 +95,8 @@ def filter_term(filters: Filters) -> str:
     """
     term = ""
     if filters.since or filters.until:
-        first = _day(filters.since, "since") if filters.since else "1000/01/01"
-        last = _day(filters.until, "until") if filters.until else "3000/12/31"
+        first = _format_day(filters.since, "since") if filters.since else "1000/01/01"
+        last = _format_day(filters.until, "until") if filters.until else "3000/12/31"
         term += f' AND ("{first}"[dp] : "{last}"[dp])'
     kinds = [" ".join(re.sub(r'["\[\]()]', " ", kind).split()) for kind in filters.types]
     if any(kinds):
@@ -105,8 +106,8 @@ def filter_term(filters: Filters) -> str:
     return term
 
 
-def _day(date: str, name: str) -> str:
-    """Return the first day (`since`) or the last day (`until`) of a date, as PubMed writes it."""
+def _format_day(date: str, name: str) -> str:
+    """Return the first day ("since") or the last day ("until") of a date in PubMed format."""
     try:
         match = _DATE.fullmatch(date)
         if match is None:
@@ -126,10 +127,10 @@ _TTL_SEARCH_S = 24 * 3600
 _TTL_ARTICLE_S = 30 * 24 * 3600
 _BATCH = 200
 _READER = 1
-"""Part of each cached article's key: raise it when `read_efetch` reads more of a record."""
+"""Version in the cache keys of articles. Increase it when `read_efetch` parses more fields."""
 
 _MOST_HITS = 10_000
-"""Most ids that esearch returns in one response, and in all."""
+"""Maximum number of ids that esearch returns."""
 
 
 _PMID = re.compile(r"0*([1-9]\d{0,8})")
@@ -138,30 +139,28 @@ _PMCID = re.compile(r"(?:pmcid:?\s*)?(pmc[1-9]\d*)(?:\.\d+)?", re.IGNORECASE)
 
 
 class LivePubMed(Rebuilt):
-    """PubMed over the network. Safe across threads; close it, or use it in a with statement.
+    """PubMed over the network. Thread-safe. Close it, or use it as a context manager.
 
-    A live corpus is not repeatable: PubMed grows by thousands of articles a day, its ranking
-    changes, and cached content is up to a day old for searches and 30 days for articles. For
-    reproducible figures, build a corpus on disk.
+    Results are not reproducible, because PubMed and its ranking change daily. Searches are cached
+    for a day and articles for 30 days. For reproducible results, build a corpus on disk.
 
-    NCBI's limits (NBK25497): 3 requests a second, 10 with a key. This object keeps to them for all
-    threads that share it; other processes behind the same address count as well, and their use can
-    cause a 429, which is waited out. The key is sent in the body of a POST, never in an address,
-    and is neither cached nor shown in an error.
+    Requests of all threads stay within NCBI's limits (NBK25497) of 3 per second, or 10 with an API
+    key. If other processes at the same IP address cause status 429, requests are retried. The API
+    key is sent in the body of POST requests, and never appears in URLs, the cache or errors.
 
     Args:
-        cache_dir: The cache of responses; created if missing.
-        api_key: NCBI's, from the account settings there.
-        email: The address that NCBI writes to before it blocks anyone.
-        base_url: The E-utilities.
-        timeout_s: Longest wait for one response.
-        idconv_url: The PMC ID converter; None for NCBI's own, or `<base_url>/idconv/` where
-            `base_url` is not NCBI's.
-        clock: A monotonic clock in seconds.
-        sleep: Waits for a number of seconds.
+        cache_dir: Folder of the response cache, created if missing.
+        api_key: NCBI API key.
+        email: Email address for NCBI to contact before it blocks a user.
+        base_url: URL of the E-utilities.
+        timeout_s: Timeout of a response in seconds.
+        idconv_url: URL of the PMC ID converter, by default that of NCBI, or `<base_url>/idconv/`
+            for other base URLs.
+        clock: Function that returns a monotonic time in seconds.
+        sleep: Function that waits for a number of seconds.
 
     Raises:
-        InputError: `base_url` is not a web address.
+        InputError: `base_url` is not an HTTP URL.
         CorpusError: The cache folder cannot be used.
     """
 
@@ -193,7 +192,7 @@ class LivePubMed(Rebuilt):
 
     @property
     def sha256(self) -> str:
-        """The service and the day (UTC) it was opened: "live:HOST:2026-11-21". Not a hash."""
+        """Host and date of opening (UTC) instead of a hash: "live:HOST:2026-11-21"."""
         return f"live:{urlsplit(self._base).hostname}:{self._day}"
 
     def close(self) -> None:
@@ -208,63 +207,66 @@ class LivePubMed(Rebuilt):
         self.close()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article of a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
+        """Return the article with a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
 
         Returns:
-            None where PubMed has no such article, and, without a request, for any other text.
+            Article, or None if PubMed has no such article. For any other text, None is returned
+            without a request.
 
         Raises:
-            CorpusError: PubMed cannot be reached, keeps failing, or gave an unreadable record.
+            CorpusError: PubMed cannot be reached, keeps failing, or returned an invalid record.
         """
         name = bare_identifier(identifier)
         if _DOI.fullmatch(name):
             term = f'"{name.replace(chr(34), "")}"[doi]'
-            found, unreadable = self._articles(self._esearch(term, 5))
-            # Where PubMed does not know a DOI, it may search for the DOI's parts instead.
-            article = next((a for a in found.values() if a.doi == name), None)
+            articles, rejections = self._get_articles(self._esearch(term, 5))
+            # For unknown DOIs, PubMed may search for parts of the DOI instead.
+            article = next((a for a in articles.values() if a.doi == name), None)
         else:
-            pmid = self._pmid_of(name)
-            found, unreadable = self._articles([pmid] if pmid else [])
-            article = found.get(pmid or "")
-        if article is None and unreadable:
-            raise CorpusError(f"PubMed's record of {identifier!r}: {unreadable[0].problem}")
+            pmid = self._get_pmid(name)
+            articles, rejections = self._get_articles([pmid] if pmid else [])
+            article = articles.get(pmid or "")
+        if article is None and rejections:
+            problem = rejections[0].problem
+            raise CorpusError(f"the PubMed record of {identifier!r} is invalid: {problem}")
         return article
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return at most `k` articles in PubMed's order of relevance, scored 1, 1/2, 1/3, ...
+        """Return up to `k` articles in PubMed's relevance order, scored 1, 1/2, 1/3, ...
 
-        PubMed requires all words of a query, so a sentence is reduced to its most informative
-        words; where they find nothing, fewer are tried, down to two. Dates are PubMed's `[dp]`.
+        PubMed requires all words to match, so queries are reduced to the most informative words.
+        If nothing matches, fewer words are tried. See `word_choices`. Date filters use the `[dp]`
+        field.
 
         Raises:
-            InputError: A date of the filters is invalid.
+            InputError: A date filter is invalid.
             CorpusError: PubMed cannot be reached, or keeps failing.
         """
-        kept = filter_term(filters)
+        conditions = filter_term(filters)
         if k < 1:
             return []
         for words in word_choices(query):
-            pmids = self._esearch(f"({' '.join(words)}){kept}", min(k, _MOST_HITS))
+            pmids = self._esearch(f"({' '.join(words)}){conditions}", min(k, _MOST_HITS))
             if pmids:
-                found = self._articles(pmids)[0]
-                ranked = [found[pmid] for pmid in pmids if pmid in found]
+                articles, _ = self._get_articles(pmids)
+                ranked = [articles[pmid] for pmid in pmids if pmid in articles]
                 return [Hit(article, 1 / rank) for rank, article in enumerate(ranked, 1)]
         return []
 
-    def _pmid_of(self, name: str) -> str | None:
+    def _get_pmid(self, name: str) -> str | None:
         if pmid := _PMID.fullmatch(name):
             return pmid[1]
         pmcid = _PMCID.fullmatch(name)
         if not pmcid:
             return None
-        asked = {"ids": pmcid[1].upper(), "idtype": "pmcid", "format": "json"}
-        body = self._fetch_cached(self._idconv, asked, keyed=False)
+        params = {"ids": pmcid[1].upper(), "idtype": "pmcid", "format": "json"}
+        body = self._fetch_cached(self._idconv, params, keyed=False)
         records = json.loads(body, strict=False).get("records", [])
         return next((str(record["pmid"]) for record in records if record.get("pmid")), None)
 
     def _esearch(self, term: str, k: int) -> list[str]:
-        asked = {"db": "pubmed", "term": term, "retmax": str(k), "sort": "relevance"}
-        body = self._fetch_cached(f"{self._base}/esearch.fcgi", asked | {"retmode": "json"})
+        params = {"db": "pubmed", "term": term, "retmax": str(k), "sort": "relevance"}
+        body = self._fetch_cached(f"{self._base}/esearch.fcgi", params | {"retmode": "json"})
         return json.loads(body, strict=False)["esearchresult"]["idlist"]
 
     def _fetch_cached(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
@@ -275,45 +277,45 @@ class LivePubMed(Rebuilt):
             self._cache.set(key, body, expire=_TTL_SEARCH_S)
         return body
 
-    def _articles(self, pmids: Sequence[str]) -> tuple[dict[str, Article], list[Rejection]]:
-        found: dict[str, Article] = {}
+    def _get_articles(self, pmids: Sequence[str]) -> tuple[dict[str, Article], list[Rejection]]:
+        articles: dict[str, Article] = {}
         missing: list[str] = []
-        unreadable: list[Rejection] = []
+        rejections: list[Rejection] = []
         for pmid in dict.fromkeys(pmids):
-            kept: Any = self._cache.get(self._article_key(pmid))
+            cached: Any = self._cache.get(self._article_key(pmid))
             try:
-                if kept:
-                    found[pmid] = Article.model_validate_json(kept)
-                elif kept is None:
+                if cached:
+                    articles[pmid] = Article.model_validate_json(cached)
+                elif cached is None:
                     missing.append(pmid)
             except ValidationError:
                 missing.append(pmid)
         for start in range(0, len(missing), _BATCH):
-            unreadable += self._fetch(missing[start : start + _BATCH], found)
-        return found, unreadable
+            rejections += self._fetch(missing[start : start + _BATCH], articles)
+        return articles, rejections
 
-    def _fetch(self, pmids: Sequence[str], found: dict[str, Article]) -> list[Rejection]:
+    def _fetch(self, pmids: Sequence[str], articles: dict[str, Article]) -> list[Rejection]:
         from ragassay.retrievers.pubmed.xml import read_efetch
 
-        asked = {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml"}
-        body = self._eutils.ask(f"{self._base}/efetch.fcgi", asked)
-        rows = read_efetch(body) if body else []
-        unreadable = [row for row in rows if isinstance(row, Rejection)]
-        found |= {row.id: row for row in rows if isinstance(row, Article)}
+        params = {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml"}
+        body = self._eutils.ask(f"{self._base}/efetch.fcgi", params)
+        items = read_efetch(body) if body else []
+        rejections = [item for item in items if isinstance(item, Rejection)]
+        articles |= {item.id: item for item in items if isinstance(item, Article)}
         for pmid in pmids:
-            if pmid in found:
-                text = found[pmid].model_dump_json(exclude_defaults=True)
+            if pmid in articles:
+                text = articles[pmid].model_dump_json(exclude_defaults=True)
                 self._cache.set(self._article_key(pmid), text, expire=_TTL_ARTICLE_S)
-            elif not unreadable:
+            elif not rejections:
                 self._cache.set(self._article_key(pmid), "", expire=_TTL_SEARCH_S)
-        return unreadable
+        return rejections
 
     def _article_key(self, pmid: str) -> str:
         return json.dumps([_READER, self._base, "efetch", pmid])
 
 
 def open_cache(folder: Path) -> Cache:
-    """Open the cache of responses, which reads no pickle.
+    """Open the response cache, which never loads pickles.
 
     Raises:
         CorpusError: The folder cannot be used.
@@ -321,10 +323,10 @@ def open_cache(folder: Path) -> Cache:
     import diskcache
 
     class ReplyDisk(diskcache.Disk):
-        """Reads texts and bytes, and nothing that could run code."""
+        """Disk cache for text and bytes that never loads pickles."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
-            """Return a stored value; None for a pickled one, which is none of ours."""
+            """Return a stored value, or None for pickles."""
             if mode == diskcache.core.MODE_PICKLE:
                 return None
             return super().fetch(mode, filename, value, read)
@@ -333,5 +335,5 @@ def open_cache(folder: Path) -> Cache:
         return diskcache.Cache(str(folder), disk=ReplyDisk)
     except (OSError, sqlite3.Error) as error:
         raise CorpusError(
-            f"cannot keep PubMed's answers in {folder}: {error}; choose another folder"
+            f"cannot use the PubMed cache in {folder}: {error}; choose another folder"
         ) from error

@@ -1,4 +1,4 @@
-"""Read MEDLINE text as articles: PubMed's "Send to citation manager" and `rettype=medline`.
+"""Parse MEDLINE text, as exported by "Send to citation manager" or with `rettype=medline`.
 
 PMID- 99000101
 TI  - A title that goes on
@@ -28,13 +28,13 @@ from ragassay.retrievers.pubmed.dates_links import (
 )
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
-"""Longest record; the rest is not kept, and the record is rejected."""
+"""Maximum length of a record. Longer records are rejected."""
 
 _FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
 _DOI = re.compile(r"(\S+) \[doi\]\Z")
 _LINKED_PMID = re.compile(r"\bPMID:? *([0-9]{1,8})\b")
 _DEP = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})\Z")
-_EXPECTED_LINE = 'a field ("TI  - …") or a continuation that is indented'
+_EXPECTED_LINE = 'a field ("TI  - …") or an indented continuation line'
 
 
 @dataclass
@@ -42,11 +42,12 @@ class _MedlineRecord:
     """The lines of a record.
 
     Attributes:
-        line: 1-based line that it starts on.
-        fields: By tag; a field that is repeated has several values.
-        content: Its beginning as in the file.
-        n_chars: Its length so far.
-        problem: The first thing that is wrong with its lines.
+        line: Number of the first line, from 1.
+        fields: Lines by tag. Repeated fields have several values.
+        content: First lines of the record, for rejections.
+        n_chars: Number of characters read.
+        problem: First problem with the lines.
+        last: Lines of the last field.
     """
 
     line: int
@@ -63,42 +64,41 @@ class _MedlineRecord:
         self.n_chars += len(text)
         match = _FIELD.match(text)
         if self.n_chars > MAX_RECORD_CHARS:
-            over = f"longer than {MAX_RECORD_CHARS:,} characters"
-            self.problem = Problem("", over, "records of ordinary length")
+            message = f"longer than {MAX_RECORD_CHARS:,} characters"
+            self.problem = Problem("", message, "shorter records")
         elif "\x00" in text:
-            self.problem = self.problem or Problem("", "a NUL character", "text without it")
+            self.problem = self.problem or Problem("", "a NUL character", "text without NUL")
         elif match is not None:
             self.last = [match[2]]
             self.fields.setdefault(match[1], []).append(self.last)
         elif self.last is not None and text[:1].isspace():
             self.last.append(text)
         else:
-            stray = f"the line {found_text(text)} belongs to no field"
-            self.problem = self.problem or Problem("", stray, _EXPECTED_LINE)
+            message = f"the line {found_text(text)} belongs to no field"
+            self.problem = self.problem or Problem("", message, _EXPECTED_LINE)
 
     def values(self, tag: str) -> list[str]:
-        """Return the values of a field, each on one line."""
+        """Return the values of a field, with whitespace collapsed."""
         return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
 
     def value(self, *tags: str) -> str:
-        """Return the first of some fields that is not empty."""
-        return next((one for tag in tags for one in self.values(tag) if one), "")
+        """Return the first value of the fields that is not empty."""
+        return next((value for tag in tags for value in self.values(tag) if value), "")
 
 
 def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
-    """Read MEDLINE text, plain or gzip, one record at a time.
+    """Parse MEDLINE text record by record.
 
-    Lines in Latin-1 are read, and the first of them is reported.
+    Lines that are not UTF-8 are read as Latin-1, and the first one is reported.
 
     Args:
-        path: Records that begin with `PMID-`, or are separated by blank lines.
+        path: Path of the file, plain or gzip. Records start with `PMID-` or after a blank line.
 
     Yields:
-        Articles, and rejections with file, line and PMID where it is known. A bad record does not
-        stop the others. Nothing for an empty file.
+        Articles, and a rejection for each invalid record.
 
     Raises:
-        InputError: the file is missing, is a folder or may not be opened.
+        InputError: The file is missing, is a folder or cannot be opened.
     """
     record: _MedlineRecord | None = None
     previous = 0
@@ -108,11 +108,16 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
         if line.problem or (record is None and _FIELD.match(text) is None):
             if record is not None:
                 yield _read_article(record, str(path))
-            yield _give_up(line, text, str(path))
+            problem = Problem("", line.problem, line.expected)
+            if not line.problem:
+                message = f"not MEDLINE text: found {found_text(text)}"
+                problem = Problem("", message, _EXPECTED_LINE)
+            yield _reject_line(line, text, str(path), problem)
             return
         if all_utf8 and not is_utf8:
             all_utf8 = False
-            yield _not_utf8(line, text, str(path))
+            message = "not UTF-8: this line and similar lines were read as Latin-1"
+            yield _reject_line(line, text, str(path), Problem("", message, "UTF-8"))
         if record is None or _starts_record(text, record, line.number > previous + 1):
             if record is not None:
                 yield _read_article(record, str(path))
@@ -135,20 +140,12 @@ def _starts_record(text: str, record: _MedlineRecord, after_blank: bool) -> bool
     return match is not None and (after_blank or (match[1] == "PMID" and "PMID" in record.fields))
 
 
-def _give_up(line: RawLine, text: str, file: str) -> Rejection:
-    problem = Problem("", line.problem, line.expected)
-    if not line.problem:
-        problem = Problem("", f"not MEDLINE text: found {found_text(text)}", _EXPECTED_LINE)
-    return Place(file, line.number, f"line-{line.number}", shorten_text(text)).reject(problem)
-
-
-def _not_utf8(line: RawLine, text: str, file: str) -> Rejection:
-    problem = Problem("", "not UTF-8: this line and others like it were read as Latin-1", "UTF-8")
+def _reject_line(line: RawLine, text: str, file: str, problem: Problem) -> Rejection:
     return Place(file, line.number, f"line-{line.number}", shorten_text(text)).reject(problem)
 
 
 def _read_article(record: _MedlineRecord, file: str) -> Article | Rejection:
-    article = record.problem or _article(record)
+    article = record.problem or _build_article(record)
     if isinstance(article, Article):
         return article
     pmid = record.value("PMID")
@@ -157,7 +154,7 @@ def _read_article(record: _MedlineRecord, file: str) -> Article | Rejection:
     return place.reject(Problem(article.field, prefix + article.text, article.expected))
 
 
-def _article(record: _MedlineRecord) -> Article | Problem:
+def _build_article(record: _MedlineRecord) -> Article | Problem:
     pmid = record.value("PMID")
     if not PMID.match(pmid):
         found = f"found {found_text(pmid)}" if pmid else "the PMID is missing"
@@ -180,20 +177,18 @@ def _article(record: _MedlineRecord) -> Article | Problem:
         published=published,
         doi=_doi(record),
         publication_types=types,
-        mesh=tuple(dict.fromkeys(_descriptor(one) for one in record.values("MH"))),
+        mesh=tuple(dict.fromkeys(map(_descriptor, record.values("MH")))),
         links=article_links(_references(record), types),
     )
 
 
 def _read_date(record: _MedlineRecord) -> str | Problem:
     online = _DEP.match(record.value("DEP"))
-    known = [free_date(record.value("DP"))]
+    dates = [free_date(record.value("DP"))]
     if online is not None:
-        known.append(exact_date(*online.groups()))
-    for one in known:
-        if isinstance(one, Problem):
-            return one
-    return earliest(one for one in known if isinstance(one, str))
+        dates.append(exact_date(*online.groups()))
+    problem = next((date for date in dates if isinstance(date, Problem)), None)
+    return problem or earliest(date for date in dates if isinstance(date, str))
 
 
 def _doi(record: _MedlineRecord) -> str:

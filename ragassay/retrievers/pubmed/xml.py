@@ -1,8 +1,8 @@
-"""Stream articles from PubMed's XML: baseline and update files, responses of efetch.
+"""Parse PubMed XML from baseline files, update files and efetch responses.
 
-The XML is not trusted: entities are never expanded nor fetched, and no DTD is loaded. A file that
-declares entities is rejected, and so is a record that refers to one. One record is in memory at a
-time, and none of more than `MAX_RECORD_BYTES`.
+The XML is not trusted. No entity is expanded or fetched, and no DTD is loaded. Files that declare
+entities and records that reference them are rejected. Only one record of at most `MAX_RECORD_BYTES`
+is in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""More than this without the end of a record is not a PubMed file, and would fill the memory."""
+"""Maximum size of a record. Files with longer records are rejected to limit memory."""
 
 _CHUNK_BYTES = 64 * 1024
 _READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_article}
@@ -34,11 +34,7 @@ _EFETCH_NAME = "efetch"
 
 @dataclass(frozen=True)
 class Deletion:
-    """A record that PubMed withdrew.
-
-    Attributes:
-        id: Its PMID.
-    """
+    """A record that PubMed deleted. `id` is the PMID."""
 
     id: str
 
@@ -48,45 +44,39 @@ PubmedItem = Article | Deletion | Rejection
 
 
 def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
-    """Read a PubMed file, plain or gzip, in its order and in constant memory.
+    """Parse a PubMed file in constant memory.
 
     Args:
-        path: `pubmed26n0001.xml.gz`, an update file, or a saved response of efetch.
+        path: Path of a baseline file, an update file or a saved efetch response, plain or gzip.
 
     Yields:
-        Articles, deletions, and rejections with file, line and PMID where it is known. A bad record
-        does not stop the others; where the file is truncated or stops being XML, a last rejection
-        says so.
+        Articles, deletions, and a rejection for each invalid record. If the file is truncated or
+        not valid XML, the last item is a rejection.
 
     Raises:
-        InputError: the file is missing, is a folder or may not be opened.
+        InputError: The file is missing, is a folder or cannot be opened.
     """
     with open_binary(path) as handle:
-        # read1: a plain read loses the data unpacked before the place where a gzip file is
-        # truncated.
+        # In contrast to `read`, `read1` returns the data before the end of a truncated gzip file.
         yield from _Stream(str(path)).read(iter(lambda: handle.read1(_CHUNK_BYTES), b""))
 
 
 def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
-    """Read a response of efetch (`db=pubmed`, `retmode=xml`).
+    """Parse an efetch response (`db=pubmed`, `retmode=xml`).
 
     Args:
-        data: The response's body.
-        name: The file name in rejections.
+        data: Body of the response.
+        name: File name for rejections.
 
     Returns:
-        As `iter_pubmed_xml` yields; empty for a set without records.
+        Items as in `iter_pubmed_xml`.
     """
     chunks = (data[i : i + _CHUNK_BYTES] for i in range(0, len(data), _CHUNK_BYTES))
     return list(_Stream(name).read(chunks))
 
 
 class _Stream:
-    """A file being read.
-
-    Args:
-        name: As the user named it.
-    """
+    """Incremental parser for one file."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -106,22 +96,22 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Read everything; a problem with the file as a whole comes last."""
+        """Yield all items. A problem with the whole file is last."""
         while not self._over:
-            trouble = self._feed(chunks)
+            rejection = self._feed(chunks)
             for _, element in self._parser.read_events():
                 if self._n_records == 0 and declares_entities(element):
-                    yield self._entities()
+                    yield self._reject_entities()
                     return
                 self._n_records += 1
                 self._n_pending_bytes = 0
-                yield from self._items(element)
+                yield from self._parse_items(element)
                 forget(element)
-            if trouble is not None:
-                yield trouble
+            if rejection is not None:
+                yield rejection
 
     def _feed(self, chunks: Iterator[bytes]) -> Rejection | None:
-        """Pass the next chunk to the parser; at the end return what is wrong, if anything."""
+        """Feed the next chunk to the parser, and return a rejection if the file is invalid."""
         try:
             chunk = next(chunks, b"")
             if chunk:
@@ -141,31 +131,31 @@ class _Stream:
             return None
         self._over = True
         text = f"no record ends within {MAX_RECORD_BYTES:,} bytes"
-        return self._reject(self._line, Problem("", text, "records of ordinary length"))
+        return self._reject(self._line, Problem("", text, "shorter records"))
 
     def _check_root(self, root: Element) -> Rejection | None:
-        """Return what is wrong with a file that was read without finding a record, if anything."""
+        """Return a rejection if a file without records is invalid."""
         if self._n_records:
             return None
         if declares_entities(root):
-            return self._entities()
+            return self._reject_entities()
         if root.tag in _ROOTS:
             return None
-        answer = " ".join((root.findtext("ERROR") or "").split())
-        told = f", which says {found_text(answer)}" if answer else ""
-        text = f"the root element is {found_text(root.tag)}{told}"
+        error = " ".join((root.findtext("ERROR") or "").split())
+        detail = f" with the error {found_text(error)}" if error else ""
+        text = f"the root element is {found_text(root.tag)}{detail}"
         return self._reject(1, Problem("", text, "a PubmedArticleSet"))
 
-    def _items(self, element: Element) -> Iterator[PubmedItem]:
+    def _parse_items(self, element: Element) -> Iterator[PubmedItem]:
         entity = next(element.iter(Entity), None)
         if entity is not None:
             text = f"a reference to the entity {found_text(entity.text)}, which is not expanded"
-            yield self._reject_record(element, Problem("", text, "characters themselves"))
+            yield self._reject_record(element, Problem("", text, "characters, not entities"))
         elif element.tag == _DELETIONS:
-            for one in element.iterchildren("PMID"):
-                pmid = read_pmid(one)
+            for child in element.iterchildren("PMID"):
+                pmid = read_pmid(child)
                 if isinstance(pmid, Problem):
-                    yield self._reject_record(one, pmid)
+                    yield self._reject_record(child, pmid)
                 else:
                     yield Deletion(pmid[0])
         else:
@@ -174,9 +164,9 @@ class _Stream:
                 article = self._reject_record(element, article)
             yield article
 
-    def _entities(self) -> Rejection:
-        text = "the file declares entities of its own; nothing in it was read"
-        return self._reject(1, Problem("", text, "a file as PubMed distributes it"))
+    def _reject_entities(self) -> Rejection:
+        text = "the file declares entities, so it was not read"
+        return self._reject(1, Problem("", text, "an original PubMed file"))
 
     def _reject_record(self, element: Element, problem: Problem) -> Rejection:
         pmid = read_pmid(element.find("*/PMID"))

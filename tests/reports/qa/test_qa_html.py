@@ -139,7 +139,7 @@ class TestScores:
     def test_of_coverage_stand_beside_chance(self, tree):
         rows = self.rows(tree)
         assert rows["Coverage (equation 1)"][0] == "50 %"
-        (meaning,) = [text for text in self.meanings(tree) if "SciQAG's" in text]
+        (meaning,) = [text for text in self.meanings(tree) if "SciQAG reports" in text]
         assert re.search(r"Random sentences would reach \d\d %\.$", meaning)
         assert rows["Question similarity"][0] == "0.36"
 

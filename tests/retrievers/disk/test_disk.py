@@ -211,7 +211,7 @@ def test_a_changed_file_of_the_same_name_is_refused(tmp_path: Path) -> None:
     file.write_text('{"id": "1", "text": "aspirin"}\n')
     build_corpus([file], tmp_path / "corpus")
     file.write_text('{"id": "1", "text": "ibuprofen"}\n')
-    with pytest.raises(InputError, match="differs from the file of this name"):
+    with pytest.raises(InputError, match="differs from the file with this name"):
         build_corpus([file], tmp_path / "corpus")
 
 
@@ -221,7 +221,7 @@ def test_an_older_update_file_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
     old.write_text("old")
     new.write_text("new")
     build_corpus([new], tmp_path / "corpus")
-    with pytest.raises(InputError, match="older than files that are in the corpus"):
+    with pytest.raises(InputError, match="older than files in the corpus"):
         build_corpus([old], tmp_path / "corpus")
 
 
@@ -305,7 +305,8 @@ def test_two_builds_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("gone.jsonl", "does not exist"), ("a.pdf", "no kind"), (".", "has no")]
+    ("name", "message"),
+    [("gone.jsonl", "does not exist"), ("a.pdf", "unsupported file type"), (".", "has no")],
 )
 def test_bad_sources_are_named(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "a.pdf").write_text("%PDF")
