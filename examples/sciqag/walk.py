@@ -1,9 +1,9 @@
-"""From a paper to question-answer pairs, their ratings, a report and a test bank.
+"""Generate question-answer pairs from a paper, rate them, and export a report and a test bank.
 
     python examples/sciqag/walk.py
 
-The model is scripted: a server on this machine that knows the lines of script.yaml and nothing
-else. What is written goes to --out, by default runs/sciqag.
+The model is a local server that plays the replies in script.yaml. The output goes to --out, by
+default runs/sciqag.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 
 
 def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], dict[str, object]]:
-    """Reply to the prompts of writers, raters and comparers by a script's lines."""
+    """Return a function that replies to the prompts with lines of the script."""
 
     def reply(messages: Sequence[Any], schema: Any) -> dict[str, object]:
         asked = schema["properties"]
@@ -43,7 +43,7 @@ def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], 
 
 
 def _written(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
-    """Return all pairs; of those to mend, the line for each, in the order of the prompt."""
+    """Return all pairs, or only the revised pairs in prompt order."""
     if "faulty" not in task:
         return script["pairs"]
     found = [line for line in script["mended"] if line["phrase"] in task]
@@ -52,7 +52,7 @@ def _written(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
 
 
 def _tasks() -> dict[str, str]:
-    """Return the first words of each dimension's prompt."""
+    """Return the start of the prompt for each dimension."""
     prompts = load_prompts().agents.items()
     return {
         name.removeprefix("racar_"): prompt.task[:40]
@@ -85,21 +85,21 @@ def _rated(script: Mapping[str, Any], name: str, dimension: str, shown: Sequence
 
 
 def main() -> None:
-    """Run the steps, one command after the other."""
+    """Run all steps."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs") / "sciqag")
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    given.out.mkdir(parents=True, exist_ok=True)
+    args.out.mkdir(parents=True, exist_ok=True)
     script = yaml.safe_load((HERE / "script.yaml").read_text(encoding="utf-8"))
     with ScriptedModel(scripted_reply(script)) as model:
-        for command in steps(given.out, model):
+        for command in steps(args.out, model):
             print(f"\n$ ragassay {shlex.join(command)}", flush=True)
             subprocess.run([sys.executable, "-m", "ragassay", *command], check=True)
 
 
 def steps(out: Path, model: ScriptedModel) -> list[list[str]]:
-    """Return the commands: read, write, rate, and what is made of the pairs."""
+    """Return the commands for reading, generating, rating, filtering and exporting."""
     papers, pairs = str(out / "papers.jsonl"), str(out / "pairs.jsonl")
     run, good = str(out / "judged"), str(out / "good.jsonl")
     read = ["qa", "read", str(HERE / "paper.xml"), "--keywords", "--out", papers]
