@@ -1,6 +1,6 @@
-"""ragassay evaluates the answers of biomedical RAG systems.
+"""Evaluator for answers of biomedical RAG systems.
 
-Importing this package loads nothing else; each name is loaded on first use.
+Names are imported lazily on first access.
 """
 
 from __future__ import annotations

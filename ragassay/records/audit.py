@@ -158,7 +158,7 @@ class Audit(Frozen):
 
     @property
     def is_partial(self) -> bool:
-        """Whether any answer or verdict failed. Undecided verdicts do not count as failed."""
+        """True if any answer or verdict failed. Undecided verdicts do not count as failed."""
         unscored = (f.detection.n_unscored > f.n_undecided for f in self.figures)
         return bool(self.n_failed) or any(unscored)
 

@@ -94,7 +94,7 @@ class Score(Frozen):
 
     @property
     def is_open(self) -> bool:
-        """Whether only the range is known."""
+        """True if only the range is known."""
         return self.value is None and self.decided is not None
 
     def overlaps(self, other: Score) -> bool:

@@ -337,6 +337,6 @@ class Summary(Frozen):
 
     @property
     def judged_nothing(self) -> bool:
-        """Whether no answer was evaluated or all judge calls failed."""
+        """True if no answer was evaluated or all judge calls failed."""
         all_calls_failed = not self.n_judged and bool(self.unscored.keys() & set(CALL_FAULTS))
         return all_calls_failed or bool(self.n_records and not self.n_evaluated)

@@ -72,7 +72,7 @@ class Failure(Frozen):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the judge was not confident enough."""
+        """True if the judge was not confident enough."""
         return self.reason == "undecided"
 
 
@@ -230,12 +230,12 @@ class VerdictBase(Frozen):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the judge was not confident enough."""
+        """True if the judge was not confident enough."""
         return self.state == "undecided"
 
     @property
     def state(self) -> VerdictState:
-        """Whether the verdict is decided, undecided or unscored."""
+        """State of the verdict: decided, undecided or unscored."""
         return "decided" if self.failure is None else self.failure.state
 
 
