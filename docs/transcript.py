@@ -5,7 +5,8 @@ python docs/transcript.py [--ragassay .venv/bin/ragassay] [--check]
 In `console` blocks, lines that start with "$ " are commands, and the output below them is
 replaced. A block after `<!-- file: NAME -->` is first written to that file. A block after
 `<!-- shortened: 20, 5 -->` shows only the first 20 and the last 5 lines of output. Times and paths
-are normalized. A local server that rejects every key replaces the hosted judge.
+are normalized. Local servers replace the models: OpenAI rejects every key, and the model at
+`HOSTED_VLLM_API_BASE` answers that every passage contradicts its sentence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ragassay.testing import Fault, ScriptedModel
 
@@ -66,14 +68,21 @@ def made_alike(text: str, folder: Path) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
+def contradict(messages: Any, schema: Any) -> dict[str, str]:
+    """Return the reply of the scripted judge: every passage contradicts its sentence."""
+    return (
+        {"verdict": "contradicts"} if "verdict" in schema["properties"] else {"label": "required"}
+    )
+
+
 def main() -> None:
     """Update the page, or check whether it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ragassay", default=shutil.which("ragassay"), help="the program to run")
     parser.add_argument("--check", action="store_true", help="check the page without writing")
     options = parser.parse_args()
-    refuses = ScriptedModel(faults=[Fault("unauthorized")])
-    with tempfile.TemporaryDirectory() as name, refuses as model:
+    refusing = ScriptedModel(faults=[Fault("unauthorized")])
+    with tempfile.TemporaryDirectory() as name, refusing, ScriptedModel(contradict) as judge:
         folder = Path(name) / "first"
         programs = Path(name) / "bin"
         folder.mkdir()
@@ -83,7 +92,8 @@ def main() -> None:
         environment = kept | {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "COLUMNS": "80",
-            "OPENAI_BASE_URL": model.base_url,
+            "OPENAI_BASE_URL": refusing.base_url,
+            "HOSTED_VLLM_API_BASE": judge.base_url,
         }
 
         def run(command: str) -> str:

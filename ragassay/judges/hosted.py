@@ -205,8 +205,8 @@ class PublishedJudge(BaseJudge):
         for name in rubrics:
             if name not in self._trained and not self.rates_by_signals(name):
                 raise SettingsError(
-                    f"rubric {name}: {self.name} is {self.form.title}, which rates only "
-                    f"{rated if self.form.rubric_set else 'scales from 1 to 5'}; select "
+                    f"rubric {name}: {self.name} is {self.form.title}, which rates "
+                    f"{rated if self.form.rubric_set else 'scales from 1 to 5'} only; select "
                     "these with --rubrics, or use a different judge"
                 )
 
