@@ -124,14 +124,9 @@ def evaluate(
         UnjudgedError: The single answer could not be evaluated, or see `raise_on_failure`.
         BelowError, UnmeasuredError: See `fail_under`.
     """
-    arguments: Any = {
-        "answers": answers,
-        "question": question,
-        "answer": answer,
-        "sources": sources,
-    }
-    more: Any = {"reference": reference, "settings": settings, "progress": progress}
-    return run_sync(aevaluate(**arguments, **more, **options))
+    one: Any = {"question": question, "answer": answer, "sources": sources, "reference": reference}
+    arguments: Any = {"answers": answers, "settings": settings, "progress": progress}
+    return run_sync(aevaluate(**arguments, **one, **options))
 
 
 @overload
@@ -215,8 +210,7 @@ def plan(
         of a second judge.
 
     Raises:
-        InputError: The data are invalid.
-        SettingsError: A setting is invalid.
+        InputError, SettingsError: As for `evaluate`.
     """
     check_options(options, EvaluateKeywords)
     run_options: RunKeywords = {**options}
@@ -240,8 +234,7 @@ def audit(
 
     Raises:
         InputError: The data are invalid, an attack is unknown, or no answer can be perturbed.
-        SettingsError: A setting is invalid.
-        FatalModelError: The judge is unavailable.
+        SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(aaudit(answers, settings=settings, **options))
 
@@ -285,9 +278,7 @@ def grade(
         Graded passages and the run. They are also written to `out` if set.
 
     Raises:
-        InputError: The data are invalid.
-        SettingsError: A setting is invalid.
-        FatalModelError: The judge is unavailable.
+        InputError, SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(
         agrade(
@@ -348,9 +339,7 @@ def evaluate_pairs(
         Pairs with measures and ratings. The report is also written to `out` if set.
 
     Raises:
-        InputError: The data are invalid.
-        SettingsError: A setting is invalid.
-        FatalModelError: The judge is unavailable.
+        InputError, SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(aevaluate_pairs(pairs, papers, settings=settings, **options))
 

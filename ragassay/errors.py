@@ -94,12 +94,14 @@ class ModelError(RagassayError, RuntimeError):
     reason: FailureReason = "error"
 
 
-class TransientModelError(ModelError):
-    """A model call failed temporarily and can be retried."""
-
+class _ReasonedError(ModelError):
     def __init__(self, message: str, reason: FailureReason) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+class TransientModelError(_ReasonedError):
+    """A model call failed temporarily and can be retried."""
 
 
 class UnparsableReplyError(ModelError):
@@ -126,12 +128,8 @@ class PromptTooLongError(ModelError):
     reason: FailureReason = "too_long"
 
 
-class BatchError(ModelError):
+class BatchError(_ReasonedError):
     """A batch contains no reply to a request. The request is not retried in this run."""
-
-    def __init__(self, message: str, reason: FailureReason) -> None:
-        super().__init__(message)
-        self.reason = reason
 
 
 class FatalModelError(ModelError):

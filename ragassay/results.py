@@ -291,28 +291,18 @@ class UnjudgedError(RagassayError, RuntimeError):
         super().__init__(f"{count_text(len(failures), 'failure')}:{lines}{more}")
 
 
-class BelowError(RagassayError, AssertionError):
-    """Raised if a mean score is below its `fail_under` minimum.
-
-    Attributes:
-        results: Results of the run.
-    """
-
+class _ThresholdError(RagassayError):
     def __init__(self, message: str, results: Results) -> None:
         super().__init__(message)
         self.results = results
 
 
-class UnmeasuredError(RagassayError, RuntimeError):
-    """Raised if a score with a `fail_under` minimum could not be measured.
+class BelowError(_ThresholdError, AssertionError):
+    """Raised if a mean score is below its `fail_under` minimum. `results` has the results."""
 
-    Attributes:
-        results: Results of the run.
-    """
 
-    def __init__(self, message: str, results: Results) -> None:
-        super().__init__(message)
-        self.results = results
+class UnmeasuredError(_ThresholdError, RuntimeError):
+    """Raised if a score with a minimum could not be measured. `results` has the results."""
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:

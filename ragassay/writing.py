@@ -50,8 +50,7 @@ def generate_pairs(
 
     Raises:
         InputError: The papers cannot be read, or the file cannot be written.
-        SettingsError: A setting is invalid.
-        FatalModelError: A model is unavailable.
+        SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(
         agenerate_pairs(papers, file, plan=plan, evaluator=evaluator, settings=settings, **options)

@@ -24,9 +24,8 @@ class RatedAnswer:
     """Answer with the inputs for rating its rubrics.
 
     Attributes:
-        case: Parsed answer with its question and sources.
         rubrics: Names of all rubrics to rate.
-        signals: Signals of the answer. None if not measured.
+        signals: None if not measured.
         readings: Sentence marks by name of the fine-tuned judge.
     """
 

@@ -19,9 +19,6 @@ from ragassay.settings import Settings
 def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
     """Return the judge or panel specified by the settings.
 
-    Args:
-        rubrics: Rubrics of the run by name.
-
     Raises:
         SettingsError: Neither the judge nor the signals can rate one of the rubrics.
         ExtraError: The prompts of a published judge are not installed.
@@ -64,11 +61,7 @@ def _judge_of(
 ) -> BaseJudge:
     """Return a judge of the class that matches the model name.
 
-    Args:
-        lm: Model that rates the rubrics.
-        base: Model for tasks that a fine-tuned or published judge was not trained on.
-        rubrics: Rubrics of the run by name.
-        signals: Judge that rates from signals, with or instead of the model.
+    `base` is the model for tasks that a fine-tuned or published judge was not trained on.
     """
     form = settings.judge.form if lm.model == settings.judge.model else form_of(lm.model)
     if form is not None:

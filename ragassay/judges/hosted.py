@@ -22,9 +22,7 @@ from ragassay.records import Case, Judgment, Reading, Usage
 class HostedJudge(BaseJudge):
     """Judge that uses ragassay's own prompts with a hosted or the embedded model.
 
-    Args:
-        lm: Language model.
-        signals: Judge that rates instead of the embedded model, which is too small to rate.
+    `signals` rates instead of the embedded model, which is too small to rate.
     """
 
     def __init__(self, lm: JudgeLM, signals: SignalJudge | None = None) -> None:
@@ -64,10 +62,9 @@ class FineTunedJudge(BaseJudge):
     """Fine-tuned judge that rates YESciEval's rubrics together with signals.
 
     Args:
-        rating_lm: Fine-tuned model.
-        lm: Base model for everything else.
+        lm: Base model for everything except ratings.
         source_chars: Number of source characters in the prompt. 0 for none.
-        signals: Judge that rates from signals. None if signals are not measured.
+        signals: None if signals are not measured.
     """
 
     def __init__(
@@ -161,11 +158,9 @@ class PublishedJudge(BaseJudge):
     """Published judge, prompted in its training format.
 
     Args:
-        rating_lm: Published model.
         lm: Model for everything except ratings. None if instruments decide.
         form: Prompt format of the judge.
         known: Rubrics of the run by name.
-        rubric_set: Rubric set of the run.
         signals: Judge for rubrics that the model was not trained on. None if signals are not
             measured.
     """

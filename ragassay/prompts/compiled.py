@@ -49,8 +49,7 @@ class PromptComparison(Frozen):
 
     Attributes:
         metric: Name of the metric, e.g. "macro-F1".
-        before: Score of the built-in prompt.
-        after: Score of the compiled prompt.
+        before, after: Scores of the built-in and the compiled prompt.
         gain: Difference over the items scored by both, with a paired interval.
     """
 
@@ -66,16 +65,12 @@ class CompiledPrompt(Frozen):
     Attributes:
         agent: Key of the replaced prompt, e.g. "verifier".
         rubrics: Rubrics that use the prompt. Empty for all rubrics and for other agents.
-        predictors: Compiled predictors by name.
         model: LiteLLM name of the model that the prompt was compiled for.
         reflection_model: Model that wrote the candidates.
         budget: Maximum number of agent calls of the optimizer.
-        n_train: Number of training examples.
-        n_dev: Number of held-out examples, from other questions.
-        data_sha256: Hash of the training examples.
-        dev_sha256: Hash of the held-out examples.
-        before_sha256: Hash of the built-in prompt.
-        after_sha256: Hash of the compiled prompt.
+        n_train, data_sha256: Number and hash of the training examples.
+        n_dev, dev_sha256: Number and hash of the held-out examples, from other questions.
+        before_sha256, after_sha256: Hashes of the built-in and the compiled prompt.
         comparisons: Comparisons on the held-out examples. The first metric decides.
         is_better: Whether the first metric improved without more unscored replies.
         usage: Usage of the job, including cached calls.

@@ -36,7 +36,6 @@ class PerturbedAnswer(Frozen):
 
     Attributes:
         record: Perturbed answer, with the id `original~attack`.
-        original: Id of the original record.
         targets: Names of the scores that should fall, e.g. "rubric.relevancy".
         sentences: 1-based numbers of the added or changed sentences in the perturbed answer. Empty
             if text was removed or moved.
@@ -56,7 +55,7 @@ class Paraphrase(Frozen):
 
     Attributes:
         sentence: Original sentence without citation markers.
-        text: Paraphrase. Empty if the reply was unusable and a rule is used instead.
+        text: Empty if the reply was unusable and a rule is used instead.
         refused: Rejected reply.
     """
 
@@ -71,8 +70,6 @@ class AttackFigure(Frozen):
     """Effect of one attack on one score. Intervals are computed by resampling questions.
 
     Attributes:
-        benign: Mean score of the unperturbed answers.
-        perturbed: Mean score of the perturbed answers.
         detection: Share of pairs in which the perturbed answer has a lower score. Ties do not
             count.
         auroc: AUROC of the score as a classifier of perturbed and unperturbed answers.

@@ -152,8 +152,7 @@ class Finding(Frozen):
         precision_low: Lower end of the 95 % interval of the precision.
         n_measured: Number of findings used to measure the precision. 0 if unknown.
         data: Data used to measure the precision.
-        evaluator: Evaluator of the underlying verdict. Empty without a verdict.
-        item: Item of the underlying verdict.
+        evaluator, item: Evaluator and item of the underlying verdict. Empty without a verdict.
     """
 
     kind: str
@@ -175,7 +174,6 @@ class Evaluation(Frozen):
     Attributes:
         answer: Original answer. Sentence offsets refer to this text.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
-        verdicts: All verdicts, grouped by evaluator.
         scores: Scores by name, such as "rubric.cohesion", "nuggets.recall" or
             "citations.support", in a stable order.
         usage: Total usage, including failed calls.

@@ -102,8 +102,8 @@ class MatchAgreement(Frozen):
 
     Attributes:
         accuracy: Share of all pairs with the correct decision.
-        precision: Share of aligned pairs that are labeled matches. None without aligned pairs.
-        recall: Share of labeled matches that are aligned. None without labeled matches.
+        precision: None without aligned pairs.
+        recall: None without labeled matches.
         n_pairs: Number of pairs of a gold nugget and a system nugget.
         n_known: Number of labeled matches.
     """

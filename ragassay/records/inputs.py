@@ -31,7 +31,6 @@ class Nugget(Frozen):
     """Single atomic fact.
 
     Attributes:
-        origin: Where the nugget comes from: the gold list, the answer or the reference answer.
         method: How it was created: "given" by the user, written by the "model", "extractive" (a
             copy of the sentence, because the sentence did not support the model's nugget), or
             "clause" (split by rule).
@@ -66,7 +65,6 @@ class QAPair(Frozen):
 
     Attributes:
         id: Id that is unique within a run. The default is the id of the paper and a number.
-        paper: Id of the paper.
         sources: Sentences of the paper that contain the answer, if known.
     """
 

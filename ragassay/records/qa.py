@@ -55,8 +55,7 @@ class IntentSimilarity(WeighedVerdict):
     """Similarity of the intents of two questions (Wan et al. 2024, appendix C).
 
     Attributes:
-        first: Id of the pair that comes first in the list of the paper.
-        second: Id of the other pair.
+        first, second: Ids of the pairs, in the order of the paper's list.
         score: From 0 (nothing in common) to 100 (same intent). None if unscored.
     """
 
@@ -129,7 +128,7 @@ class PairMeasures(Frozen):
         closest: 0-based numbers of the ten most similar sentences of the paper, best first.
         similarity: Cosine similarity with each sentence of the paper, in [-1, 1].
         nearest_question: Id of the pair with the most similar question. None for a single pair.
-        nearest_similarity: Cosine similarity of the two questions. None for a single pair.
+        nearest_similarity: Cosine similarity with that question.
     """
 
     pair: str

@@ -14,7 +14,6 @@ class CascadePart(Frozen):
     """Cascade statistics for one kind of verdict, over all answers.
 
     Attributes:
-        n: Total number of verdicts.
         n_kept: Number of verdicts that were not escalated.
         n_escalated: Number of verdicts decided by the second judge.
         n_failed: Number of failures of the second judge. The first verdict is used.
@@ -37,7 +36,6 @@ class CascadeSummary(Frozen):
 
     Attributes:
         when: Condition for escalation.
-        parts: Statistics by kind of verdict.
         usage: Usage of the second judge.
         full_cost_usd: Sum of the estimates of all parts. None if no part has one.
     """
@@ -86,9 +84,8 @@ class CardFigure(Frozen):
     """Performance of a model on held-out data.
 
     Attributes:
-        task: Task, e.g. "citation verdicts, three labels".
+        task: Description of the task, e.g. "citation verdicts, three labels".
         data: Name and split of the data set.
-        metric: Metric, e.g. "accuracy".
     """
 
     task: str
@@ -138,8 +135,7 @@ class PromptFingerprint(Frozen):
     Attributes:
         rubrics: Rubrics that use the prompt. Empty for all rubrics.
         metric: Metric on held-out data that was used for selection.
-        before: Result of the built-in prompt.
-        after: Result of the compiled prompt.
+        before, after: Results of the built-in and the compiled prompt.
         is_better: Whether the compiled prompt improved. If not, the user chose to keep it.
     """
 
@@ -158,7 +154,6 @@ class Manifest(Frozen):
     """Everything that affects the results of a run. Equal manifests give equal results.
 
     Attributes:
-        packages: Versions of libraries that affect the results.
         judge_digest: SHA-256 of local judge weights. Empty for remote judges.
         base: Model for everything except rubrics, if the judge is fine-tuned for rubrics only.
         panel: Additional panel members.
@@ -168,7 +163,6 @@ class Manifest(Frozen):
         verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
         correctness: Model that decides correctness.
         grader: Instrument that grades passages. Empty if the judge does, or without grades.
-        prompts_sha256: Hash of all prompt and rubric texts.
         prompts: Compiled prompts that replace built-in prompts.
         own: Digests of user-defined evaluators and rubrics, by name.
         settings: Settings that affect the results, without keys and endpoints.
@@ -240,10 +234,8 @@ class PanelAgreement(Frozen):
     """Agreement of a panel over all answers and rubrics.
 
     Attributes:
-        alpha_alone: Krippendorff's alpha (ordinal) of the first-round ratings.
-        alpha: Krippendorff's alpha (ordinal) of the final ratings.
-        exact_alone: Share of judgments with identical first-round ratings.
-        exact: Share of judgments with identical final ratings.
+        alpha_alone, alpha: Krippendorff's alpha (ordinal) of the first-round and final ratings.
+        exact_alone, exact: Share of judgments with identical first-round and final ratings.
         n_disputed: Number of judgments with first-round ratings at least two points apart.
         n_resolved: Number of disputed judgments resolved in the second round.
         n_heard_again: Number of second-round ratings.
@@ -268,10 +260,8 @@ class ApplicationUse(Frozen):
     """Latency, tokens and cost of an application over all answered questions.
 
     Attributes:
-        latency_p50_s: Median latency in seconds. None without answers.
-        latency_p95_s: 95th percentile of the latency in seconds.
-        n_prompt_tokens: Number of prompt tokens reported by the application.
-        n_completion_tokens: Number of completion tokens reported by the application.
+        latency_p50_s, latency_p95_s: Percentiles of the latency in seconds. None without answers.
+        n_prompt_tokens, n_completion_tokens: Number of tokens reported by the application.
         n_priced: Number of answers with a known cost.
         cost_usd: Sum of the known costs. None if no cost is known.
     """
@@ -291,7 +281,6 @@ class Summary(Frozen):
     """Summary statistics of a run.
 
     Attributes:
-        n_failed: Number of records without an evaluation.
         n_rejected: Number of unreadable lines.
         scores: Means over answers. `n` counts answers, `n_unscored` answers without the score.
         by_question: Macro means over questions, after averaging the answers to each question. `n`
@@ -299,13 +288,11 @@ class Summary(Frozen):
         pooled: Shares over the verdicts of all answers. `n` counts verdicts. Empty in runs of
             earlier versions.
         systems: Means over answers by system.
-        findings: Number of main findings by kind.
-        secondary_findings: Number of findings worth a look by kind.
+        findings, secondary_findings: Number of main and other findings by kind.
         n_undecided: Number of undecided verdicts, which are unscored but not failed.
         unscored: Number of failed verdicts by reason, most frequent first.
         n_judged: Number of verdicts from a judge, including undecided ones. Excludes verdicts
             derived by rule.
-        usage_by_part: Usage by part (see `Evaluation`).
         confidence_from: Number of verdicts by source of their distribution (see `Usage`).
         application: Usage of the evaluated application, if any.
         notes: Notes for the reader about the input, such as renamed or unread fields.

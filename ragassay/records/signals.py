@@ -77,10 +77,8 @@ class SearchQuery(Frozen):
     """Query to a corpus.
 
     Attributes:
-        side: Whether the query looks for evidence for or against the sentence. None for queries
-            of an agent.
+        side: None for queries of an agent.
         round: 1-based search round.
-        n_found: Number of hits.
         n_new: Number of hits that no earlier query for the same answer found.
     """
 

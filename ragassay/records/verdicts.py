@@ -480,8 +480,7 @@ class Assessment(Frozen):
 
     Attributes:
         value: Label, or number on the scale of the evaluator.
-        confidence: Probability of the value. None if unavailable.
-        entropy_bits: Entropy of the distribution. None if unavailable.
+        confidence, entropy_bits: As in `VerdictBase`.
     """
 
     value: str | float
@@ -496,9 +495,9 @@ class OwnVerdict(WeighedVerdict):
     Attributes:
         sentence: 1-based sentence number. None for the whole answer.
         marker: Citation marker, if the verdict is about a citation.
-        label: Label, if the evaluator has labels. None if unscored.
-        score: Number, if the evaluator has a scale. For a panel, the mean over its members. None if
-            unscored.
+        label: None if unscored, or if the evaluator has a scale.
+        score: None if unscored, or if the evaluator has labels. For a panel, the mean over its
+            members.
         members: Verdicts of the panel members. Empty for a single judge.
     """
 
@@ -541,7 +540,7 @@ class NuggetMatch(Frozen):
     Attributes:
         gold: 0-based position in `Evaluation.gold_nuggets`.
         nugget: 0-based position in `Evaluation.nuggets`.
-        similarity_score: Cosine similarity of both nuggets, in [-1, 1].
+        similarity_score: Cosine similarity in [-1, 1].
     """
 
     gold: int = Field(ge=0)
