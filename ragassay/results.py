@@ -181,7 +181,6 @@ class Results(Sequence[Evaluation]):
 
     @property
     def _notes(self) -> list[str]:
-        """Findings of a single answer, and the number of failures."""
         n = len(self.failed)
         return [f"{count_text(n, 'failure')}, see `.failed`"] if n else []
 
@@ -196,7 +195,6 @@ class Results(Sequence[Evaluation]):
         return "\n".join(map(one_line, text))
 
     def _repr_html_(self) -> str:
-        """Return the scores as an HTML table for notebooks."""
         cells = (
             "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _table_rows(self.scores)
         )
@@ -313,7 +311,6 @@ def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
 
 
 def _table_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
-    """Return table rows with title, value, interval and counts."""
     return [
         (
             score_title(key, score.judge),

@@ -62,20 +62,20 @@ def build_app(model: str = "", api_base: str | None = None) -> Any:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         import litellm
 
-        shown = "\n\n".join(
+        sources = "\n\n".join(
             f"PMID {s['id']}: {s['title']}\n{s['text']}" for s in state.get("sources", [])
         )
-        prompt = PROMPT.format(sources=shown, question=state["question"])
+        prompt = PROMPT.format(sources=sources, question=state["question"])
         reply: Any = await litellm.acompletion(
             model=model, api_base=api_base, messages=[{"role": "user", "content": prompt}]
         )
-        counted = {
+        usage = {
             "prompt_tokens": reply.usage.prompt_tokens,
             "completion_tokens": reply.usage.completion_tokens,
         }
-        found = {"answer": reply.choices[0].message.content, "usage": counted}
+        update = {"answer": reply.choices[0].message.content, "usage": usage}
         cost = reply._hidden_params.get("response_cost")
-        return found if cost is None else {**found, "cost_usd": cost}
+        return update if cost is None else {**update, "cost_usd": cost}
 
     graph = StateGraph(State)
     graph.add_node("retrieve", retrieve)
@@ -88,15 +88,15 @@ def build_app(model: str = "", api_base: str | None = None) -> Any:
 
 def extract(state: State) -> dict[str, Any]:
     """Answer with the source sentences that share the most words with the question."""
-    wanted = set(_words(state["question"]))
+    question_words = set(_words(state["question"]))
     sentences = [
-        (len(wanted & set(_words(text))) / (1 + place), place, n, text, source["id"])
+        (len(question_words & set(_words(text))) / (1 + place), place, n, text, source["id"])
         for place, source in enumerate(state.get("sources", []))
         for n, text in enumerate(re.split(r"(?<=[.!?])\s+(?=[A-Z])", source["text"]))
     ]
     best = sorted(sentences, key=lambda one: (-one[0], one[1:3]))[:N_SENTENCES]
-    chosen = sorted(best, key=lambda one: one[1:3])
-    return {"answer": " ".join(f"{text.rstrip('.')} [{name}]." for *_, text, name in chosen)}
+    selected = sorted(best, key=lambda one: one[1:3])
+    return {"answer": " ".join(f"{text.rstrip('.')} [{name}]." for *_, text, name in selected)}
 
 
 def _words(text: str) -> list[str]:

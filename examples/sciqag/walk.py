@@ -29,29 +29,29 @@ def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], 
     """Return a function that replies to the prompts with lines of the script."""
 
     def reply(messages: Sequence[Any], schema: Any) -> dict[str, object]:
-        asked = schema["properties"]
+        fields = schema["properties"]
         _, _, task = last_user_text(messages).rpartition("Task:")
-        if "pairs" in asked:
-            return {"pairs": _written(script, task)}
-        shown = _shown(task)
-        if any(name.startswith("similarity") for name in asked):
-            return {name: _compared(script, name, shown) for name in asked}
-        dimension = next(d for d, told in _tasks().items() if told in task)
-        return {name: _rated(script, name, dimension, shown) for name in asked}
+        if "pairs" in fields:
+            return {"pairs": _select_pairs(script, task)}
+        texts = _data_blocks(task)
+        if any(name.startswith("similarity") for name in fields):
+            return {name: _get_similarity(script, name, texts) for name in fields}
+        dimension = next(d for d, start in _task_starts().items() if start in task)
+        return {name: _get_rating(script, name, dimension, texts) for name in fields}
 
     return reply
 
 
-def _written(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
+def _select_pairs(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
     """Return all pairs, or only the revised pairs in prompt order."""
     if "faulty" not in task:
         return script["pairs"]
-    found = [line for line in script["mended"] if line["phrase"] in task]
-    found.sort(key=lambda line: task.index(line["phrase"]))
-    return [{name: line[name] for name in ("question", "answer", "quote")} for line in found]
+    pairs = [line for line in script["mended"] if line["phrase"] in task]
+    pairs.sort(key=lambda line: task.index(line["phrase"]))
+    return [{name: line[name] for name in ("question", "answer", "quote")} for line in pairs]
 
 
-def _tasks() -> dict[str, str]:
+def _task_starts() -> dict[str, str]:
     """Return the start of the prompt for each dimension."""
     prompts = load_prompts().agents.items()
     return {
@@ -61,22 +61,24 @@ def _tasks() -> dict[str, str]:
     }
 
 
-def _shown(task: str) -> list[str]:
+def _data_blocks(task: str) -> list[str]:
     return [part.partition("\n</data")[0] for part in task.split("<data ")[1:]]
 
 
-def _compared(script: Mapping[str, Any], name: str, shown: Sequence[str]) -> object:
+def _get_similarity(script: Mapping[str, Any], name: str, texts: Sequence[str]) -> object:
     kind, _, number = name.partition("_")
     if kind == "thought":
         return "One outcome of a nasal spray, and another one."
-    both = shown[0] + shown[int(number or 1)]
+    both = texts[0] + texts[int(number or 1)]
     lines = (line for line in script["alike"] if all(one in both for one in line["phrases"]))
     return next((line["similarity"] for line in lines), 0)
 
 
-def _rated(script: Mapping[str, Any], name: str, dimension: str, shown: Sequence[str]) -> object:
+def _get_rating(
+    script: Mapping[str, Any], name: str, dimension: str, texts: Sequence[str]
+) -> object:
     kind, _, number = name.partition("_")
-    text = shown[int(number or 1) - 1]
+    text = texts[int(number or 1) - 1]
     lines = (one for one in script["ratings"] if one["dimension"] == dimension)
     line = next((one for one in lines if one["phrase"] in text), {})
     if kind == "quotes":
@@ -105,15 +107,15 @@ def steps(out: Path, model: ScriptedModel) -> list[list[str]]:
     read = ["qa", "read", str(HERE / "paper.xml"), "--keywords", "--out", papers]
     generate = ["qa", "generate", papers, "--n", "6", "--out", pairs]
     evaluate = ["qa", "evaluate", pairs, "--papers", papers, "--out", run]
-    asked = ["--model", model.model_name, "--api-base", model.base_url]
+    writer = ["--model", model.model_name, "--api-base", model.base_url]
     rater = ["--evaluator", f"openai/rater@{model.base_url}", "--least", "1"]
     audit = ["qa", "audit", pairs, "--papers", papers, "--out", str(out / "audit")]
     exports = {"testbank": "bank.jsonl.gz", "ragas": "testset.jsonl", "sft": "train.jsonl"}
     return [
         read,
-        [*generate, *asked, *rater],
-        [*evaluate, *asked],
-        [*audit, *asked],
+        [*generate, *writer, *rater],
+        [*evaluate, *writer],
+        [*audit, *writer],
         ["qa", "filter", run, "--least", "2", "--out", good],
         *(
             ["qa", "export", good, "--papers", papers, "--as", form, "--out", str(out / name)]

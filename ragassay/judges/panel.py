@@ -85,7 +85,6 @@ class Panel(BaseJudge):
         return [question.join_verdicts([final[one.name] for one in self._members])]
 
     def _ask(self, questions: Mapping[str, Question]) -> Generator[Any, Any, list[VerdictBase]]:
-        """Ask questions by member name and return the verdicts."""
         asked = [(questions[one.name], one) for one in self._members if one.name in questions]
         replies = yield asked
         return [

@@ -80,7 +80,6 @@ class Score(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _fill_decided(cls, raw: Any) -> Any:
-        """Set `decided` to `value` if it is missing."""
         if isinstance(raw, Mapping) and raw.get("decided") is None:
             return {**raw, "decided": raw.get("value")}
         return raw
