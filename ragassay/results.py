@@ -48,11 +48,9 @@ class Failed:
     """Failed verdict or answer. Undecided verdicts are not failures.
 
     Attributes:
-        record_id: Id of the answer.
         evaluator: Name of the evaluator, e.g. "rubric". For a whole answer, "evaluate", or "ask" if
             the application returned no answer.
         item: Item of the verdict, e.g. "cohesion". Empty for a whole answer.
-        failure: Reason of the failure.
     """
 
     record_id: str
@@ -69,7 +67,6 @@ class Results(Sequence[Evaluation]):
     """Evaluations of several answers, in input order.
 
     Attributes:
-        summary: Summary statistics of the run.
         failures: Records without an evaluation.
         rejections: Rows that could not be read.
         manifest: Everything that affects the results.
@@ -274,11 +271,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 class UnjudgedError(RagassayError, RuntimeError):
-    """Raised with `raise_on_failure` if something could not be judged or read.
-
-    Attributes:
-        results: Results with `failed` and `rejections`.
-    """
+    """Raised with `raise_on_failure` if something could not be judged or read."""
 
     def __init__(self, results: Results) -> None:
         self.results = results

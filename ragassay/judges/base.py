@@ -24,7 +24,6 @@ class RatedAnswer:
     """Answer with the inputs for rating its rubrics.
 
     Attributes:
-        rubrics: Names of all rubrics to rate.
         signals: None if not measured.
         readings: Sentence marks by name of the fine-tuned judge.
     """

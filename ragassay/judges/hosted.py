@@ -160,7 +160,6 @@ class PublishedJudge(BaseJudge):
     Args:
         lm: Model for everything except ratings. None if instruments decide.
         form: Prompt format of the judge.
-        known: Rubrics of the run by name.
         signals: Judge for rubrics that the model was not trained on. None if signals are not
             measured.
     """

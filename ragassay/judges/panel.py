@@ -20,9 +20,6 @@ class Cascade:
 
     The second verdict contains the first one. If the second judge fails, the first verdict is used
     and records the failure.
-
-    Attributes:
-        condition: Condition for escalating a verdict.
     """
 
     first: BaseJudge

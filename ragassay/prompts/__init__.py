@@ -80,11 +80,8 @@ class AgentPrompt(Frozen):
     Attributes:
         task: Instruction. "{low}" and "{high}" are placeholders for the ends of the scale.
         additions: Optional additions to the instruction by name.
-        rationale_chars: Maximum length of a rationale.
         reasoning_chars: Maximum length of the reasoning before a rating.
-        max_nuggets: Maximum number of nuggets per sentence.
         nugget_chars: Maximum length of a nugget or exam question.
-        query_chars: Maximum length of a search query.
         restatement_chars: Maximum length of a paraphrase.
         answer_chars: Maximum length of an extracted answer.
     """

@@ -74,7 +74,6 @@ class CompiledPrompt(Frozen):
         comparisons: Comparisons on the held-out examples. The first metric decides.
         is_better: Whether the first metric improved without more unscored replies.
         usage: Usage of the job, including cached calls.
-        packages: Versions of relevant libraries.
     """
 
     format: Literal["ragassay-prompt-1"] = "ragassay-prompt-1"

@@ -43,10 +43,8 @@ class EmbedderForm(Frozen):
     Attributes:
         pattern: Regular expression for the last part of the lower-case model name.
         query: Prefix of queries, with {task} for instruction-tuned models.
-        passage: Prefix of passages.
         same: Prefix of texts that are compared with texts of the same kind.
         cosine_threshold: Minimum cosine for a correct sentence. None for the threshold of `plain`.
-        source: Publication of these values.
     """
 
     pattern: str = ""
@@ -144,7 +142,6 @@ class WriterKind(Frozen):
         pattern: Regular expression for the Hugging Face name.
         model: Published model used by BioACE.
         n_tokens: Maximum prompt length in tokens.
-        source: Paper.
         prompts: Prompts by number of labels.
     """
 
@@ -164,11 +161,8 @@ class ScorerKind(Frozen):
 
     Attributes:
         pattern: Regular expression for the Hugging Face name. Empty to never match.
-        model: Published model.
         beside: Additional model that is required.
-        scale: Lowest and highest score.
         threshold: Minimum score for "supports" before fitting.
-        source: Paper.
         chosen: Origin of the threshold.
     """
 
@@ -189,7 +183,6 @@ class CheckerForm(Frozen):
         n_tokens: Maximum input length in tokens.
         labels: Class indexes or token ids for "not supported" and "supported".
         chunk: Maximum length of a passage chunk. 0 to score the whole passage.
-        unit: Unit of `chunk`.
     """
 
     text: str
@@ -204,7 +197,6 @@ class CheckerKind(ScorerKind):
 
     Attributes:
         is_strict: Whether the score must exceed the threshold, not only reach it.
-        forms: Input formats by architecture.
     """
 
     is_strict: bool = False
@@ -220,10 +212,7 @@ class PublishedChecker(Frozen):
     """Fact checker on the Hugging Face Hub.
 
     Attributes:
-        repository: Hugging Face name.
-        base: Base model.
         size: Number of weights according to the model card. Empty if unknown.
-        licence: License according to the model card.
     """
 
     kind: str
@@ -240,7 +229,6 @@ class ChatChecker(Frozen):
         name: Lower-case part of the model name that identifies the checker.
         text: Template of the user message with {claim} and {passage}.
         threshold: Probability of "Yes" above which a claim is supported.
-        source: Origin of these values.
     """
 
     name: str

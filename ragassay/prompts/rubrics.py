@@ -44,7 +44,6 @@ class RubricExample(Frozen):
 
     Attributes:
         sources: Sources of the answer, if the rating depends on them.
-        rating: Rating on the scale of the rubric.
     """
 
     question: str = ""
@@ -221,7 +220,6 @@ def chosen_rubrics(
 
     Args:
         names: Names of rubrics, of the rubric set, or of rubric files.
-        set: Rubric set of the run.
         known: All rubrics of the set and of the files.
         own: Rubrics of the files. They are always selected.
 

@@ -182,8 +182,6 @@ class Rationales(Frozen):
 
     Attributes:
         verbs: Plural verb forms by singular.
-        unperturbed: Reasons by rubric.
-        perturbed: Reasons by attack.
         marks: Marks of inserted sentences by attack.
     """
 
@@ -237,8 +235,6 @@ class AnswerSignal(Frozen):
     """Signal of a whole answer.
 
     Attributes:
-        about: Description of the signal.
-        better: Whether high or low values are better.
         shown: Signal shown to readers instead. Empty to show this signal.
     """
 
@@ -265,9 +261,6 @@ class ReasonTexts(Frozen):
     """Texts of the reasons for ratings from signals.
 
     Attributes:
-        none: Text if nothing lowers the rating.
-        twin: Text for two similar sentences.
-        sentence: Texts by sentence signal.
         answer: Texts by answer signal, for signals that are not aggregated from sentences.
     """
 
@@ -281,11 +274,7 @@ class SignalTexts(Frozen):
     """Content of `signals.yaml`.
 
     Attributes:
-        sentence: Descriptions of sentence signals.
-        answer: Answer signals by name.
         gap: Description of a source sentence that the answer does not cover.
-        rubrics: Signals by rubric.
-        reasons: Texts of the reasons.
     """
 
     version: int

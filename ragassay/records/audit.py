@@ -56,7 +56,6 @@ class Paraphrase(Frozen):
     Attributes:
         sentence: Original sentence without citation markers.
         text: Empty if the reply was unusable and a rule is used instead.
-        refused: Rejected reply.
     """
 
     sentence: str

@@ -40,7 +40,6 @@ class Compact:
     """Compressed evaluation.
 
     Attributes:
-        outline: Frequently used fields.
         data: JSON of the full evaluation, compressed with zlib (RFC 1950).
     """
 

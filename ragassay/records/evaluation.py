@@ -175,7 +175,6 @@ class Evaluation(Frozen):
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         scores: Scores by name, such as "rubric.cohesion", "nuggets.recall" or
             "citations.support", in a stable order.
-        usage: Total usage, including failed calls.
         usage_by_part: Usage by part, such as "rubrics" or "citations", with "searches" for
             evidence searches and `FAILED_CALLS` for failed calls. Empty in runs of earlier
             versions.

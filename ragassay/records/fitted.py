@@ -71,7 +71,6 @@ class MixtureComponent(Frozen):
     """Component of a variational Gaussian mixture over cosine similarities.
 
     Attributes:
-        weight_concentration: Parameters of the stick-breaking weight.
         mean_precision: Effective number of pairs for the mean.
         degrees_of_freedom: Effective number of pairs for the variance.
     """

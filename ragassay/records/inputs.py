@@ -170,7 +170,6 @@ class AnswerSentence(Frozen):
         text: Sentence without citation markers.
         start: Start offset in the answer (0-based).
         end: End offset (exclusive).
-        citations: Unique citations in order of appearance.
     """
 
     index: int = Field(ge=1)
@@ -268,7 +267,6 @@ class Article(Document):
         published: Publication date, "2021", "2021-03" or "2021-03-09". Empty if unknown.
         doi: Lower-case DOI without resolver URL. Empty if missing.
         publication_types: PubMed publication types, e.g. "Randomized Controlled Trial".
-        mesh: MeSH descriptor names.
         links: Links to retractions, expressions of concern, errata and preprints.
         version: Version of the PubMed record, starting at 1.
     """

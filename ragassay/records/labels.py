@@ -67,7 +67,6 @@ class Review(Frozen):
     Attributes:
         id: Unique id. Adding the same id again has no effect.
         when: UTC time in ISO 8601 format.
-        evaluator: Name of the evaluator, or "testbank".
         record: Record id. For a test bank item, the query id.
         item: Item of the verdict, or id of the test bank item.
         field: Reviewed field, such as "label", "rating", "match", "text", "removed" or "note".

@@ -189,7 +189,6 @@ class Paper(Frozen):
 
     Attributes:
         id: DOI, PMCID or file name, unique within the collection.
-        keywords: Keywords of the authors or from TopicRank.
         licence: License as stated in the file. May be empty.
     """
 

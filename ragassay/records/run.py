@@ -35,7 +35,6 @@ class CascadeSummary(Frozen):
     """Number of verdicts from each judge of a cascade, and cost of the second judge.
 
     Attributes:
-        when: Condition for escalation.
         usage: Usage of the second judge.
         full_cost_usd: Sum of the estimates of all parts. None if no part has one.
     """
@@ -156,12 +155,10 @@ class Manifest(Frozen):
     Attributes:
         judge_digest: SHA-256 of local judge weights. Empty for remote judges.
         base: Model for everything except rubrics, if the judge is fine-tuned for rubrics only.
-        panel: Additional panel members.
         second: Second judge of a cascade. None without a cascade.
         rater: Model that rates rubrics from signals instead of the embedded judge. May be empty.
         verifier: Model that compares sentences with passages. May be the judge.
         verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
-        correctness: Model that decides correctness.
         grader: Instrument that grades passages. Empty if the judge does, or without grades.
         prompts: Compiled prompts that replace built-in prompts.
         own: Digests of user-defined evaluators and rubrics, by name.
@@ -205,7 +202,6 @@ class PanelMember(Frozen):
 
     Attributes:
         score: Mean rating. `n` counts ratings, `n_unscored` failed ratings.
-        n_heard_again: Number of second-round ratings.
         n_moved: Number of second-round ratings that changed.
     """
 
@@ -238,7 +234,6 @@ class PanelAgreement(Frozen):
         exact_alone, exact: Share of judgments with identical first-round and final ratings.
         n_disputed: Number of judgments with first-round ratings at least two points apart.
         n_resolved: Number of disputed judgments resolved in the second round.
-        n_heard_again: Number of second-round ratings.
         pairs: Agreement between each pair of judges. Empty in runs of earlier versions.
         n_effective: Minimum effective number of independent judges. None if unknown.
     """
@@ -281,13 +276,11 @@ class Summary(Frozen):
     """Summary statistics of a run.
 
     Attributes:
-        n_rejected: Number of unreadable lines.
         scores: Means over answers. `n` counts answers, `n_unscored` answers without the score.
         by_question: Macro means over questions, after averaging the answers to each question. `n`
             counts questions. Empty in runs of earlier versions.
         pooled: Shares over the verdicts of all answers. `n` counts verdicts. Empty in runs of
             earlier versions.
-        systems: Means over answers by system.
         findings, secondary_findings: Number of main and other findings by kind.
         n_undecided: Number of undecided verdicts, which are unscored but not failed.
         unscored: Number of failed verdicts by reason, most frequent first.

@@ -40,7 +40,6 @@ class Signals(Frozen):
 
     Attributes:
         values: Values for the whole answer by signal name. Signals that do not apply are omitted.
-        gaps: Source sentences with the least coverage.
     """
 
     values: dict[str, float] = Field(default_factory=dict)

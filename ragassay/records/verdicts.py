@@ -30,7 +30,6 @@ class EvidenceSpan(Frozen):
 
     Attributes:
         start: Start offset in `Document.text` (0-based).
-        text: `Document.text[start:end]`.
         relevance_score: Cosine similarity of passage and claim, in [-1, 1].
     """
 
@@ -179,7 +178,6 @@ class VerdictBase(Frozen):
         confidence: Probability of the value or tentative label. None if unavailable.
         entropy_bits: Entropy of the distribution. None if unavailable.
         escalation: Set if the verdict was sent to a second judge.
-        usage: Calls, tokens and cost of the verdict.
         failure: Reason if there is no value, otherwise None.
     """
 
