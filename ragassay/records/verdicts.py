@@ -153,8 +153,7 @@ class Comparison:
         entropy_bits: Entropy of the label distribution. None if unavailable.
         tentative_label: Most likely label if undecided.
         difference: Unsupported words of the claim, if found by a rule.
-        absent_numbers: Numbers in the claim for which the text has neither the same nor a different
-            value.
+        absent_numbers: Numbers in the claim that the text neither confirms nor contradicts.
         spans: Unsupported parts of the claim, from a token-level verifier.
     """
 
