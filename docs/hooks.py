@@ -1,6 +1,6 @@
-"""Pages of the site that stand elsewhere or are made: the README, the examples, the references.
+"""MkDocs hooks that add the README, the examples and generated references to the site.
 
-Links that leave this folder (`../examples/...`) lead to copies of those files in the site.
+Links that leave this folder (`../examples/...`) are rewritten to copies of the files in the site.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ COPIED = {
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that do not stand in this folder."""
+    """Add generated pages and pages from outside this folder."""
     texts = {made: _linked(ROOT / name) for name, made in COPIED.items()}
     for path in sorted(ROOT.glob("examples/*/*")):
         if path.suffix in (".md", ".yaml", ".ipynb"):
@@ -40,12 +40,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Let links out of this folder lead to the copies in the site."""
+    """Rewrite links that leave this folder to the copies in the site."""
     return re.sub(r"\]\(((?:\.\./)*)\.\./(?=examples/)", r"](\1", markdown)
 
 
 def _linked(path: Path) -> str:
-    """The text of a file outside this folder, its links turned to the site's places."""
+    """Return the text of a file outside this folder, with links rewritten for the site."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         up = "../" * len(path.parent.relative_to(ROOT).parts)
@@ -56,7 +56,7 @@ def _linked(path: Path) -> str:
 
 
 def notebook_page(path: Path) -> str:
-    """The cells of a notebook as a page, and a link to the notebook."""
+    """Return the cells of a notebook as Markdown, with a download link."""
     parts = []
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"])
@@ -65,7 +65,7 @@ def notebook_page(path: Path) -> str:
 
 
 def command_reference() -> str:
-    """Every command with its options, as Typer writes it."""
+    """Return Typer's documentation of all commands and options."""
     import typer
     from typer.cli import get_docs_for_click
 
@@ -75,13 +75,13 @@ def command_reference() -> str:
     text = get_docs_for_click(
         obj=command, ctx=typer.Context(command), name="ragassay", title="Commands"
     )
-    # The lists of commands are cut short in mid-sentence, and the page's contents name them all.
+    # Typer truncates command descriptions, and the table of contents lists all commands anyway.
     text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+", "", text)
     return re.sub(r"(?m)^  (?=ragassay |    )", "    ", text)
 
 
 def python_reference() -> str:
-    """What `ragassay` and `ragassay.testing` export, from their docstrings."""
+    """Return the mkdocstrings directives for all exports of `ragassay` and `ragassay.testing`."""
     homes = ragassay._HOMES
     ours = sorted(homes, key=lambda name: (not name.islower(), name))
     lines = ["# Python", "", "## ragassay", ""]

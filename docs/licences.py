@@ -1,9 +1,9 @@
-"""List the licences of all that ragassay installs in docs/licences.md; refuse some.
+"""Write the licenses of all installed packages to docs/licences.md.
 
 python docs/licences.py PYTHON
 
-PYTHON is the interpreter of an environment that holds `.[all]` alone. Needs `pip-licenses`.
-Ends with 1 where a licence is unknown, or asks that what imports it is under the same one.
+PYTHON is the interpreter of an environment that contains only `.[all]`. Requires `pip-licenses`.
+Exits with 1 if a license is unknown or requires importing programs to use the same license.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "licences.md"
-# Whole programs that import such a package come under its terms; under the Lesser GPL only changes
-# to the package do.
+# These licenses extend to programs that import the package. The Lesser GPL covers only changes to
+# the package itself.
 REFUSED = re.compile(r"\bA?GPL|(?<!Lesser )General Public|^UNKNOWN$", re.IGNORECASE)
 LINES = {"Apache Software License": "Apache-2.0", "MIT License": "MIT", "BSD License": "BSD"}
 HEAD = """# Licences
 
-What `pip install "ragassay[all]"` installs, as its packages declare it; `python docs/licences.py
-PYTHON` makes this page, and a workflow looks weekly for a licence that ragassay (Apache-2.0)
-may not build on.
+This page lists the declared licenses of all packages that `pip install "ragassay[all]"` installs.
+`python docs/licences.py PYTHON` generates it. A weekly workflow fails if a license is incompatible
+with ragassay's own license (Apache-2.0).
 
 ## Model weights in the package
 
 | weights | licence | origin |
 |---|---|---|
 | all-MiniLM-L6-v2 (`ragassay/models/all_minilm_l6_v2`) | Apache-2.0 | \
-`sentence-transformers/all-MiniLM-L6-v2`, in half precision; descends from Microsoft's MiniLM (MIT, `LICENSE-MiniLM` beside it) |
-| adapters, raters, the reranker | Apache-2.0 | trained here over all-MiniLM-L6-v2 and \
-SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` names the data |
+`sentence-transformers/all-MiniLM-L6-v2`, in half precision; \
+derived from Microsoft's MiniLM (MIT, see `LICENSE-MiniLM` in the same folder) |
+| adapters, raters, the reranker | Apache-2.0 | trained by us on top of all-MiniLM-L6-v2 and \
+SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` lists the training data |
 
 ## Packages
 
@@ -42,13 +43,13 @@ SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` names the d
 
 
 def main(python: str) -> int:
-    """Write the page, and name what is refused."""
+    """Write the page and report incompatible licenses."""
     command = ["pip-licenses", "--python", python, "--from=mixed", "--format=json"]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, list[str]] = {}
     for package in json.loads(told):
         if package["Name"] != "ragassay":
-            # Some packages declare the whole text; its first line is the name.
+            # Some packages declare the full license text. Its first line is the name.
             name = package["License"].strip().splitlines()[0]
             found.setdefault(LINES.get(name, name), []).append(package["Name"])
     rows = (

@@ -1,11 +1,12 @@
-"""Run the commands of docs/quickstart.md in an empty folder, and put what they print into the page.
+"""Run the commands in docs/quickstart.md in an empty folder and update their output in the page.
 
 python docs/transcript.py [--ragassay .venv/bin/ragassay] [--check]
 
-Each block of the page that is marked `console` is run: a line that begins with "$ " is a command,
-and what follows it is replaced. A block after `<!-- file: NAME -->` is first written to that file.
-After `<!-- shortened: 20, 5 -->` the first 20 and the last 5 lines are kept. Times and paths are
-made alike. No hosted judge is asked: a stand-in on this machine refuses every key.
+In `console` blocks, lines that start with "$ " are commands, and the output below them is
+replaced. A block after `<!-- file: NAME -->` is first written to that file. A block after
+`<!-- shortened: 20, 5 -->` shows only the first 20 and the last 5 lines of output. Times and paths
+are normalized. Local servers replace the models: OpenAI rejects every key, and the model at
+`HOSTED_VLLM_API_BASE` answers that every passage contradicts its sentence.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ragassay.testing import Fault, ScriptedModel
 
@@ -32,12 +34,12 @@ ALIKE = {
 
 
 def renewed(page: str, run: Callable[[str], str], write: Callable[[str, str], None]) -> str:
-    """Return the page with what its commands print now.
+    """Return the page with updated command output.
 
     Args:
-        page: The page as it is.
-        run: Takes a command; returns what it prints.
-        write: Takes the name and the text of a file.
+        page: Current text of the page.
+        run: Function that runs a command and returns its output.
+        write: Function that writes a text to a file name.
     """
 
     def replaced(block: re.Match[str]) -> str:
@@ -59,21 +61,28 @@ def renewed(page: str, run: Callable[[str], str], write: Callable[[str, str], No
 
 
 def made_alike(text: str, folder: Path) -> str:
-    """Return text without what differs from run to run and from machine to machine."""
+    """Replace times, paths and ports that differ between runs and machines."""
     text = text.replace(f"{folder}/", "").replace(str(folder), ".")
     for pattern, shown in ALIKE.items():
         text = re.sub(pattern, shown, text)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
+def contradict(messages: Any, schema: Any) -> dict[str, str]:
+    """Return the reply of the scripted judge: every passage contradicts its sentence."""
+    return (
+        {"verdict": "contradicts"} if "verdict" in schema["properties"] else {"label": "required"}
+    )
+
+
 def main() -> None:
-    """Renew the page, or check it."""
+    """Update the page, or check whether it is up to date."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--ragassay", default=shutil.which("ragassay"), help="the program to run")
-    parser.add_argument("--check", action="store_true", help="only say whether it changed")
+    parser.add_argument("--check", action="store_true", help="check the page without writing")
     options = parser.parse_args()
-    refuses = ScriptedModel(faults=[Fault("unauthorized")])
-    with tempfile.TemporaryDirectory() as name, refuses as model:
+    refusing = ScriptedModel(faults=[Fault("unauthorized")])
+    with tempfile.TemporaryDirectory() as name, refusing, ScriptedModel(contradict) as judge:
         folder = Path(name) / "first"
         programs = Path(name) / "bin"
         folder.mkdir()
@@ -83,7 +92,8 @@ def main() -> None:
         environment = kept | {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "COLUMNS": "80",
-            "OPENAI_BASE_URL": model.base_url,
+            "OPENAI_BASE_URL": refusing.base_url,
+            "HOSTED_VLLM_API_BASE": judge.base_url,
         }
 
         def run(command: str) -> str:

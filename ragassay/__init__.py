@@ -1,6 +1,6 @@
-"""ragassay evaluates the answers of biomedical RAG systems.
+"""Evaluator for answers of biomedical RAG systems.
 
-Importing this package loads nothing else; each name is loaded on first use.
+Names are imported lazily on first access.
 """
 
 from __future__ import annotations
@@ -42,44 +42,24 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BelowError": "ragassay.results",
-    "Case": "ragassay.records",
-    "Corpus": "ragassay.retrievers.literature",
-    "Criteria": "ragassay.prompts",
-    "Criterion": "ragassay.prompts",
-    "Document": "ragassay.records",
-    "Evaluation": "ragassay.records",
-    "Event": "ragassay.runs.engine",
-    "Failed": "ragassay.results",
-    "Judge": "ragassay.evaluators.own",
-    "Nugget": "ragassay.records",
-    "Record": "ragassay.records",
-    "Result": "ragassay.results",
-    "Results": "ragassay.results",
-    "Rubric": "ragassay.prompts",
-    "Assessment": "ragassay.records",
-    "Settings": "ragassay.settings",
-    "UnjudgedError": "ragassay.results",
-    "UnmeasuredError": "ragassay.results",
-    "aaudit": "ragassay.api",
-    "aevaluate": "ragassay.api",
-    "aevaluate_pairs": "ragassay.api",
-    "agenerate_pairs": "ragassay.writing",
-    "agrade": "ragassay.api",
-    "arun": "ragassay.applications.run",
-    "asynthesize": "ragassay.writing",
-    "audit": "ragassay.api",
-    "compare": "ragassay.runs.compare",
-    "evaluate": "ragassay.api",
-    "evaluate_pairs": "ragassay.api",
-    "evaluator": "ragassay.evaluators.own",
-    "generate_pairs": "ragassay.writing",
-    "grade": "ragassay.api",
-    "meta_evaluate": "ragassay.studies.meta_evaluation",
-    "plan": "ragassay.api",
-    "run": "ragassay.applications.run",
-    "synthesize": "ragassay.writing",
+    name: f"ragassay.{module}"
+    for module, names in {
+        "api": "aaudit aevaluate aevaluate_pairs agrade audit evaluate evaluate_pairs grade plan",
+        "applications.run": "arun run",
+        "evaluators.own": "Judge evaluator",
+        "prompts": "Criteria Criterion Rubric",
+        "records": "Assessment Case Document Evaluation Nugget Record",
+        "results": "BelowError Failed Result Results UnjudgedError UnmeasuredError",
+        "retrievers.literature": "Corpus",
+        "runs.compare": "compare",
+        "runs.engine": "Event",
+        "settings": "Settings",
+        "studies.meta_evaluation": "meta_evaluate",
+        "writing": "agenerate_pairs asynthesize generate_pairs synthesize",
+    }.items()
+    for name in names.split()
 }
+"""Module of each exported name."""
 
 __all__ = [
     "Assessment",

@@ -1,4 +1,4 @@
-"""`evaluate`, `audit`, `grade`, `evaluate_pairs`, `plan`, and their async versions."""
+"""The functions `evaluate`, `audit`, `grade`, `evaluate_pairs` and `plan`, with async versions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ __all__ = [
 
 
 Progress = bool | Listener
-"""Whether to show a bar on stderr, or a function that receives each `ragassay.Event`."""
+"""Whether to show a progress bar on stderr, or a function that receives each `ragassay.Event`."""
 
 
 @overload
@@ -97,41 +97,36 @@ def evaluate(
 ) -> Results:
     """Evaluate one answer or many.
 
-    One answer: give `question` and `answer`. Many: give `answers`.
+    For a single answer, pass `question` and `answer`. For several answers, pass `answers`.
 
     Args:
-        answers: A path to a file in any known format; a list of dictionaries, records, samples of
-            ragas or test cases of DeepEval, or one of the last three; a table: a frame of pandas or
-            polars, an Arrow table, a dataset of Hugging Face, a dictionary of columns.
-        question: The question of one answer.
-        answer: One answer, with citation markers such as `[1]` or `[PMID 123]`; or a response of
-            LlamaIndex, whose nodes are its sources if no others are given.
-        sources: The documents it was written from, numbered `[1]`, `[2]` in order: texts,
-            dictionaries, documents of ragassay or of LangChain, nodes of LlamaIndex.
-        reference: A reference answer.
-        settings: The settings that the options change; by default those of the environment.
-        progress: True shows a bar on stderr. A function receives each `ragassay.Event`, in the
-            thread of the run, so it returns quickly; sum them up for totals.
-        options: See below; give a list for an option that can be repeated on the command line.
+        answers: Path of a file in any supported format; a list of dictionaries, records, ragas
+            samples or DeepEval test cases (or a single record, sample or test case); or a table: a
+            pandas or polars data frame, Arrow table, Hugging Face dataset or dictionary of columns.
+        question: Question for a single answer.
+        answer: Single answer with citation markers such as `[1]` or `[PMID 123]`, or a LlamaIndex
+            response, whose nodes become the sources unless you pass `sources`.
+        sources: Sources of the answer, numbered `[1]`, `[2]` and so on. Strings, dictionaries,
+            ragassay or LangChain documents, or LlamaIndex nodes.
+        reference: Reference answer.
+        settings: Base settings, overridden by `options`. The default is read from the environment.
+        progress: True shows a progress bar on stderr. A function receives each `ragassay.Event` in
+            the thread of the run, so it should return quickly. Events contain increments.
+        options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
-        A `Result` for one answer, else `Results`. What failed is in its `failed`.
+        A `Result` for a single answer, otherwise `Results`. `failed` lists all failures.
 
     Raises:
-        InputError: The arguments or the data cannot be used.
-        SettingsError: A setting is wrong.
+        InputError: The arguments or data are invalid.
+        SettingsError: A setting is invalid.
         FatalModelError: The judge is unavailable.
-        UnjudgedError: One answer could not be evaluated at all; or see `raise_on_failure`.
+        UnjudgedError: The single answer could not be evaluated, or see `raise_on_failure`.
         BelowError, UnmeasuredError: See `fail_under`.
     """
-    arguments: Any = {
-        "answers": answers,
-        "question": question,
-        "answer": answer,
-        "sources": sources,
-    }
-    more: Any = {"reference": reference, "settings": settings, "progress": progress}
-    return run_sync(aevaluate(**arguments, **more, **options))
+    one: Any = {"question": question, "answer": answer, "sources": sources, "reference": reference}
+    arguments: Any = {"answers": answers, "settings": settings, "progress": progress}
+    return run_sync(aevaluate(**arguments, **one, **options))
 
 
 @overload
@@ -166,28 +161,31 @@ async def aevaluate(
     progress: Progress = False,
     **options: Unpack[RunKeywords],
 ) -> Results:
-    """Run `evaluate` inside a running event loop; same arguments, results and errors."""
+    """Async version of `evaluate`, with the same arguments, results and errors."""
     await check(options, RunKeywords, settings)
     is_one = answers is None
     if answers is None:
         if question is None or answer is None:
-            raise InputError("give `answers`, or `question` and `answer`")
+            raise InputError("pass `answers`, or `question` and `answer`")
         nuggets = options.pop("nuggets", None)
         if isinstance(nuggets, str | Path):
-            raise InputError("one answer takes a list of nuggets, many answers take a file of them")
+            raise InputError("`nuggets` must be a list for one answer; a file needs `answers`")
         answers = [record_of(answer, question, sources, nuggets, reference)]
     elif question is not None or answer is not None:
-        raise InputError("give `answers`, or `question` and `answer`, not both")
+        raise InputError("pass `answers`, or `question` and `answer`, not both")
     presenter = Presenter(progress)
     request = EvaluationRequest.of(answers, options, settings, presenter)
-    found = await request.run(folder_of(options), presenter, Result if is_one else Results)
-    return raise_where_asked(found, options)
+    results = await request.run(folder_of(options), presenter, Result if is_one else Results)
+    return raise_where_asked(results, options)
 
 
 def raise_where_asked(results: Results, options: RunKeywords) -> Results:
-    """Return results, unless something failed or missed a threshold that is to raise an error."""
-    is_lacking = options.get("raise_on_failure") and (results.failed or results.rejections)
-    if is_lacking or (isinstance(results, Result) and results.failures):
+    """Return the results, or raise an error for failures and missed thresholds.
+
+    Failures raise an error with `raise_on_failure`, or if a single answer has no evaluation.
+    """
+    has_failed = options.get("raise_on_failure") and (results.failed or results.rejections)
+    if has_failed or (isinstance(results, Result) and results.failures):
         raise UnjudgedError(results)
     missed = "; ".join(line for _, line in results.verdicts if line)
     if missed:
@@ -200,44 +198,43 @@ def raise_where_asked(results: Results, options: RunKeywords) -> Results:
 def plan(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[EvaluateKeywords]
 ) -> Plan:
-    """Count the calls and tokens that an evaluation would take, without asking a model.
+    """Count the calls and tokens of an evaluation without calling a model.
 
     Args:
         answers: As for `evaluate`.
         settings: As for `evaluate`.
-        options: See below; give a list for an option that can be repeated on the command line.
+        options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
-        Answers, most calls, approximate tokens, and the most that a second judge would cost.
+        Number of answers, maximum number of calls, approximate number of tokens, and maximum cost
+        of a second judge.
 
     Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
+        InputError, SettingsError: As for `evaluate`.
     """
     check_options(options, EvaluateKeywords)
-    asked: RunKeywords = {**options}
-    return EvaluationRequest.of(answers, asked, settings, Presenter()).plan()
+    run_options: RunKeywords = {**options}
+    return EvaluationRequest.of(answers, run_options, settings, Presenter()).plan()
 
 
 @shows(AuditKeywords)
 def audit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
-    """Measure what a judge detects: perturb answers, and judge them and the unperturbed ones.
+    """Measure whether a judge can distinguish perturbed answers from the original answers.
 
     Args:
-        answers: As for `evaluate`; those whose metadata name a `variant` other than "benign" are
-            already perturbed, and are left out.
+        answers: As for `evaluate`. Answers with a `variant` other than "benign" in their metadata
+            are already perturbed and skipped.
         settings: As for `evaluate`.
-        options: See below; give a list for an option that can be repeated on the command line.
+        options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
-        Figures by attack and score, mean ratings by damage, and the certificate.
+        Results by attack and score, mean ratings by variant, and the certificate.
 
     Raises:
-        InputError: The data cannot be used, an attack is unknown, or nothing can be perturbed.
-        SettingsError: A setting is wrong.
-        FatalModelError: The judge is unavailable.
+        InputError: The data are invalid, an attack is unknown, or no answer can be perturbed.
+        SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(aaudit(answers, settings=settings, **options))
 
@@ -246,11 +243,11 @@ def audit(
 async def aaudit(
     answers: Answers, *, settings: Settings | None = None, **options: Unpack[AuditKeywords]
 ) -> Audit:
-    """Run `audit` inside a running event loop; same arguments, result and errors."""
+    """Async version of `audit`, with the same arguments, result and errors."""
     await check(options, AuditKeywords, settings)
     presenter = Presenter()
     request = request_audit(answers, options, settings, presenter)
-    for one in presenter.rejections[:1]:  # Unlike results, an audit has no field for them.
+    for one in presenter.rejections[:1]:  # `Audit` has no field for rejected lines.
         n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
         warnings.warn(f"{n} lines were rejected, first {where}", stacklevel=2)
     return (await request.run(folder_of(options), presenter)).audit
@@ -266,24 +263,22 @@ def grade(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Graded:
-    """Grade passages by the items of a test bank, or by their query alone (Dietz 2024).
+    """Grade passages with a test bank, or for their query (Dietz 2024).
 
     Args:
-        responses: Files of passages: graded files of the Rubric workbench, rankings of trec_eval
-            with a `corpus`, or answers in any known format.
-        words: Longer texts are cut at ends of sentences.
-        depth: Documents of a ranking that are graded; 0 for all.
-        like_original: Whether a grade that could not be had becomes 1 and correct.
+        responses: Paths of graded files of the Rubric workbench, trec_eval rankings (with a
+            `corpus`), or answers in any supported format.
+        words: Maximum number of words of a passage. Longer texts are split at sentence boundaries.
+        depth: Number of documents to grade per ranking. 0 for all.
+        like_original: Whether a failed grade counts as 1 and correct.
         settings: As for `evaluate`.
-        options: See below; `testbank` and `grades` say what the passages are graded by.
+        options: See below. `testbank` and `grades` select the grading methods.
 
     Returns:
-        The passages with their grades, and the run; with `out`, they are written there.
+        Graded passages and the run. They are also written to `out` if set.
 
     Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
-        FatalModelError: The judge is unavailable.
+        InputError, SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(
         agrade(
@@ -307,7 +302,7 @@ async def agrade(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Graded:
-    """Run `grade` inside a running event loop; same arguments, result and errors."""
+    """Async version of `grade`, with the same arguments, result and errors."""
     await check(options, EvaluateKeywords, settings)
     paths = [responses] if isinstance(responses, str | Path) else responses
     presenter = Presenter()
@@ -331,22 +326,20 @@ def evaluate_pairs(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> JudgedPairs:
-    """Measure and rate question-answer pairs against the papers that they were written from.
+    """Measure and rate question-answer pairs based on their papers.
 
     Args:
-        pairs: A file of pairs, or pairs.
-        papers: A file or folder of papers, or papers; not needed where the file of pairs brings
-            them (SciQAG's JSON).
+        pairs: Path of a pairs file, or pairs.
+        papers: Path of a file or folder of papers, or papers. Not needed for files that contain the
+            papers (SciQAG JSON).
         settings: As for `evaluate`.
-        options: See below; without a `model`, what no judge is needed for.
+        options: See below. Without a `model`, measures that need a judge are omitted.
 
     Returns:
-        The pairs with measures and ratings; with `out`, the report is written there.
+        Pairs with measures and ratings. The report is also written to `out` if set.
 
     Raises:
-        InputError: The data cannot be used.
-        SettingsError: A setting is wrong.
-        FatalModelError: The judge is unavailable.
+        InputError, SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(aevaluate_pairs(pairs, papers, settings=settings, **options))
 
@@ -359,7 +352,7 @@ async def aevaluate_pairs(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> JudgedPairs:
-    """Run `evaluate_pairs` inside a running event loop; same arguments, result and errors."""
+    """Async version of `evaluate_pairs`, with the same arguments, result and errors."""
     await check(options, EvaluateKeywords, settings)
     presenter = Presenter()
     request = request_pairs(pairs, papers, options, settings, presenter)
@@ -369,6 +362,9 @@ async def aevaluate_pairs(
 async def check(
     options: Mapping[str, Any], keywords: type, settings: Settings | None, **more: Any
 ) -> None:
-    """Refuse wrong options, and a run that cannot work; `more` is of `check_ready`."""
+    """Raise an error for invalid options or an impossible run.
+
+    `more` is passed to `check_ready`.
+    """
     check_options(options, keywords)
     await in_thread(partial(check_ready, **more), settings_of(options, settings), options)

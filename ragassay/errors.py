@@ -1,25 +1,25 @@
-"""All errors that ragassay raises.
+"""Exception hierarchy of ragassay.
 
 RagassayError
-├── InputError (ValueError)          the user's data or arguments are not usable
-│   └── NoRecordError                no record of an input can be evaluated
-├── SettingsError (ValueError)       a setting is wrong, or settings contradict each other
-├── RunMismatchError (ValueError)    a run folder belongs to another input or other settings
-├── ExtraError (ImportError)          a library that only this job needs is not installed
-├── EvaluatorError (ValueError)       a user's evaluator returned what it does not declare
-├── UnjudgedError (RuntimeError)      in ragassay.results: `raise_on_failure`, and something failed
-├── BelowError (AssertionError)       in ragassay.results: a mean is less than `fail_under`
-├── UnmeasuredError (RuntimeError)    in ragassay.results: a mean that is asked for is unknown
-├── CorpusError (RuntimeError)       a corpus is missing, damaged, or cannot be reached
-└── ModelError (RuntimeError)        a model call gave no usable reply
-    ├── TransientModelError          rate limit, time-out, 5xx, lost connection: worth a retry
-    ├── UnparsableReplyError         the reply does not fit the schema: worth one retry
-    ├── CutReplyError                the reply's tokens ended before its verdict
-    ├── RefusedError                 the model refused, or the request was refused
-    ├── PromptTooLongError           the prompt does not fit into the model's context
-    ├── BatchError                   a batch ended without a reply: `--retry-failed` asks again
-    └── FatalModelError              a wrong key, an unknown model: every further call fails too
-        └── BudgetError              the money that a run or a job may cost is spent
+├── InputError (ValueError)          invalid data or arguments
+│   └── NoRecordError                an input without any valid record
+├── SettingsError (ValueError)       an invalid setting, or contradictory settings
+├── RunMismatchError (ValueError)    a run folder with different input or settings
+├── ExtraError (ImportError)         a missing optional dependency
+├── EvaluatorError (ValueError)      an undeclared return value of a user-defined evaluator
+├── UnjudgedError (RuntimeError)     in ragassay.results: a failure with `raise_on_failure`
+├── BelowError (AssertionError)      in ragassay.results: a mean below `fail_under`
+├── UnmeasuredError (RuntimeError)   in ragassay.results: an unknown mean with `fail_under`
+├── CorpusError (RuntimeError)       a missing, damaged or unreachable corpus
+└── ModelError (RuntimeError)        a model call without a usable reply
+    ├── TransientModelError          rate limit, timeout, 5xx or lost connection; can be retried
+    ├── UnparsableReplyError         a reply that does not match the schema; retried once
+    ├── CutReplyError                a reply cut off at the token limit
+    ├── RefusedError                 a refusal by the model or the provider
+    ├── PromptTooLongError           a prompt that exceeds the context length
+    ├── BatchError                   a batch without a reply; use `--retry-failed`
+    └── FatalModelError              an error that affects all further calls, e.g. an invalid key
+        └── BudgetError              an exhausted budget of a run or job
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 
 
 class RagassayError(Exception):
-    """Base of all errors of ragassay; its words hold no secret of this process."""
+    """Base class of all ragassay errors. Secrets of the environment are removed from messages."""
 
-    def __init__(self, *words: object) -> None:
-        super().__init__(*(without_secrets(w) if isinstance(w, str) else w for w in words))
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in args))
 
 
 class InputError(RagassayError, ValueError):
-    """The data or the arguments are not usable."""
+    """Data or arguments are invalid."""
 
 
 class NoRecordError(InputError):
-    """No record of an input can be evaluated.
+    """An input contains no valid record.
 
     Args:
-        message: For a person: the input, and why its first records were rejected.
-        rejections: All that was rejected.
+        message: Error message with the input and the first rejected records.
+        rejections: All rejected records.
     """
 
     def __init__(self, message: str, rejections: tuple[Rejection, ...] = ()) -> None:
@@ -61,95 +61,83 @@ class NoRecordError(InputError):
 
 
 class SettingsError(RagassayError, ValueError):
-    """A setting is wrong, or two contradict each other."""
+    """A setting is invalid, or two settings contradict each other."""
 
 
 class RunMismatchError(RagassayError, ValueError):
-    """The run folder has a run of other input or other settings."""
+    """The run folder contains a run with different input or settings."""
 
 
 class ExtraError(RagassayError, ImportError):
-    """A library that only this job needs is not installed; an extra of ragassay brings it."""
+    """An optional dependency is missing."""
 
 
 class EvaluatorError(RagassayError, ValueError):
-    """A user's evaluator returned something else than it declares."""
+    """A user-defined evaluator returned an undeclared value."""
 
 
 class CorpusError(RagassayError, RuntimeError):
-    """A corpus is missing or damaged, or its service cannot be reached."""
+    """A corpus is missing, damaged or unreachable."""
 
 
 class StorageError(RagassayError, RuntimeError):
-    """A file of a run cannot be written or read, so the run stops; what is on disk is kept."""
+    """A file of the run folder cannot be written or read. Finished work stays on disk."""
 
 
 class ModelError(RagassayError, RuntimeError):
-    """A model call gave no usable reply.
+    """A model call returned no usable reply.
 
     Attributes:
-        reason: The reason given in an unscored verdict.
+        reason: Failure reason for the unscored verdict.
     """
 
     reason: FailureReason = "error"
 
 
-class TransientModelError(ModelError):
-    """A call that may succeed later.
-
-    Args:
-        message: For a person.
-        reason: The kind of failure.
-    """
-
+class _ReasonedError(ModelError):
     def __init__(self, message: str, reason: FailureReason) -> None:
         super().__init__(message)
         self.reason = reason
 
 
+class TransientModelError(_ReasonedError):
+    """A model call failed temporarily and can be retried."""
+
+
 class UnparsableReplyError(ModelError):
-    """The reply does not fit the schema."""
+    """The reply does not match the schema."""
 
     reason: FailureReason = "unparsable"
 
 
 class CutReplyError(ModelError):
-    """A reply, or the reasoning before it, took all tokens that it may have."""
+    """The reply was cut off at the token limit."""
 
     reason: FailureReason = "cut"
 
 
 class RefusedError(ModelError):
-    """The model refused, or the provider refused the request."""
+    """The model refused to answer, or the provider rejected the request."""
 
     reason: FailureReason = "refused"
 
 
 class PromptTooLongError(ModelError):
-    """The prompt does not fit into the model's context."""
+    """The prompt exceeds the context length of the model."""
 
     reason: FailureReason = "too_long"
 
 
-class BatchError(ModelError):
-    """A batch ended without a reply to a request; it is not asked again in this run.
-
-    Args:
-        message: For a person.
-        reason: The kind of failure.
-    """
-
-    def __init__(self, message: str, reason: FailureReason) -> None:
-        super().__init__(message)
-        self.reason = reason
+class BatchError(_ReasonedError):
+    """A batch contains no reply to a request. The request is not retried in this run."""
 
 
 class FatalModelError(ModelError):
-    """A wrong key or an unknown model: no further call can succeed, so the run stops."""
+    """No further call can succeed, e.g. because of an invalid key, so the run stops."""
 
 
 class BudgetError(FatalModelError):
-    """The money that a run or a job may cost is spent; replies so far are kept."""
+    """The budget of a run or job is exhausted. Replies so far are saved."""
 
 
 PLAIN_WORDS = (
@@ -166,40 +154,40 @@ PLAIN_WORDS = (
     (r"^Extra inputs are not permitted", "there is no such field"),
     (r"^Field required", "it is missing"),
 )
-"""A validator's words, and ours."""
+"""Patterns in pydantic messages and their replacements."""
 
 
 def plain_words(message: str) -> str:
-    """Return a validator's message as a person would say it.
+    """Rewrite a pydantic message in plain English.
 
     Example:
         >>> plain_words("Input should be greater than or equal to 1")
         'it must be at least 1'
     """
-    for pattern, words in PLAIN_WORDS:
-        message = re.sub(pattern, words, message)
+    for pattern, replacement in PLAIN_WORDS:
+        message = re.sub(pattern, replacement, message)
     return message.strip()
 
 
 def first_problem(error: ValidationError) -> tuple[str, str]:
-    """Return the dotted path and the words of the first thing that a validator found wrong."""
+    """Return the dotted path and the message of the first validation error."""
     first = error.errors()[0]
     return ".".join(map(str, first["loc"])), plain_words(first["msg"])
 
 
 @contextmanager
 def raise_ungrouped(*kinds: type[BaseException]) -> Iterator[None]:
-    """Raise the first error of these kinds in a group by itself; what else it has is dropped.
+    """Replace an exception group by the first exception of the given types in it.
 
-    A task group raises groups. `raise` in an `except*` would wrap the error in another one, before
-    Python 3.11.4.
+    Task groups raise exception groups. Before Python 3.11.4, `raise` in `except*` would create
+    another group.
     """
     try:
         yield
     except BaseExceptionGroup as group:
-        found: BaseException | None = group.subgroup(kinds)
-        if found is None:
+        error: BaseException | None = group.subgroup(kinds)
+        if error is None:
             raise
-        while isinstance(found, BaseExceptionGroup):
-            found = found.exceptions[0]
-        raise found from None
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        raise error from None

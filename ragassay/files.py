@@ -1,4 +1,4 @@
-"""Bounds of the files that are read: the longest line, and small files that set something."""
+"""Size limits for reading files, and readers for small files such as YAML configuration."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ if TYPE_CHECKING:
 
 
 AnyPath = str | os.PathLike[str]
-"""A path as a caller may give it."""
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""The default: a longer line is refused while it is read, and never held whole."""
+"""Default limit for the length of a line. Longer lines are rejected while reading."""
 
 _limit: ContextVar[Callable[[], int]] = ContextVar("_limit", default=lambda: MAX_LINE_BYTES)
 
 
 @contextmanager
 def line_limit(limit: int | Callable[[], int]) -> Generator[None]:
-    """Set the most bytes of a line of the files that are read here.
+    """Set the maximum line length for files that are read in this context.
 
     Args:
-        limit: In bytes; or a function that returns it, called when a file is read.
+        limit: Limit in bytes, or a function that returns it when a file is read.
     """
     token = _limit.set(limit if callable(limit) else lambda: limit)
     try:
@@ -39,7 +38,7 @@ def line_limit(limit: int | Callable[[], int]) -> Generator[None]:
 
 
 def max_line_bytes() -> int:
-    """Return the most bytes of a line."""
+    """Return the current maximum line length in bytes."""
     return _limit.get()()
 
 
@@ -55,15 +54,15 @@ _SPECIAL = (
 
 
 def special_kind(mode: int) -> str:
-    """Return what a path is that is neither a file nor a folder; empty for those."""
-    return next((what for is_one, what in _SPECIAL if is_one(mode)), "")
+    """Return the kind of a special file, e.g. "a pipe". Empty for files and folders."""
+    return next((kind for is_kind, kind in _SPECIAL if is_kind(mode)), "")
 
 
 def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
-    """Read a whole file.
+    """Read a file of at most `most` bytes.
 
     Raises:
-        OSError: It cannot be read, is a pipe or a device, or is too long; `strerror` says which.
+        OSError: The file cannot be read, is too large, or is a pipe or device.
     """
     special = special_kind(path.stat().st_mode)
     if special:
@@ -76,12 +75,12 @@ def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
 
 
 def read_yaml(path: Path) -> object:
-    """Read YAML of plain values: no tag, no alias (which can stand for billions of values).
+    """Read YAML without tags and aliases. Aliases could expand to billions of values.
 
     Raises:
-        OSError: As `read_small`.
-        UnicodeDecodeError: It is not UTF-8.
-        YAMLError: It is no YAML, or more than plain.
+        OSError: See `read_small`.
+        UnicodeDecodeError: The file is not UTF-8.
+        YAMLError: The file is not YAML, or contains a tag or alias.
     """
     import yaml
 
@@ -89,15 +88,15 @@ def read_yaml(path: Path) -> object:
     try:
         return _plain_loader()(text).get_single_data()
     except (RecursionError, ValueError) as error:
-        why = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise yaml.YAMLError(why) from error
+        message = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise yaml.YAMLError(message) from error
 
 
 def _plain_loader() -> type[yaml.SafeLoader]:
     import yaml
 
     class PlainLoader(yaml.SafeLoader):
-        """Reads no alias, and only text that UTF-8 can write."""
+        """YAML loader that rejects aliases, NUL characters and lone surrogates."""
 
         def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
             text = super().construct_scalar(node)
@@ -110,7 +109,7 @@ def _plain_loader() -> type[yaml.SafeLoader]:
         def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
             if self.check_event(yaml.AliasEvent):
                 mark = self.peek_event().start_mark
-                raise yaml.YAMLError(f"an alias (*) on line {mark.line + 1}: write it out")
+                raise yaml.YAMLError(f"alias (*) on line {mark.line + 1}: replace it by its value")
             return super().compose_node(parent, index)
 
     return PlainLoader

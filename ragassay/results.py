@@ -44,14 +44,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failed:
-    """Something that could not be judged. What a judge left undecided is no failure.
+    """Failed verdict or answer. Undecided verdicts are not failures.
 
     Attributes:
-        record_id: The answer.
-        evaluator: Whose verdict is missing, e.g. "rubric"; for a whole answer "evaluate", or "ask"
-            where the application gave none.
-        item: What of the answer it was to be about, e.g. "cohesion"; empty for all of it.
-        failure: Why.
+        evaluator: Name of the evaluator, e.g. "rubric". For a whole answer, "evaluate", or "ask" if
+            the application returned no answer.
+        item: Item of the verdict, e.g. "cohesion". Empty for a whole answer.
     """
 
     record_id: str
@@ -60,22 +58,21 @@ class Failed:
     failure: Failure
 
     def __str__(self) -> str:
-        what = f"{self.record_id}: {self.evaluator} {self.item}".rstrip()
-        return one_line(f"{what}: {self.failure.detail or reason_text(self.failure.reason)}")
+        name = f"{self.record_id}: {self.evaluator} {self.item}".rstrip()
+        return one_line(f"{name}: {self.failure.detail or reason_text(self.failure.reason)}")
 
 
 class Results(Sequence[Evaluation]):
-    """The evaluations of several answers, in input order.
+    """Evaluations of several answers, in input order.
 
     Attributes:
-        summary: The run in numbers.
         failures: Records without an evaluation.
         rejections: Rows that could not be read.
-        manifest: Everything that the result depends on.
-        audit: What the judge detects, where `audit=` was asked for; else None.
-        repeats: How often the judge contradicts itself, where `repeat=` was asked for; else None.
-        verdicts: Whether each score of `fail_under=` was reached, was below, or is unmeasured, and
-            a line on it.
+        manifest: Everything that affects the results.
+        audit: Audit of the judge. None without `audit=`.
+        repeats: Consistency of the judge. None without `repeat=`.
+        verdicts: Outcome for each `fail_under=` score (reached, below or unmeasured), with a
+            message.
     """
 
     def __init__(
@@ -114,19 +111,19 @@ class Results(Sequence[Evaluation]):
 
     @property
     def failed(self) -> tuple[Failed, ...]:
-        """The failures: of whole answers, then of verdicts in the order of the answers."""
+        """Failed answers, followed by failed verdicts in the order of the answers."""
         whole = [Failed(f.record_id, f.stage, "", f.failure) for f in self.failures]
         return (*whole, *(one for e in self._evaluations for one in _failed_of(e)))
 
     @property
     def is_partial(self) -> bool:
-        """Return whether some input was rejected, or some answer or verdict failed."""
+        """True if any input was rejected or any answer or verdict failed."""
         has_unscored = self.summary.findings.keys() & set(UNSCORED_KINDS)
-        is_lacking = self.failures or self.rejections or has_unscored
-        return bool(is_lacking or (self.audit and self.audit.is_partial))
+        has_failed = self.failures or self.rejections or has_unscored
+        return bool(has_failed or (self.audit and self.audit.is_partial))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row an answer: its id, system, topic, and the value of each score."""
+        """Return a data frame with one row per answer: id, system, topic and all score values."""
         need("pandas")
         import pandas as pd
 
@@ -147,13 +144,14 @@ class Results(Sequence[Evaluation]):
         ]
 
     def save(self, path: str | Path) -> Path:
-        """Write the results; the file's ending selects the format.
+        """Write the results to a file.
 
         Args:
-            path: `.jsonl` (evaluations), `.csv` (the frame), `.html` or `.md` (the report).
+            path: Path with the suffix `.jsonl` (evaluations), `.csv` (data frame), `.html` or `.md`
+                (report).
 
         Raises:
-            InputError: Another ending.
+            InputError: The suffix is not supported.
         """
         from ragassay.reports.html import html_pieces
         from ragassay.reports.markdown import markdown_pieces
@@ -180,7 +178,6 @@ class Results(Sequence[Evaluation]):
 
     @property
     def _notes(self) -> list[str]:
-        """The findings of one answer, and what is missing."""
         n = len(self.failed)
         return [f"{count_text(n, 'failure')}, see `.failed`"] if n else []
 
@@ -195,7 +192,6 @@ class Results(Sequence[Evaluation]):
         return "\n".join(map(one_line, text))
 
     def _repr_html_(self) -> str:
-        """Return the scores as a table of HTML, for notebooks; every text is escaped."""
         cells = (
             "".join(f"<td>{escape(cell)}</td>" for cell in row) for row in _table_rows(self.scores)
         )
@@ -207,55 +203,55 @@ class Results(Sequence[Evaluation]):
 
 
 class Result(Results):
-    """The evaluation of one answer."""
+    """Evaluation of a single answer."""
 
     @property
     def evaluation(self) -> Evaluation:
-        """The full evaluation."""
+        """Full evaluation."""
         return self._evaluations[0]
 
     @property
     def scores(self) -> dict[str, Score]:
-        """The answer's scores, by key."""
+        """Scores by name."""
         return self.evaluation.scores
 
     @property
     def judgments(self) -> tuple[Judgment, ...]:
-        """The judgments, one a rubric."""
+        """Rubric ratings, one per rubric."""
         return self.evaluation.judgments
 
     @property
     def nuggets(self) -> tuple[Nugget, ...]:
-        """The facts that the answer states."""
+        """Nuggets of the answer."""
         return self.evaluation.nuggets
 
     @property
     def citations(self) -> tuple[CitationVerdict, ...]:
-        """The verdicts on citations."""
+        """Citation verdicts."""
         return self.evaluation.citations
 
     @property
     def labels(self) -> tuple[SentenceLabel, ...]:
-        """The labels, one a sentence."""
+        """Sentence labels, one per sentence."""
         return self.evaluation.labels
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings that a reader must not miss."""
+        """Main findings."""
         return self.evaluation.primary_findings
 
     @property
     def secondary_findings(self) -> tuple[Finding, ...]:
-        """The findings that are worth a look: the judge is not sure enough of them."""
+        """Findings that are worth a look but not reliable enough for main findings."""
         return self.evaluation.secondary_findings
 
     @property
     def _notes(self) -> list[str]:
-        told = (f"{finding_title(f.kind, 1)}: {f.message}" for f in self.findings)
-        return [*told, *super()._notes]
+        findings = (f"{finding_title(f.kind, 1)}: {f.message}" for f in self.findings)
+        return [*findings, *super()._notes]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a score: value, interval, n, unscored count, bounds and judge."""
+        """Return a data frame with one row per score."""
         need("pandas")
         import pandas as pd
 
@@ -275,43 +271,29 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 class UnjudgedError(RagassayError, RuntimeError):
-    """Something could not be judged or read, and `raise_on_failure` was asked for.
-
-    Attributes:
-        results: What there is; see its `failed` and `rejections`.
-    """
+    """Raised with `raise_on_failure` if something could not be judged or read."""
 
     def __init__(self, results: Results) -> None:
         self.results = results
-        told = [str(one) for one in results.failed]
-        told += [f"{r.file}:{r.line}: {r.problem}" for r in results.rejections]
-        more = f"\n  ... and {len(told) - 10} more" if len(told) > 10 else ""
-        lines = "".join(f"\n  {line}" for line in told[:10])
-        super().__init__(f"{count_text(len(told), 'failure')}:{lines}{more}")
+        failures = [str(one) for one in results.failed]
+        failures += [f"{r.file}:{r.line}: {r.problem}" for r in results.rejections]
+        more = f"\n  ... and {len(failures) - 10} more" if len(failures) > 10 else ""
+        lines = "".join(f"\n  {line}" for line in failures[:10])
+        super().__init__(f"{count_text(len(failures), 'failure')}:{lines}{more}")
 
 
-class BelowError(RagassayError, AssertionError):
-    """A mean is less than `fail_under` asks for.
-
-    Attributes:
-        results: The results.
-    """
-
+class _ThresholdError(RagassayError):
     def __init__(self, message: str, results: Results) -> None:
         super().__init__(message)
         self.results = results
 
 
-class UnmeasuredError(RagassayError, RuntimeError):
-    """A score that is asked for could not be measured: it is not below, it is unknown.
+class BelowError(_ThresholdError, AssertionError):
+    """Raised if a mean score is below its `fail_under` minimum. `results` has the results."""
 
-    Attributes:
-        results: The results.
-    """
 
-    def __init__(self, message: str, results: Results) -> None:
-        super().__init__(message)
-        self.results = results
+class UnmeasuredError(_ThresholdError, RuntimeError):
+    """Raised if a score with a minimum could not be measured. `results` has the results."""
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
@@ -324,7 +306,6 @@ def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:
 
 
 def _table_rows(scores: dict[str, Score]) -> list[tuple[str, str, str, str]]:
-    """Return the lines of a table: title, value, interval, and how many were unscored."""
     return [
         (
             score_title(key, score.judge),

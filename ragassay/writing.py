@@ -1,4 +1,4 @@
-"""`generate_pairs` and `synthesize`, which have models write, and their async versions."""
+"""The functions `generate_pairs` and `synthesize`, with async versions."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def generate_pairs(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Generated:
-    """Write question-answer pairs from papers (SciQAG).
+    """Generate question-answer pairs from papers (SciQAG).
 
     Args:
-        papers: A file or folder of papers, or papers.
-        file: The file of pairs to write; the same call again resumes a stopped one.
-        plan: How many pairs, and how they are written; by default ten a paper.
-        evaluator: LiteLLM name of a second model, which rates each pair; empty: rules alone check.
+        papers: Path of a file or folder of papers, or papers.
+        file: Path of the output file. If it is incomplete, the same call resumes it.
+        plan: Number of pairs and generation options. The default is ten pairs per paper.
+        evaluator: LiteLLM name of a second model that rates each pair. If empty, only rules check
+            the pairs.
         settings: As for `evaluate`.
-        options: See below; `model` writes, and must be named.
+        options: See below. `model` is the writing model and is required.
 
     Returns:
-        The pairs by paper, with what was repaired, left out, and why.
+        Pairs by paper, with revised and discarded pairs and the reasons.
 
     Raises:
         InputError: The papers cannot be read, or the file cannot be written.
-        SettingsError: A setting is wrong.
-        FatalModelError: A model is unavailable.
+        SettingsError, FatalModelError: As for `evaluate`.
     """
     return run_sync(
         agenerate_pairs(papers, file, plan=plan, evaluator=evaluator, settings=settings, **options)
@@ -67,7 +67,7 @@ async def agenerate_pairs(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Generated:
-    """Run `generate_pairs` inside a running event loop; same arguments, result and errors."""
+    """Async version of `generate_pairs`, with the same arguments, result and errors."""
     await check(options, EvaluateKeywords, settings, others=(evaluator,), file=Path(file))
     return await write_pairs(
         papers, Path(file), plan or QAJob(), evaluator, options, settings, Presenter()
@@ -83,16 +83,16 @@ async def write_pairs(
     settings: Settings | None,
     presenter: Presenter,
 ) -> Generated:
-    """Read papers and write their pairs; arguments and errors are those of `generate_pairs`."""
+    """Read papers and generate pairs. See `generate_pairs` for arguments and errors."""
     chosen = settings_of(options, settings, presenter.style)
     check_writer(chosen)
     with line_limit(chosen.limits.max_line_bytes):
-        found, rejections = papers_of(papers)
+        all_papers, rejections = papers_of(papers)
     presenter.note_input(rejections)
-    known = found[: options.get("limit")]
-    tools = qa_tools(chosen, known, evaluator)
-    with presenter.bar(len(known), "writing pairs") as listen:
-        return await make_pairs(known, plan, tools, file, listen=listen)
+    selected = all_papers[: options.get("limit")]
+    tools = qa_tools(chosen, selected, evaluator)
+    with presenter.bar(len(selected), "writing pairs") as listen:
+        return await make_pairs(selected, plan, tools, file, listen=listen)
 
 
 @shows(EvaluateKeywords)
@@ -107,33 +107,33 @@ def synthesize(
     progress: Progress = False,
     **options: Unpack[EvaluateKeywords],
 ) -> Syntheses:
-    """Have several models answer questions from papers, to compare them (YESciEval's LLMgen).
+    """Answer questions from papers with several models (YESciEval's LLMgen).
 
     Args:
-        queries: Texts; rows or records, of which the sources are the papers; or a file: questions,
-            answers or topics in any format.
-        file: The file of answers to write, which `evaluate` takes. The same call again resumes a
-            stopped one, and asks nothing again that is kept beside the file.
-        papers: How many papers are searched for in `corpus` for a question that has none.
-        words: About how many words an answer has.
-        max_tokens: Tokens of a model after which it begins no answer; 0 for no bound.
+        queries: Strings, or rows or records with papers as sources, or the path of a file with
+            questions, answers or topics in any supported format.
+        file: Path of the output file, which `evaluate` can read. The same call resumes an
+            interrupted job without repeating finished answers.
+        papers: Number of papers to retrieve from `corpus` for a question without sources.
+        words: Approximate number of words per answer.
+        max_tokens: Number of tokens after which a model starts no further answer. 0 for no limit.
         settings: As for `evaluate`.
         progress: As for `evaluate`.
-        options: See below; each `model` writes an answer to each question. What failed before is
-            tried again with `retry_failed`.
+        options: See below. Each `model` answers each question. `retry_failed` repeats failed
+            answers.
 
     Returns:
-        The answers as records, what failed and why, questions without a paper, and the cost.
+        Answers as records, failures with reasons, questions without papers, and the cost.
 
     Raises:
-        InputError: The questions cannot be read, none has a paper, a model is named twice, or
-            nothing could be written.
-        SettingsError: No model is named, or a setting is wrong.
+        InputError: The questions cannot be read, no question has a paper, a model is listed twice,
+            or nothing could be written.
+        SettingsError: There is no model, or a setting is invalid.
         FatalModelError: A model is unavailable.
     """
-    how: Any = {"papers": papers, "words": words, "max_tokens": max_tokens}
+    limits: Any = {"papers": papers, "words": words, "max_tokens": max_tokens}
     return run_sync(
-        asynthesize(queries, file, **how, settings=settings, progress=progress, **options)
+        asynthesize(queries, file, **limits, settings=settings, progress=progress, **options)
     )
 
 
@@ -149,10 +149,10 @@ async def asynthesize(
     progress: Progress = False,
     **options: Unpack[EvaluateKeywords],
 ) -> Syntheses:
-    """Run `synthesize` inside a running event loop; same arguments, result and errors."""
+    """Async version of `synthesize`, with the same arguments, result and errors."""
     check_options(options, EvaluateKeywords)
     chosen, target = writing_settings(options, settings), Path(file)
     await check(options, EvaluateKeywords, chosen, file=target)
-    how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    writing = Writing(words, max_tokens, bool(options.get("retry_failed")))
     bar = Presenter(progress).bar
-    return await make_syntheses(queries, target, chosen, options, how, papers, bar)
+    return await make_syntheses(queries, target, chosen, options, writing, papers, bar)

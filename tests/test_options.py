@@ -349,7 +349,7 @@ def test_what_is_no_option_is_refused(folder):
 
 
 def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(folder):
-    with pytest.raises(InputError, match="one answer takes a list"):
+    with pytest.raises(InputError, match="must be a list for one answer"):
         ragassay.evaluate(question="q", answer="a", nuggets=folder / "gold.json")
     with pytest.raises(InputError, match="with many answers, pass a nugget file"):
         ragassay.evaluate(folder / "answers.jsonl", nuggets=["a fact"])

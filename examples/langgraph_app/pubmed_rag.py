@@ -1,6 +1,6 @@
-"""A small RAG application in LangGraph over the sample's abstracts, and its evaluation.
+"""Evaluate a small LangGraph RAG application over the sample abstracts.
 
-Without a model it answers with sentences of what it retrieved, the same ones each time.
+Without a model, the application answers with sentences copied from the retrieved abstracts.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ Question: {question}"""
 
 
 class State(TypedDict):
-    """The state of the graph.
+    """State of the graph.
 
     Attributes:
-        question: The question.
-        sources: Abstracts, best first: `{"id", "title", "text"}`.
-        answer: The answer, with PMIDs in brackets.
-        usage: What the model counted, in OpenAI's form; absent without one.
-        cost_usd: By LiteLLM's price list; absent without a model, or a price.
+        question: Question of the user.
+        sources: Retrieved abstracts, best first: `{"id", "title", "text"}`.
+        answer: Answer with PMIDs in brackets.
+        usage: Token usage in the OpenAI format. Missing without a model.
+        cost_usd: Cost according to LiteLLM. Missing without a model or a known price.
     """
 
     question: str
@@ -49,8 +49,8 @@ def build_app(model: str = "", api_base: str | None = None) -> Any:
     """Return the compiled graph: retrieve, then answer.
 
     Args:
-        model: A LiteLLM name; empty for an extractive answer.
-        api_base: An endpoint of your own.
+        model: LiteLLM model name. Empty for extractive answers.
+        api_base: URL of a custom endpoint.
     """
     corpus = ragassay.Corpus(_abstracts())
 
@@ -62,20 +62,20 @@ def build_app(model: str = "", api_base: str | None = None) -> Any:
         os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         import litellm
 
-        shown = "\n\n".join(
+        sources = "\n\n".join(
             f"PMID {s['id']}: {s['title']}\n{s['text']}" for s in state.get("sources", [])
         )
-        prompt = PROMPT.format(sources=shown, question=state["question"])
+        prompt = PROMPT.format(sources=sources, question=state["question"])
         reply: Any = await litellm.acompletion(
             model=model, api_base=api_base, messages=[{"role": "user", "content": prompt}]
         )
-        counted = {
+        usage = {
             "prompt_tokens": reply.usage.prompt_tokens,
             "completion_tokens": reply.usage.completion_tokens,
         }
-        found = {"answer": reply.choices[0].message.content, "usage": counted}
+        update = {"answer": reply.choices[0].message.content, "usage": usage}
         cost = reply._hidden_params.get("response_cost")
-        return found if cost is None else {**found, "cost_usd": cost}
+        return update if cost is None else {**update, "cost_usd": cost}
 
     graph = StateGraph(State)
     graph.add_node("retrieve", retrieve)
@@ -87,16 +87,16 @@ def build_app(model: str = "", api_base: str | None = None) -> Any:
 
 
 def extract(state: State) -> dict[str, Any]:
-    """Answer with the sentences that share the most words with the question, in their order."""
-    wanted = set(_words(state["question"]))
+    """Answer with the source sentences that share the most words with the question."""
+    question_words = set(_words(state["question"]))
     sentences = [
-        (len(wanted & set(_words(text))) / (1 + place), place, n, text, source["id"])
+        (len(question_words & set(_words(text))) / (1 + place), place, n, text, source["id"])
         for place, source in enumerate(state.get("sources", []))
         for n, text in enumerate(re.split(r"(?<=[.!?])\s+(?=[A-Z])", source["text"]))
     ]
     best = sorted(sentences, key=lambda one: (-one[0], one[1:3]))[:N_SENTENCES]
-    chosen = sorted(best, key=lambda one: one[1:3])
-    return {"answer": " ".join(f"{text.rstrip('.')} [{name}]." for *_, text, name in chosen)}
+    selected = sorted(best, key=lambda one: one[1:3])
+    return {"answer": " ".join(f"{text.rstrip('.')} [{name}]." for *_, text, name in selected)}
 
 
 def _words(text: str) -> list[str]:
@@ -109,7 +109,7 @@ def _abstracts() -> list[ragassay.Document]:
 
 
 def sample_questions() -> list[ragassay.Record]:
-    """Return the sample's questions, each once, with its gold nuggets and reference."""
+    """Return the unique sample questions with their gold nuggets and references."""
     records = read_records(SAMPLE / "answers.jsonl").records
     by_topic = {record.topic or record.id: record for record in reversed(records)}
     plain = {"answer": "", "sources": (), "system": None, "metadata": {}}
@@ -120,7 +120,7 @@ def sample_questions() -> list[ragassay.Record]:
 
 
 def sample_qrels() -> dict[str, dict[str, int]]:
-    """Return the abstracts on each question's topic: 99000101 is about t1."""
+    """Return the relevant abstracts of each question. 99000101, for example, is about t1."""
     qrels: dict[str, dict[str, int]] = {}
     for abstract in _abstracts():
         qrels.setdefault(f"t{abstract.id[5]}", {})[abstract.id] = 1
@@ -128,28 +128,28 @@ def sample_qrels() -> dict[str, dict[str, int]]:
 
 
 app = build_app()
-"""For `ragassay run pubmed_rag:app QUESTIONS`."""
+"""Compiled graph for `ragassay run pubmed_rag:app QUESTIONS`."""
 
 
 def main() -> None:
     """Evaluate the application and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", default="", help="LiteLLM name of the model that answers")
-    parser.add_argument("--api-base", help="an endpoint of your own for it")
-    parser.add_argument("--judge", help="LiteLLM name of the model that judges; by default none")
-    parser.add_argument("--out", default="runs/langgraph", help="folder of the run")
-    given = parser.parse_args()
+    parser.add_argument("--model", default="", help="LiteLLM name of the answering model")
+    parser.add_argument("--api-base", help="URL of a custom endpoint for the answering model")
+    parser.add_argument("--judge", help="LiteLLM name of the judge (default: no judge)")
+    parser.add_argument("--out", default="runs/langgraph", help="run folder")
+    args = parser.parse_args()
     results = ragassay.run(
-        build_app(given.model, given.api_base),
+        build_app(args.model, args.api_base),
         sample_questions(),
         qrels=sample_qrels(),
         corpus=SAMPLE / "abstracts.jsonl",
-        model=given.judge,
-        out=given.out,
+        model=args.judge,
+        out=args.out,
         progress=True,
     )
     print(results)
-    print(f"Report: {Path(given.out) / 'report.html'}")
+    print(f"Report: {Path(args.out) / 'report.html'}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""From a paper to question-answer pairs, their ratings, a report and a test bank.
+"""Generate question-answer pairs from a paper, rate them, and export a report and a test bank.
 
     python examples/sciqag/walk.py
 
-The model is scripted: a server on this machine that knows the lines of script.yaml and nothing
-else. What is written goes to --out, by default runs/sciqag.
+The model is a local server that plays the replies in script.yaml. The output goes to --out, by
+default runs/sciqag.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ HERE = Path(__file__).parent
 
 
 def scripted_reply(script: Mapping[str, Any]) -> Callable[[Sequence[Any], Any], dict[str, object]]:
-    """Reply to the prompts of writers, raters and comparers by a script's lines."""
+    """Return a function that replies to the prompts with lines of the script."""
 
     def reply(messages: Sequence[Any], schema: Any) -> dict[str, object]:
-        asked = schema["properties"]
+        fields = schema["properties"]
         _, _, task = last_user_text(messages).rpartition("Task:")
-        if "pairs" in asked:
-            return {"pairs": _written(script, task)}
-        shown = _shown(task)
-        if any(name.startswith("similarity") for name in asked):
-            return {name: _compared(script, name, shown) for name in asked}
-        dimension = next(d for d, told in _tasks().items() if told in task)
-        return {name: _rated(script, name, dimension, shown) for name in asked}
+        if "pairs" in fields:
+            return {"pairs": _select_pairs(script, task)}
+        texts = _data_blocks(task)
+        if any(name.startswith("similarity") for name in fields):
+            return {name: _get_similarity(script, name, texts) for name in fields}
+        dimension = next(d for d, start in _task_starts().items() if start in task)
+        return {name: _get_rating(script, name, dimension, texts) for name in fields}
 
     return reply
 
 
-def _written(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
-    """Return all pairs; of those to mend, the line for each, in the order of the prompt."""
+def _select_pairs(script: Mapping[str, Any], task: str) -> list[dict[str, str]]:
+    """Return all pairs, or only the revised pairs in prompt order."""
     if "faulty" not in task:
         return script["pairs"]
-    found = [line for line in script["mended"] if line["phrase"] in task]
-    found.sort(key=lambda line: task.index(line["phrase"]))
-    return [{name: line[name] for name in ("question", "answer", "quote")} for line in found]
+    pairs = [line for line in script["mended"] if line["phrase"] in task]
+    pairs.sort(key=lambda line: task.index(line["phrase"]))
+    return [{name: line[name] for name in ("question", "answer", "quote")} for line in pairs]
 
 
-def _tasks() -> dict[str, str]:
-    """Return the first words of each dimension's prompt."""
+def _task_starts() -> dict[str, str]:
+    """Return the start of the prompt for each dimension."""
     prompts = load_prompts().agents.items()
     return {
         name.removeprefix("racar_"): prompt.task[:40]
@@ -61,22 +61,24 @@ def _tasks() -> dict[str, str]:
     }
 
 
-def _shown(task: str) -> list[str]:
+def _data_blocks(task: str) -> list[str]:
     return [part.partition("\n</data")[0] for part in task.split("<data ")[1:]]
 
 
-def _compared(script: Mapping[str, Any], name: str, shown: Sequence[str]) -> object:
+def _get_similarity(script: Mapping[str, Any], name: str, texts: Sequence[str]) -> object:
     kind, _, number = name.partition("_")
     if kind == "thought":
         return "One outcome of a nasal spray, and another one."
-    both = shown[0] + shown[int(number or 1)]
+    both = texts[0] + texts[int(number or 1)]
     lines = (line for line in script["alike"] if all(one in both for one in line["phrases"]))
     return next((line["similarity"] for line in lines), 0)
 
 
-def _rated(script: Mapping[str, Any], name: str, dimension: str, shown: Sequence[str]) -> object:
+def _get_rating(
+    script: Mapping[str, Any], name: str, dimension: str, texts: Sequence[str]
+) -> object:
     kind, _, number = name.partition("_")
-    text = shown[int(number or 1) - 1]
+    text = texts[int(number or 1) - 1]
     lines = (one for one in script["ratings"] if one["dimension"] == dimension)
     line = next((one for one in lines if one["phrase"] in text), {})
     if kind == "quotes":
@@ -85,35 +87,35 @@ def _rated(script: Mapping[str, Any], name: str, dimension: str, shown: Sequence
 
 
 def main() -> None:
-    """Run the steps, one command after the other."""
+    """Run all steps."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("runs") / "sciqag")
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    given.out.mkdir(parents=True, exist_ok=True)
+    args.out.mkdir(parents=True, exist_ok=True)
     script = yaml.safe_load((HERE / "script.yaml").read_text(encoding="utf-8"))
     with ScriptedModel(scripted_reply(script)) as model:
-        for command in steps(given.out, model):
+        for command in steps(args.out, model):
             print(f"\n$ ragassay {shlex.join(command)}", flush=True)
             subprocess.run([sys.executable, "-m", "ragassay", *command], check=True)
 
 
 def steps(out: Path, model: ScriptedModel) -> list[list[str]]:
-    """Return the commands: read, write, rate, and what is made of the pairs."""
+    """Return the commands for reading, generating, rating, filtering and exporting."""
     papers, pairs = str(out / "papers.jsonl"), str(out / "pairs.jsonl")
     run, good = str(out / "judged"), str(out / "good.jsonl")
     read = ["qa", "read", str(HERE / "paper.xml"), "--keywords", "--out", papers]
     generate = ["qa", "generate", papers, "--n", "6", "--out", pairs]
     evaluate = ["qa", "evaluate", pairs, "--papers", papers, "--out", run]
-    asked = ["--model", model.model_name, "--api-base", model.base_url]
+    writer = ["--model", model.model_name, "--api-base", model.base_url]
     rater = ["--evaluator", f"openai/rater@{model.base_url}", "--least", "1"]
     audit = ["qa", "audit", pairs, "--papers", papers, "--out", str(out / "audit")]
     exports = {"testbank": "bank.jsonl.gz", "ragas": "testset.jsonl", "sft": "train.jsonl"}
     return [
         read,
-        [*generate, *asked, *rater],
-        [*evaluate, *asked],
-        [*audit, *asked],
+        [*generate, *writer, *rater],
+        [*evaluate, *writer],
+        [*audit, *writer],
         ["qa", "filter", run, "--least", "2", "--out", good],
         *(
             ["qa", "export", good, "--papers", papers, "--as", form, "--out", str(out / name)]

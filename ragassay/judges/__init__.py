@@ -1,7 +1,6 @@
-"""The judges of a run: a hosted or fine-tuned model, signals, or a panel of these.
+"""Judges: hosted, fine-tuned and published models, signals, panels and cascades.
 
-Every judge has the surface of `BaseJudge`: it rates rubrics and asks agents. What an evaluator
-asks does not depend on which judge it has.
+All judges implement `BaseJudge`, so evaluators work with any of them.
 """
 
 from ragassay.judges.base import BaseJudge, JudgeReply, Question

@@ -1,4 +1,4 @@
-"""The surface of all judges, and the answer that they rate."""
+"""Base class of all judges."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RatedAnswer:
-    """An answer, with what was prepared before its rubrics are rated.
+    """Answer with the inputs for rating its rubrics.
 
     Attributes:
-        case: The answer, its question and its sources.
-        rubrics: Names of all rubrics that it is rated on.
-        signals: Measurements; None where it was not measured.
-        readings: Readings by fine-tuned judges, by the judge's name.
+        signals: None if not measured.
+        readings: Sentence marks by name of the fine-tuned judge.
     """
 
     case: Case
@@ -37,51 +35,52 @@ class RatedAnswer:
 
 
 class Question(ABC):
-    """A question that a judge answers by verdicts."""
+    """Task of an evaluator for a judge, with one or more verdicts as the result."""
 
     @property
     @abstractmethod
     def asks_panel(self) -> bool:
-        """Return whether each member of a panel is asked, or the first for all."""
+        """True if all panel members are asked, False if only the first is asked."""
 
     @abstractmethod
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
-        """Return what stands where a judge gave no verdict."""
+        """Return unscored verdicts for a failure of the judge."""
 
     @abstractmethod
     def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
-        """Return what members of a panel are asked again, by their names, after the first round."""
+        """Return the second-round questions by panel member, given first-round verdicts."""
 
     @abstractmethod
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
-        """Return the verdict of a panel, from those of its members."""
+        """Combine the verdicts of the panel members."""
 
     @abstractmethod
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
-        """Return whether a second judge is asked about a verdict."""
+        """Return whether a verdict goes to the second judge of a cascade."""
 
     @abstractmethod
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return the question about one verdict of several."""
+        """Return the question for only one of several verdicts."""
 
 
 JudgeReply = Sequence[VerdictBase] | Failure
-"""A judge's verdicts on a question, or why there are none."""
+"""Verdicts of a judge, or the reason of a failure."""
 
 Rounds = Generator[
     Sequence[tuple[Question, "BaseJudge"]], Sequence[JudgeReply], Sequence[VerdictBase]
 ]
-"""Yields which judges are asked what, together; is sent their replies; returns the verdicts."""
+"""Generator that yields batches of questions with judges, receives the replies, and returns the
+final verdicts."""
 
 
 class BaseJudge(ABC):
-    """A judge answers the questions of a run.
+    """Base class of all judges.
 
     Attributes:
-        name: LiteLLM name of the model that rates; as the settings write it.
-        lm: Answers all questions but ratings; None where instruments decide what they can.
-        rating_lm: Rates the rubrics, where another model than `lm` does.
-        signals: Rates by measurements, in its place or with it; None where nothing does.
+        name: LiteLLM name of the rating model, as in the settings.
+        lm: Model for everything except ratings. None if instruments decide.
+        rating_lm: Model for ratings, if different from `lm`.
+        signals: Judge that rates from signals, instead of or in addition to the model. May be None.
     """
 
     name: str
@@ -90,16 +89,16 @@ class BaseJudge(ABC):
     signals: BaseJudge | None = None
 
     def rounds(self, question: Question) -> Rounds:
-        """Decide who is asked a question; a failure becomes an unscored verdict."""
+        """Yield the judges to ask and return the verdicts. Failures become unscored verdicts."""
         (reply,) = yield [(question, self)]
         return question.make_unscored(reply) if isinstance(reply, Failure) else reply
 
     async def ask(self, agent: Agent, **inputs: Any) -> Any:
-        """Put an agent's question to the model, and return what the agent reads in the reply.
+        """Run an agent with the model and return its result.
 
         Raises:
-            SettingsError: There is no model that answers questions.
-            ModelError: The model gave no usable reply.
+            SettingsError: The judge has no model.
+            ModelError: The model returned no usable reply.
         """
         import dspy
 
@@ -108,10 +107,10 @@ class BaseJudge(ABC):
 
     @property
     def model(self) -> JudgeLM:
-        """Return the model that answers questions.
+        """Model for everything except ratings.
 
         Raises:
-            SettingsError: There is none.
+            SettingsError: The judge has no model.
         """
         if self.lm is None:
             raise SettingsError(NEEDS_JUDGE)
@@ -119,26 +118,26 @@ class BaseJudge(ABC):
 
     @property
     def answered_by(self) -> str:
-        """Name of what answers all questions but ratings."""
+        """Name of the model (or instruments) for everything except ratings."""
         return self.lm.model if self.lm else INSTRUMENTS
 
     @property
     def models(self) -> tuple[JudgeLM, ...]:
-        """All models that it may ask."""
+        """All models that the judge may call."""
         return tuple(lm for lm in (self.lm, self.rating_lm) if lm)
 
     @property
     def fatal(self) -> FatalModelError | None:
-        """Why the run cannot go on: the error of the first model that cannot be asked."""
+        """First fatal error of a model, or None."""
         return next((lm.fatal for lm in self.models if lm.fatal is not None), None)
 
     @property
     def members(self) -> tuple[BaseJudge, ...]:
-        """The judges of a panel; empty for a single judge."""
+        """Members of a panel. Empty for a single judge."""
         return ()
 
     def member(self, name: str) -> BaseJudge:
-        """Return a member of a panel by its name; without one, the judge itself."""
+        """Return a panel member by name. A single judge returns itself."""
         return next((one for one in self.members if one.name == name), self)
 
     async def rate(
@@ -147,66 +146,66 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            others: Ratings of a panel's other members, for a second round; "" in the first.
+            others: Ratings of the other panel members, for the second round. Empty in the first.
 
         Raises:
-            ModelError: The model gave no usable reply.
-            SettingsError: It does not rate itself, as `NoJudge`; or its members do, as of a panel.
+            ModelError: The model returned no usable reply.
+            SettingsError: The judge does not rate (`NoJudge`), or only its members do (`Panel`).
         """
         raise SettingsError(NEEDS_JUDGE)
 
     def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
-        """Refuse rubrics that it cannot rate.
+        """Raise an error if the judge cannot rate all rubrics.
 
         Raises:
-            SettingsError: It cannot rate one.
-            ExtraError: A published judge's words are not installed.
+            SettingsError: The judge cannot rate one of the rubrics.
+            ExtraError: The prompts of a published judge are not installed.
         """
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals take part in its rating of a rubric."""
+        """Return whether the rating of a rubric uses signals."""
         return self.signals is not None and self.signals.rates_by_signals(rubric)
 
     def calls_model(self, rubric: str) -> bool:
-        """Return whether its rating of a rubric takes a model call."""
+        """Return whether the rating of a rubric needs a model call."""
         return not self.rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
-        """Return whether it can rate again with a panel's other ratings before it."""
+        """Return whether the judge can use the ratings of other panel members."""
         return not self.rates_by_signals(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return what its rating depends on besides the case's context and the rubric."""
+        """Return inputs of a rating other than case context and rubric, for the cache key."""
         return ()
 
     @property
     def reads(self) -> bool:
-        """Return whether it reads an answer before it rates."""
+        """True if the judge marks the sentences before it rates."""
         return False
 
     async def read(self, case: Case, agents: Agents) -> Reading:
-        """Read an answer, if it `reads`.
+        """Mark the sentences of an answer. Only for judges with `reads`.
 
         Raises:
-            ModelError: The model gave no usable reply.
+            ModelError: The model returned no usable reply.
         """
         raise NotImplementedError
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater that takes part; "" where none does."""
+        """Return the name of the signal rater for the rubrics. Empty if none is used."""
         return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Return who rates the rubrics, for reports."""
+        """Return the name of the rater for reports."""
         return self.signal_rater(rubrics) or self.name
 
 
 class NoJudge(BaseJudge):
-    """No judge: instruments answer what they can, and no rubric is rated."""
+    """Placeholder without a judge. Instruments are used and no rubrics are rated."""
 
     name = INSTRUMENTS
 
     def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Refuse any rubric."""
+        """Reject all rubrics."""
         for name in rubrics:
             raise SettingsError(f"rubric {name}: {NEEDS_JUDGE}")

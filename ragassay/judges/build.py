@@ -1,4 +1,4 @@
-"""Build the judge of a run by its settings; no model is loaded yet."""
+"""Build the judge of a run from the settings, without loading a model."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from ragassay.settings import Settings
 
 
 def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
-    """Return the judge that the settings name: a single one, or a panel.
-
-    Args:
-        rubrics: The rubrics of the run, by name.
+    """Return the judge or panel specified by the settings.
 
     Raises:
-        SettingsError: There is a rubric that neither the judge nor signals can rate.
-        ExtraError: A published judge's words are not installed.
+        SettingsError: Neither the judge nor the signals can rate one of the rubrics.
+        ExtraError: The prompts of a published judge are not installed.
     """
     signals = SignalJudge(shipped_rater()) if settings.computes_signals else None
     if not settings.judge.names_model:
@@ -40,21 +37,19 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
         )
         others = [settings.of_judge(n) for n in range(1, len(settings.judge.judges))]
         if others:
-            judge = Panel((judge, *(_further(one, settings, rubrics, signals) for one in others)))
+            members = [_build_member(one, settings, rubrics, signals) for one in others]
+            judge = Panel((judge, *members))
     for one in judge.members or (judge,):
         one.refuse_unrated(rubrics)
     return judge
 
 
-def _further(
+def _build_member(
     own: Settings, settings: Settings, rubrics: Mapping[str, Rubric], signals: SignalJudge | None
 ) -> BaseJudge:
-    """Return a further member of a panel; one that was fine-tuned has its own base model."""
-    lm = JudgeLM(own)
-    base = (
-        lm if with_base_model(own).judge.model == own.judge.model else JudgeLM(with_base_model(own))
-    )
-    return _judge_of(settings, lm, base, rubrics, signals)
+    lm, base_settings = JudgeLM(own), with_base_model(own)
+    is_base = base_settings.judge.model == own.judge.model
+    return _judge_of(settings, lm, lm if is_base else JudgeLM(base_settings), rubrics, signals)
 
 
 def _judge_of(
@@ -64,13 +59,9 @@ def _judge_of(
     rubrics: Mapping[str, Rubric],
     signals: SignalJudge | None,
 ) -> BaseJudge:
-    """Return a judge of the kind that its name says.
+    """Return a judge of the class that matches the model name.
 
-    Args:
-        lm: Rates the rubrics.
-        base: Answers what a fine-tuned or published judge was not trained on.
-        rubrics: The rubrics of the run, by name.
-        signals: Rate with it, or in its place.
+    `base` is the model for tasks that a fine-tuned or published judge was not trained on.
     """
     form = settings.judge.form if lm.model == settings.judge.model else form_of(lm.model)
     if form is not None:

@@ -1,4 +1,4 @@
-"""Judges that ask a language model: in ragassay's own prompts, or in the form it was trained on."""
+"""Judges that call a language model, with ragassay's prompts or the judge's training format."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from ragassay.records import Case, Judgment, Reading, Usage
 
 
 class HostedJudge(BaseJudge):
-    """A hosted model, or the embedded one.
+    """Judge that uses ragassay's own prompts with a hosted or the embedded model.
 
-    Args:
-        lm: The model.
-        signals: Rate in its place what they know: the embedded model is too small for that.
+    `signals` rates instead of the embedded model, which is too small to rate.
     """
 
     def __init__(self, lm: JudgeLM, signals: SignalJudge | None = None) -> None:
@@ -33,7 +31,7 @@ class HostedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Ask for a rating, with what was measured in the prompt; or have signals rate."""
+        """Rate with the model and the signals in its prompt, or from the signals only."""
         import dspy
 
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
@@ -49,7 +47,7 @@ class HostedJudge(BaseJudge):
         return rated
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return what signals depend on, where they rate, or else the signals that it is shown."""
+        """Return the inputs of the signal judge, or the signals in the prompt."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         elif answer.signals:
@@ -57,17 +55,16 @@ class HostedJudge(BaseJudge):
 
 
 TUNED_RUBRICS = "yescieval"
-"""The rubrics that fine-tuned judges know; others are left to the model below them."""
+"""Rubric set of fine-tuned judges. Their base model rates all other rubrics."""
 
 
 class FineTunedJudge(BaseJudge):
-    """Rates YESciEval's rubrics, together with signals; its base model answers the rest.
+    """Fine-tuned judge that rates YESciEval's rubrics together with signals.
 
     Args:
-        rating_lm: The fine-tuned model.
-        lm: Its base model.
-        source_chars: How much of the sources it reads; 0 for none.
-        signals: Rate with it; None where nothing is measured.
+        lm: Base model for everything except ratings.
+        source_chars: Number of source characters in the prompt. 0 for none.
+        signals: None if signals are not measured.
     """
 
     def __init__(
@@ -80,7 +77,10 @@ class FineTunedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Rate what was read, joined with the rating by signals; a user's rubric as the base."""
+        """Combine the rating of the model with the rating from signals.
+
+        The base model rates rubrics that the judge was not trained on.
+        """
         name, measured = rubric.name, None
         if self.signals and answer.signals and self.rates_by_signals(name):
             measured = await self.signals.rate(rubric, answer, agents)
@@ -103,7 +103,7 @@ class FineTunedJudge(BaseJudge):
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
     def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
-        """Return what it read; the cost counts with the first rubric that it rates."""
+        """Return the existing reading. Only the first rubric gets its usage."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
         if reading is None or rubric == payer:
@@ -112,7 +112,7 @@ class FineTunedJudge(BaseJudge):
 
     @property
     def reads(self) -> bool:
-        """A fine-tuned judge reads the sentences first."""
+        """Always True."""
         return True
 
     async def read(self, case: Case, agents: Agents) -> Reading:
@@ -124,16 +124,19 @@ class FineTunedJudge(BaseJudge):
         return reading
 
     def calls_model(self, rubric: str) -> bool:
-        """Return whether it is asked: how sentences hang together signals tell better alone."""
+        """Return whether the model is called.
+
+        Signals alone rate the rubrics that do not depend on single sentences.
+        """
         is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
         return is_asked or not self.rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
-        """It was trained without other ratings in its prompt."""
+        """Return False for trained rubrics, whose prompts have no field for other ratings."""
         return not _is_trained(rubric) and super().deliberates(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return signals, marks of the sentences, and the sources that it reads."""
+        """Return the inputs of the signal judge, the sentence marks and the source excerpts."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         reading = answer.readings.get(self.name)
@@ -142,7 +145,7 @@ class FineTunedJudge(BaseJudge):
             yield papers_shown(answer.case, self._source_chars)
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Name both, where signals take part."""
+        """Return the name of the judge, and of the signal rater if it is used."""
         rater = self.signal_rater(rubrics)
         return f"{self.name} with {rater}" if rater else self.name
 
@@ -152,14 +155,13 @@ def _is_trained(rubric: str) -> bool:
 
 
 class PublishedJudge(BaseJudge):
-    """Rates the rubrics of its form; signals rate the others that they know.
+    """Published judge, prompted in its training format.
 
     Args:
-        lm: Answers other questions; None where instruments do.
-        form: The form in which it is asked.
-        known: The rubrics of the run, by name.
-        rubric_set: The set that they are of.
-        signals: Rate what it was not trained on; None where nothing is measured.
+        lm: Model for everything except ratings. None if instruments decide.
+        form: Prompt format of the judge.
+        signals: Judge for rubrics that the model was not trained on. None if signals are not
+            measured.
     """
 
     def __init__(
@@ -180,7 +182,7 @@ class PublishedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Ask in its form what it was trained on; have signals rate the rest."""
+        """Rate with the published model, or from signals if it was not trained on the rubric."""
         import dspy
 
         from ragassay.agents.published_judge import rate_published
@@ -191,37 +193,37 @@ class PublishedJudge(BaseJudge):
             return await rate_published(answer.case, rubric, self.form)
 
     def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Refuse rubrics that it was not trained on and signals do not know."""
-        words_of(self.form)
+        """Reject rubrics that neither the model nor the signals can rate."""
+        words_of(self.form)  # Raises ExtraError if the prompts are not installed.
         rated = f"the rubrics of {self.form.rubric_set}"
         for name in rubrics:
             if name not in self._trained and not self.rates_by_signals(name):
                 raise SettingsError(
                     f"rubric {name}: {self.name} is {self.form.title}, which rates "
-                    f"{rated if self.form.rubric_set else 'scales from 1 to 5'} only: choose "
-                    "those with --rubrics, or name another judge"
+                    f"{rated if self.form.rubric_set else 'scales from 1 to 5'} only; select "
+                    "these with --rubrics, or use a different judge"
                 )
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals rate in its place."""
+        """Return whether the rubric is rated from signals instead."""
         return rubric not in self._trained and super().rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:
-        """Its form has no place for other ratings."""
+        """Return False for trained rubrics, whose format has no field for other ratings."""
         return rubric not in self._trained and super().deliberates(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the form, its words, and the reference that some forms show; or the signals."""
+        """Return the format with its prompt and reference answer, or the signal inputs."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         if rubric.name in self._trained:
             yield from (self.form.name, words_of(self.form), *answer.case.reference_sentences)
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater, if it rates what the judge was not trained on."""
+        """Return the name of the signal rater for rubrics that the model was not trained on."""
         return super().signal_rater(name for name in rubrics if name not in self._trained)
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Name both, where signals take part."""
+        """Return the name of the judge, and of the signal rater if it is used."""
         rater = self.signal_rater(rubrics)
-        return f"{self.name}, or {rater} what it was not trained on" if rater else self.name
+        return f"{self.name}, and {rater} for other rubrics" if rater else self.name

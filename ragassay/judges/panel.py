@@ -1,4 +1,4 @@
-"""Judges made of judges: a panel that deliberates, and a cascade of two."""
+"""Combinations of judges: panels and cascades."""
 
 from __future__ import annotations
 
@@ -16,15 +16,10 @@ from ragassay.records import Escalation, Failure, Judgment, VerdictBase
 
 @dataclass(frozen=True)
 class Cascade:
-    """Two judges, of whom the second decides what the first is unsure of.
+    """Two judges, where the second decides uncertain verdicts of the first.
 
-    The first judge's verdict is kept inside the second one's. Where the second gives none, the
-    first stands, and the failure is kept with it.
-
-    Attributes:
-        first: Is asked everything.
-        second: Is asked again what the first is unsure of.
-        condition: When a verdict is unsure.
+    The second verdict contains the first one. If the second judge fails, the first verdict is used
+    and records the failure.
     """
 
     first: BaseJudge
@@ -32,15 +27,15 @@ class Cascade:
     condition: Condition
 
     def rounds(self, question: Question) -> Rounds:
-        """Ask the first judge, and the second what the first is unsure of."""
+        """Ask the first judge, then the second judge for uncertain verdicts."""
         first = yield from self.first.rounds(question)
         verdicts = {(v.evaluator, v.item): v for v in first}
         unsure = (v for v in verdicts.values() if question.is_unsure(v, self.condition))
-        asked = [question.alone(verdict) for verdict in unsure]
-        replies = yield [(again, self.second) for again in asked]
-        for again, reply in zip(asked, replies, strict=True):
+        escalated = [question.alone(verdict) for verdict in unsure]
+        replies = yield [(one, self.second) for one in escalated]
+        for one, reply in zip(escalated, replies, strict=True):
             failure = reply if isinstance(reply, Failure) else None
-            for second in _verdicts_of(again, reply):
+            for second in _verdicts_of(one, reply):
                 key = second.evaluator, second.item
                 verdicts[key] = self._decide(verdicts.get(key, second), second, failure)
         return list(verdicts.values())
@@ -48,7 +43,7 @@ class Cascade:
     def _decide(
         self, first: VerdictBase, second: VerdictBase, failure: Failure | None
     ) -> VerdictBase:
-        """Return the second verdict with the first in it; the first where the second failed."""
+        """Return the second verdict, or the first one if the second judge failed."""
         name = self.second.name
         if failure:
             return first.model_copy(update={"escalation": Escalation(judge=name, failure=failure)})
@@ -61,11 +56,7 @@ class Cascade:
 
 
 class Panel(BaseJudge):
-    """Several judges of the rubrics; the first answers all other questions.
-
-    Args:
-        members: Two or more.
-    """
+    """Panel of two or more judges that rate the rubrics. The first judge does everything else."""
 
     def __init__(self, members: Sequence[BaseJudge]) -> None:
         self._members = tuple(members)
@@ -73,25 +64,24 @@ class Panel(BaseJudge):
 
     @property
     def members(self) -> tuple[BaseJudge, ...]:
-        """The judges."""
+        """Panel members."""
         return self._members
 
     @property
     def models(self) -> tuple[JudgeLM, ...]:
-        """The models of all members."""
+        """Models of all members."""
         return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
 
     def rounds(self, question: Question) -> Rounds:
-        """Ask each member, and those that disagree once more; return one joint verdict."""
+        """Ask all members, ask again in a second round if they disagree, and join the verdicts."""
         if not question.asks_panel:
             return (yield from super().rounds(question))
         first = yield from self._ask({one.name: question for one in self._members})
         second = yield from self._ask(question.second_round(first))
-        last = {one.judge: one for one in (*first, *second)}
-        return [question.join_verdicts([last[one.name] for one in self._members])]
+        final = {one.judge: one for one in (*first, *second)}
+        return [question.join_verdicts([final[one.name] for one in self._members])]
 
     def _ask(self, questions: Mapping[str, Question]) -> Generator[Any, Any, list[VerdictBase]]:
-        """Ask members, by their names; return their verdicts."""
         asked = [(questions[one.name], one) for one in self._members if one.name in questions]
         replies = yield asked
         return [
@@ -100,20 +90,20 @@ class Panel(BaseJudge):
         ]
 
     def calls_model(self, rubric: str) -> bool:
-        """Return whether one of the members asks a model."""
+        """Return whether any member calls a model."""
         return any(one.calls_model(rubric) for one in self._members)
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether signals take part in a member's rating."""
+        """Return whether any member uses signals."""
         return any(one.rates_by_signals(rubric) for one in self._members)
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater, if it rates for a member."""
+        """Return the name of the first signal rater of a member. Empty if none is used."""
         names = [one.signal_rater(rubrics) for one in self._members]
-        return next((name for name in names if name), "")
+        return next(filter(None, names), "")
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
-        """Name the members."""
+        """Return the names of all members."""
         return f"a panel of {', '.join(one.name for one in self._members)}"
 
 
@@ -122,31 +112,27 @@ def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
-    """Return each judge that rated a disputed rubric, with what the others said of it.
+    """Return all first-round judgments on disputed rubrics, each with those of the other members.
 
-    Args:
-        judgments: First ratings of all judges, in any order.
-
-    Returns:
-        In the order of rubrics and judges; empty where nobody is far off.
+    The result is sorted by rubric and judge. Judgments without a judge or rating are ignored.
     """
     by_rubric: dict[str, dict[str, Judgment]] = {}
     for one in judgments:
         if one.judge:
             by_rubric.setdefault(one.rubric, {})[one.judge] = one
-    found: list[tuple[Judgment, list[Judgment]]] = []
+    disputed: list[tuple[Judgment, list[Judgment]]] = []
     for _, members in sorted(by_rubric.items()):
         rated = [members[judge] for judge in sorted(members) if members[judge].rating is not None]
         if is_disputed(rated):
-            found += [(one, [other for other in rated if other is not one]) for one in rated]
-    return found
+            disputed += [(one, [other for other in rated if other is not one]) for one in rated]
+    return disputed
 
 
 def others_text(others: Sequence[Judgment]) -> str:
-    """Return what other judges said, a line each: rating, sentences, reason; never who they are.
+    """Format the ratings, sentences and reasons of other members, one line each.
 
-    A name would weigh more than a reason. The text is a model's and as untrusted as what it was
-    made of: the rubric judge shows it fenced.
+    Names are omitted because they could influence a judge more than the reasons. The text comes
+    from a model and is untrusted, so the rubric judge puts it between delimiters.
     """
     return "\n".join(f"{n}. {_line(other)}" for n, other in enumerate(others, 1))
 

@@ -1,4 +1,4 @@
-"""The judge without a language model: it rates an answer from measurements."""
+"""Judge that rates an answer from signals, without a language model."""
 
 from __future__ import annotations
 
@@ -18,17 +18,13 @@ from ragassay.records import Failure, Judgment, Signals
 LIKERT = (1, 5)
 
 LEAST_WEIGHT = 0.25
-"""Logits by which a signal must lower a rating to count as a reason."""
+"""Minimum decrease in logits for a signal to count as a reason."""
 
 MOST_REASONS = 3
 
 
 class SignalJudge(BaseJudge):
-    """Rates by fitted models of signals; also part of judges that signals help.
-
-    Args:
-        rater: The fitted models.
-    """
+    """Judge with fitted signal models. Other judges can use it as a component."""
 
     name = INSTRUMENTS
 
@@ -38,54 +34,54 @@ class SignalJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Rate the answer's signals; the other judges' ratings change nothing."""
+        """Rate the answer from its signals. `others` is ignored."""
         return self.judge(answer.signals or Signals(), rubric.name)
 
     def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Refuse rubrics without a fitted model."""
+        """Reject rubrics without a fitted model."""
         for name in rubrics:
             if not self.rates_by_signals(name):
                 raise SettingsError(f"rubric {name}: {NEEDS_JUDGE}")
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether there is a fitted model of a rubric."""
+        """Return whether there is a fitted model for the rubric."""
         return rubric in self.rater.rubrics
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the digest of the models, and the signals."""
+        """Return the digest of the models and the signals."""
         yield self.rater.digest
         yield answer.signals.model_dump_json() if answer.signals else ""
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the fitted models, if they rate one of the rubrics."""
+        """Return the name of the rater if it rates any of the rubrics. Empty otherwise."""
         return self.rater.model if any(map(self.rates_by_signals, rubrics)) else ""
 
     def judge(self, signals: Signals, rubric: str) -> Judgment:
-        """Rate signals; the score is the expectation over the five ratings."""
+        """Return a rating for the signals. The score is the expected rating."""
         if not signals.sentences:
             failure = Failure(reason="empty_answer", detail="the answer has no sentence")
             return Judgment(rubric=rubric, failure=failure)
         if load_signals().rubrics[rubric].needs_sources and SOURCED not in signals.values:
             failure = Failure(reason="no_evidence", detail="the answer comes without sources")
             return Judgment(rubric=rubric, failure=failure)
-        likely = self.rater.rubrics[rubric].distribution(signals.values)
-        score = sum(rating * share for rating, share in enumerate(likely, 1))
+        distribution = self.rater.rubrics[rubric].distribution(signals.values)
+        score = sum(rating * share for rating, share in enumerate(distribution, 1))
         rationale, sentences = self._reasons(signals, rubric)
         return Judgment(
             rubric=rubric,
             scale=LIKERT,
             rating=min(5, max(1, round(score))),
             score=round(min(5.0, max(1.0, score)), 4),
-            distribution=tuple(round(share, 6) for share in likely),
+            distribution=tuple(round(share, 6) for share in distribution),
             rationale=rationale,
             sentences=sentences,
         )
 
     def _reasons(self, signals: Signals, rubric: str) -> tuple[str, tuple[int, ...]]:
-        """Name what lowers the rating most, in words, with the sentences concerned."""
-        added = self.rater.rubrics[rubric].contributions(signals.values)
+        """Describe the signals that lower the rating most, and return the affected sentences."""
+        weights = self.rater.rubrics[rubric].contributions(signals.values)
         worst = sorted(
-            (name for name in added if added[name] <= -LEAST_WEIGHT), key=added.__getitem__
+            (name for name in weights if weights[name] <= -LEAST_WEIGHT), key=weights.__getitem__
         )
         reasons = list(dict.fromkeys(reason_of(signals, name) for name in worst))[:MOST_REASONS]
         if not reasons:

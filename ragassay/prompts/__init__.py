@@ -1,4 +1,4 @@
-"""Rubrics and prompts as data: one place for every text sent to a model."""
+"""Rubrics and all texts that are sent to models."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class ContextTexts(Frozen):
-    """The headings of a context."""
+    """Headings in the context of a prompt."""
 
     question: str
     sources: str
@@ -67,7 +67,7 @@ class ContextTexts(Frozen):
 
 
 class PanelTexts(Frozen):
-    """Wording that tells a panel's judge another judge's rating."""
+    """Texts that show a panel member the ratings of other members."""
 
     rating: str
     sentences: str
@@ -75,19 +75,15 @@ class PanelTexts(Frozen):
 
 
 class AgentPrompt(Frozen):
-    """An agent's prompt, and the limits on its reply.
+    """Prompt of an agent with limits for the reply. Limits for text are in characters.
 
     Attributes:
-        task: The instruction. "{low}" and "{high}" stand for the ends of a rubric's scale.
-        additions: Continuations of the instruction, by occasion.
-        rationale_chars: Longest rationale, where the agent gives one.
-        reasoning_chars: Longest reasoning before a rating, where the agent is asked to reason
-            first.
-        max_nuggets: Most nuggets of one sentence.
-        nugget_chars: Longest nugget or exam question.
-        query_chars: Longest search query.
-        restatement_chars: Longest paraphrase of a sentence.
-        answer_chars: Longest answer that is taken from a passage.
+        task: Instruction. "{low}" and "{high}" are placeholders for the ends of the scale.
+        additions: Optional additions to the instruction by name.
+        reasoning_chars: Maximum length of the reasoning before a rating.
+        nugget_chars: Maximum length of a nugget or exam question.
+        restatement_chars: Maximum length of a paraphrase.
+        answer_chars: Maximum length of an extracted answer.
     """
 
     task: str
@@ -113,12 +109,12 @@ class Prompts(Frozen):
 
 @functools.cache
 def load_prompts() -> Prompts:
-    """Load the prompts that the package ships."""
+    """Load the built-in prompts."""
     return Prompts.model_validate(yaml.safe_load(prompt_text("agents.yaml")))
 
 
 @functools.cache
 def prompts_sha256() -> str:
-    """Return a hash of every prompt and rubric text."""
+    """Return a hash of all prompt and rubric texts."""
     names = ("agents.yaml", *RUBRIC_FILES.values())
     return hashlib.sha256("".join(map(prompt_text, names)).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Read and write prompts compiled by `ragassay optimize`.
 
-A file is JSON. It contains an agent's instruction, its examples, and its scores on held-out data.
-It names no endpoint, no key and no folder.
+The files are JSON and contain the instruction, examples and held-out scores of an agent. They do
+not contain endpoints, keys or paths.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ PREDICTOR = "predict"
 
 
 class CompiledPredictor(Frozen):
-    """The prompt of one predictor.
+    """Prompt of one predictor.
 
     Attributes:
-        demos: Its examples: values by field, those of the reply included. The subject of an
-            example, where it is not among the fields, is under "case".
+        demos: Examples with values by input and output field. "case" is the subject of an example
+            if it is not one of the fields.
     """
 
     instructions: str = Field(min_length=1)
@@ -40,19 +40,17 @@ class CompiledPredictor(Frozen):
 
     @property
     def sha256(self) -> str:
-        """A hash of everything that it changes in a prompt."""
+        """Hash of instructions and examples."""
         return _hash([self.instructions, [dict(demo) for demo in self.demos]])
 
 
 class PromptComparison(Frozen):
-    """A score of the shipped prompt and of the compiled one, on the same items.
+    """Scores of the built-in and the compiled prompt on the same items.
 
     Attributes:
-        metric: e.g. "macro-F1".
-        before: The shipped prompt's.
-        after: The compiled prompt's.
-        gain: Their difference over the items that both scored, resampled together; its scale is
-            that of a difference.
+        metric: Name of the metric, e.g. "macro-F1".
+        before, after: Scores of the built-in and the compiled prompt.
+        gain: Difference over the items scored by both, with a paired interval.
     """
 
     metric: str
@@ -62,26 +60,20 @@ class PromptComparison(Frozen):
 
 
 class CompiledPrompt(Frozen):
-    """A compiled prompt of one agent.
+    """Compiled prompt of one agent.
 
     Attributes:
-        format: The file's format.
-        agent: Key of the prompt that it replaces, e.g. "verifier".
-        rubrics: The rubrics that it is for; empty for all, and for other agents than the judge.
-        predictors: By name.
-        model: LiteLLM name of the model that it was compiled for.
-        reflection_model: The model that wrote the candidates.
-        seed: The job's seed.
-        budget: Calls of the agent that the optimizer was allowed.
-        n_train: Examples that it was found on.
-        n_dev: Examples that it was measured on; no question is on both sides.
-        data_sha256: Hash of the training examples.
-        dev_sha256: Hash of those that it was measured on.
-        before_sha256: Hash of the shipped prompt.
-        comparisons: On the examples of `n_dev`; the first decides.
-        is_better: Whether the first score rose, and no more replies were unscored.
-        usage: What the job cost, cached calls included.
-        packages: Versions of the libraries that matter to it.
+        agent: Key of the replaced prompt, e.g. "verifier".
+        rubrics: Rubrics that use the prompt. Empty for all rubrics and for other agents.
+        model: LiteLLM name of the model that the prompt was compiled for.
+        reflection_model: Model that wrote the candidates.
+        budget: Maximum number of agent calls of the optimizer.
+        n_train, data_sha256: Number and hash of the training examples.
+        n_dev, dev_sha256: Number and hash of the held-out examples, from other questions.
+        before_sha256, after_sha256: Hashes of the built-in and the compiled prompt.
+        comparisons: Comparisons on the held-out examples. The first metric decides.
+        is_better: Whether the first metric improved without more unscored replies.
+        usage: Usage of the job, including cached calls.
     """
 
     format: Literal["ragassay-prompt-1"] = "ragassay-prompt-1"
@@ -107,18 +99,18 @@ class CompiledPrompt(Frozen):
 
     @property
     def predictor(self) -> CompiledPredictor:
-        """The prompt of the agent's only predictor."""
+        """Prompt of the only predictor."""
         return self.predictors[PREDICTOR]
 
     @property
     def sha256(self) -> str:
-        """A hash of the prompt and its target, without other metadata."""
+        """Hash of the prompt, agent and rubrics, without other metadata."""
         prompts = {name: part.sha256 for name, part in sorted(self.predictors.items())}
         return _hash([self.agent, list(self.rubrics), prompts])
 
     @property
     def fingerprint(self) -> PromptFingerprint:
-        """The part that a run's manifest keeps."""
+        """Fingerprint for the manifest of a run."""
         first = self.comparisons[0] if self.comparisons else None
         return PromptFingerprint(
             agent=self.agent,
@@ -134,7 +126,7 @@ class CompiledPrompt(Frozen):
 
     @property
     def title(self) -> str:
-        """The agent and rubrics of the prompt, in words."""
+        """Agent and rubrics as text."""
         return f"{self.agent} ({', '.join(self.rubrics)})" if self.rubrics else self.agent
 
 
@@ -142,46 +134,46 @@ def read_compiled(path: Path) -> CompiledPrompt:
     """Read a compiled prompt.
 
     Raises:
-        SettingsError: The file cannot be read or is not a compiled prompt; the message names file
-            and field.
+        SettingsError: The file cannot be read or is not a compiled prompt.
     """
     try:
-        found = CompiledPrompt.model_validate_json(read_small(path))
+        prompt = CompiledPrompt.model_validate_json(read_small(path))
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from error
     except ValidationError as error:
         field, problem = first_problem(error)
         where = f"{path}, field {field!r}" if field else f"{path}"
-        raise SettingsError(f"{where}: {problem}; no compiled prompt") from error
-    if set(found.predictors) != {PREDICTOR}:
-        raise SettingsError(f"{path}, field 'predictors': has something other than {PREDICTOR!r}")
-    return found
+        raise SettingsError(f"{where}: {problem}; not a compiled prompt") from error
+    if set(prompt.predictors) != {PREDICTOR}:
+        raise SettingsError(f"{path}, field 'predictors': the only key must be {PREDICTOR!r}")
+    return prompt
 
 
 def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
-    """Read compiled prompts; no two may be for the same agent and rubric.
+    """Read compiled prompts, each for a different agent or rubric.
 
     Raises:
-        SettingsError: As `read_compiled`; or two files are for the same.
+        SettingsError: A file is invalid, or two files are for the same agent and rubric.
     """
-    found: list[CompiledPrompt] = []
-    taken: dict[tuple[str, str], Path] = {}
+    prompts: list[CompiledPrompt] = []
+    path_by_target: dict[tuple[str, str], Path] = {}
     for path in paths:
         prompt = read_compiled(path)
-        for place in ((prompt.agent, rubric) for rubric in prompt.rubrics or ("",)):
-            if place in taken:
-                raise SettingsError(f"{taken[place]} and {path} are both for {prompt.title}")
-            taken[place] = path
-        found.append(prompt)
-    return tuple(found)
+        for target in ((prompt.agent, rubric) for rubric in prompt.rubrics or ("",)):
+            if target in path_by_target:
+                other = path_by_target[target]
+                raise SettingsError(f"{other} and {path} are both for {prompt.title}")
+            path_by_target[target] = path
+        prompts.append(prompt)
+    return tuple(prompts)
 
 
 def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
-    """Return a hash of all prompts: of the shipped ones, unless some are compiled.
+    """Return a hash of all prompts.
 
     Args:
-        shipped: `prompts_sha256()`.
-        compiled: In any order.
+        shipped: Hash of the built-in prompts, from `prompts_sha256()`.
+        compiled: Compiled prompts in any order. If empty, `shipped` is returned.
     """
     if not compiled:
         return shipped
@@ -189,7 +181,7 @@ def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
 
 
 def demo_of(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str, DemoValue]:
-    """Return an example's fields as a record keeps them."""
+    """Return the fields of an example with lists converted to tuples."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}  # type: ignore[misc]
 
 

@@ -1,4 +1,4 @@
-"""Tables of published models by name: embedding models and verifiers, and how each is asked."""
+"""Input formats of published embedding models and verifiers, selected by model name."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ _EMBEDDERS_FILE = "embedders.yaml"
 Pooling = Literal["mean", "cls", "pooler", "lasttoken"]
 
 TextRole = Literal["text", "query", "passage", "question", "answer", "pair", "sentence"]
-"""What a text is embedded for.
+"""Purpose of an embedded text.
 
-A "text" is compared with its like, a "query" with passages. SciQAG's measures compare a "question"
-with questions, and a "pair" of question and answer, or an "answer", with each "sentence" of a
-paper.
+A "text" is compared with other texts, and a "query" with passages. SciQAG's measures compare a
+"question" with questions, and a "pair" or "answer" with each "sentence" of a paper.
 """
 
 _SIDES: Mapping[TextRole, Literal["query", "passage", "same"]] = {
@@ -39,16 +38,13 @@ _SIDES: Mapping[TextRole, Literal["query", "passage", "same"]] = {
 
 
 class EmbedderForm(Frozen):
-    """Pooling and words before a text of a family of embedding models.
+    """Pooling and text prefixes of a family of embedding models.
 
     Attributes:
-        pattern: Is searched for in the last part of a model's name, in lower case.
-        pooling: How the tokens' vectors become one.
-        query: Stands before a text that searches; with {task} for a model with instructions.
-        passage: Stands before a text that is searched.
-        same: Stands before texts that are compared with their like.
-        cosine_threshold: Cosine from which a sentence counts as correct; None for that of `plain`.
-        source: Where this is published.
+        pattern: Regular expression for the last part of the lower-case model name.
+        query: Prefix of queries, with {task} for instruction-tuned models.
+        same: Prefix of texts that are compared with texts of the same kind.
+        cosine_threshold: Minimum cosine for a correct sentence. None for the threshold of `plain`.
     """
 
     pattern: str = ""
@@ -61,24 +57,24 @@ class EmbedderForm(Frozen):
     examples: tuple[str, ...] = ()
 
     def prefix(self, role: TextRole) -> str:
-        """Return the words before a text.
+        """Return the prefix for a text.
 
         Example:
             >>> form_of("intfloat/e5-small-v2").prefix("query")
             'query: '
         """
-        words: str = getattr(self, _SIDES[role])
-        return words.replace("{task}", load_embedders().tasks.get(role, ""))
+        prefix: str = getattr(self, _SIDES[role])
+        return prefix.replace("{task}", load_embedders().tasks.get(role, ""))
 
     @property
     def threshold(self) -> float:
-        """Cosine from which a sentence counts as correct."""
+        """Minimum cosine for a correct sentence."""
         own = self.cosine_threshold
         return own if own is not None else load_embedders().plain.threshold
 
     @property
     def digest(self) -> str:
-        """Hash of what vectors depend on; empty for the plain form, which adds nothing."""
+        """Hash of pooling and prefixes. Empty for mean pooling without prefixes."""
         parts = (self.pooling, self.query, self.passage, self.same)
         if parts == ("mean", "", "", ""):
             return ""
@@ -86,7 +82,7 @@ class EmbedderForm(Frozen):
 
 
 class EmbedderForms(Frozen):
-    """The table, as `embedders.yaml` describes it."""
+    """Content of `embedders.yaml`."""
 
     version: int
     tasks: dict[TextRole, str]
@@ -96,16 +92,16 @@ class EmbedderForms(Frozen):
 
 @functools.cache
 def load_embedders() -> EmbedderForms:
-    """Read the table."""
+    """Load `embedders.yaml`."""
     return EmbedderForms.model_validate(yaml.safe_load(prompt_text(_EMBEDDERS_FILE)))
 
 
 @functools.cache
 def form_of(model: str) -> EmbedderForm:
-    """Return how a model embeds, by its name.
+    """Return the form of an embedding model.
 
     Args:
-        model: A name on the hub, or a folder whose last part is the name.
+        model: Hugging Face name, or a folder with the model name as its last part.
 
     Example:
         >>> form_of("princeton-nlp/sup-simcse-roberta-large").pooling
@@ -124,30 +120,29 @@ _CHECKERS = "fact_checkers.yaml"
 
 
 class VerifierPrompt(Frozen):
-    """A question, and what replies to it start with.
+    """Prompt of a verifier that generates its label.
 
     Attributes:
-        text: With {claim} and {passage}.
-        words: By the label that they mean; a label may have several.
+        text: Template with {claim} and {passage}.
+        words: Possible starts of a reply by label.
     """
 
     text: str
     words: dict[Verdict, tuple[str, ...]]
 
     def around(self, claim: str) -> tuple[str, str]:
-        """Return the text before the passage and after it."""
+        """Return the prompt text before and after the passage."""
         return around_passage(self.text, claim=claim)
 
 
 class WriterKind(Frozen):
-    """A kind of models that write a label.
+    """Family of verifiers that generate a label.
 
     Attributes:
-        pattern: Tells the kind by a model's name on the hub.
-        model: The published model that BioACE measures.
-        n_tokens: Longest prompt.
-        source: Its paper.
-        prompts: By the number of labels.
+        pattern: Regular expression for the Hugging Face name.
+        model: Published model used by BioACE.
+        n_tokens: Maximum prompt length in tokens.
+        prompts: Prompts by number of labels.
     """
 
     pattern: str
@@ -157,22 +152,18 @@ class WriterKind(Frozen):
     prompts: dict[int, VerifierPrompt]
 
     def prompt_for(self, n_labels: int) -> VerifierPrompt:
-        """Return the prompt with that many labels, or the only one; more than three are three."""
-        wanted = self.prompts.get(min(n_labels, 3))
-        return wanted or next(iter(self.prompts.values()))
+        """Return the prompt for a number of labels, at most three. Falls back to the first."""
+        return self.prompts.get(min(n_labels, 3)) or next(iter(self.prompts.values()))
 
 
 class ScorerKind(Frozen):
-    """A kind of models that score, so that a threshold decides between two labels.
+    """Family of verifiers that return a score. A threshold decides between two labels.
 
     Attributes:
-        pattern: Tells the kind by a model's name on the hub; empty if no name does.
-        model: The published weights.
-        beside: The model that it needs besides.
-        scale: Lowest and highest score.
-        threshold: Least score of a claim that is attributable, before it is fitted.
-        source: Its paper.
-        chosen: Where the threshold comes from.
+        pattern: Regular expression for the Hugging Face name. Empty to never match.
+        beside: Additional model that is required.
+        threshold: Minimum score for "supports" before fitting.
+        chosen: Origin of the threshold.
     """
 
     pattern: str = ""
@@ -185,14 +176,13 @@ class ScorerKind(Frozen):
 
 
 class CheckerForm(Frozen):
-    """The input of a fact checker of one architecture.
+    """Input format of a fact checker with a certain architecture.
 
     Attributes:
-        text: With {claim} and {passage}; marks such as </s> are the tokenizer's own.
-        n_tokens: Longest input.
-        labels: Its outputs for "not supported" and "supported": classes, or token ids.
-        chunk: Longest part of a passage that is scored at a time; 0 for all of it.
-        unit: What `chunk` counts.
+        text: Template with {claim} and {passage}, and special tokens such as </s>.
+        n_tokens: Maximum input length in tokens.
+        labels: Class indexes or token ids for "not supported" and "supported".
+        chunk: Maximum length of a passage chunk. 0 to score the whole passage.
     """
 
     text: str
@@ -203,11 +193,10 @@ class CheckerForm(Frozen):
 
 
 class CheckerKind(ScorerKind):
-    """A kind of fact checkers, each with the form and the cut of its own program.
+    """Family of fact checkers with the input format and chunking of its original program.
 
     Attributes:
-        is_strict: Whether a score at the threshold does not support.
-        forms: By the architecture.
+        is_strict: Whether the score must exceed the threshold, not only reach it.
     """
 
     is_strict: bool = False
@@ -215,18 +204,15 @@ class CheckerKind(ScorerKind):
 
     @property
     def least_score(self) -> float:
-        """The least score that supports."""
+        """Minimum score for "supports"."""
         return math.nextafter(self.threshold, math.inf) if self.is_strict else self.threshold
 
 
 class PublishedChecker(Frozen):
-    """A fact checker on Hugging Face's hub.
+    """Fact checker on the Hugging Face Hub.
 
     Attributes:
-        repository: Its name on the hub.
-        base: The model that it was fine-tuned from.
-        size: Its number of weights, as its card says; empty where that says none.
-        licence: As its card names it.
+        size: Number of weights according to the model card. Empty if unknown.
     """
 
     kind: str
@@ -237,13 +223,12 @@ class PublishedChecker(Frozen):
 
 
 class ChatChecker(Frozen):
-    """A fact checker that a server answers for.
+    """Fact checker that runs on a chat server.
 
     Attributes:
-        name: Tells it, in small letters, inside a model's name.
-        text: The user's message, with {claim} and {passage}.
-        threshold: The probability of "Yes" above which a claim is supported.
-        source: Where these come from.
+        name: Lower-case part of the model name that identifies the checker.
+        text: Template of the user message with {claim} and {passage}.
+        threshold: Probability of "Yes" above which a claim is supported.
     """
 
     name: str
@@ -254,7 +239,7 @@ class ChatChecker(Frozen):
 
 
 class FactCheckers(Frozen):
-    """The table of fact checkers, as `fact_checkers.yaml` describes it."""
+    """Content of `fact_checkers.yaml`."""
 
     version: int
     checkers: dict[str, CheckerKind]
@@ -262,19 +247,19 @@ class FactCheckers(Frozen):
     chat: ChatChecker
 
     def find_published(self, name: str) -> tuple[str, PublishedChecker] | None:
-        """Return a published checker and its short name, by either of its names."""
+        """Return the short name and the checker for a short or Hugging Face name."""
         for short, one in self.published.items():
             if name in (short, one.repository):
                 return short, one
         return None
 
     def is_chat(self, name: str) -> bool:
-        """Return whether a model's name is of the checker that a server answers for."""
+        """Return whether a model name refers to the chat checker."""
         return self.chat.name in name.lower()
 
 
 class VerifierKinds(Frozen):
-    """The table, as `verifiers.yaml` describes it, with the fact checkers."""
+    """Content of `verifiers.yaml` and `fact_checkers.yaml`."""
 
     version: int
     writers: dict[str, WriterKind]
@@ -283,11 +268,11 @@ class VerifierKinds(Frozen):
 
     @property
     def all(self) -> Mapping[str, WriterKind | ScorerKind]:
-        """All kinds, by name."""
+        """All families by name."""
         return {**self.writers, **self.scorers, **self.facts.checkers}
 
     def find(self, name: str) -> tuple[str, str]:
-        """Return the kind and the model that a verifier's name means; two empty texts for none.
+        """Return the family and model name of a verifier, or two empty strings.
 
         Example:
             >>> load_verifier_kinds().find("google/flan-t5-large")
@@ -310,7 +295,7 @@ class VerifierKinds(Frozen):
 
 @functools.cache
 def load_verifier_kinds() -> VerifierKinds:
-    """Read both tables."""
+    """Load `verifiers.yaml` and `fact_checkers.yaml`."""
     facts = yaml.safe_load(prompt_text(_CHECKERS))
     return VerifierKinds.model_validate(
         {**yaml.safe_load(prompt_text(_VERIFIERS_FILE)), "facts": facts}
@@ -319,5 +304,5 @@ def load_verifier_kinds() -> VerifierKinds:
 
 @functools.cache
 def verifier_kinds_sha256() -> str:
-    """Return a hash of the table: verdicts depend on its words."""
+    """Return a hash of `verifiers.yaml`, which affects verdicts."""
     return hashlib.sha256(prompt_text(_VERIFIERS_FILE).encode()).hexdigest()

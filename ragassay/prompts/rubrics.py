@@ -1,4 +1,4 @@
-"""Rubrics: the questions and scales of a judge, and its prompting strategies."""
+"""Rubrics, rubric sets and prompting strategies."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from ragassay.prompts.texts import prompt_text
 from ragassay.records.base import Frozen
 
 Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
-"""Prompting strategies of a judge (Chaudhary et al. 2024, section 3.2).
+"""Prompting strategy of a judge (Chaudhary et al. 2024, section 3.2).
 
-- zero_shot: with the rubric's name and range alone, by its own understanding
-- knowledge: with the rubric's meaning and what each rating shows
-- few_shot: as "knowledge", with two examples, one of the highest and one of the lowest rating
-- chain_of_thought: as "knowledge", and the judge reasons step by step before it rates
+- zero_shot: only the name and range of the rubric
+- knowledge: the question of the rubric and a description of each rating
+- few_shot: "knowledge" with two examples, for the highest and the lowest rating
+- chain_of_thought: "knowledge" with step-by-step reasoning before the rating
 """
 
 RubricSet = Literal["yescieval", "summeval", "usr"]
-"""Rubrics that belong together: YESciEval's nine, SummEval's four (Fabbri et al. 2021), USR's six
+"""Rubric set: nine rubrics from YESciEval, four from SummEval (Fabbri et al. 2021), or six from USR
 (Mehri and Eskenazi 2020)."""
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
@@ -40,11 +40,10 @@ RUBRIC_FILES: Mapping[RubricSet, str] = {
 
 
 class RubricExample(Frozen):
-    """An answer with the rating that it deserves.
+    """Example answer with its correct rating.
 
     Attributes:
-        sources: The answer's sources, where the rating depends on them.
-        rating: On the rubric's scale.
+        sources: Sources of the answer, if the rating depends on them.
     """
 
     question: str = ""
@@ -54,22 +53,21 @@ class RubricExample(Frozen):
     reason: str
 
     def render(self) -> str:
-        """Render the example as a prompt shows it."""
+        """Return the example as prompt text."""
         names = ("question", "sources", "answer", "rating", "reason")
         lines = ((name, str(getattr(self, name))) for name in names)
         return "\n".join(f"{name}: {text}" for name, text in lines if text)
 
 
 class Rubric(Frozen):
-    """A rubric with its scale.
+    """Rubric with its scale.
 
     Attributes:
-        group: Which of YESciEval's three dimensions it belongs to; None for another set's.
-        about: What question, sources and answer are, where they are not really a question and an
-            answer.
-        scale: What an answer of each rating shows, from the lowest to the highest without a gap.
-        examples: One answer with the highest rating, then one with the lowest; none, and the
-            rubric cannot be asked with the strategy "few_shot".
+        group: YESciEval dimension of the rubric. None for other rubric sets.
+        about: Description of question, sources and answer if they have a special meaning.
+        scale: Description of each rating, without gaps.
+        examples: Example with the highest rating, followed by one with the lowest. Required for
+            the strategy "few_shot".
     """
 
     name: str = ""
@@ -83,23 +81,23 @@ class Rubric(Frozen):
     def _is_whole(self) -> Rubric:
         low, high = self.bounds
         if low < 0 or len(self.scale) != high - low + 1:
-            raise ValueError("a scale describes every rating from its lowest, 0 or more, on")
+            raise ValueError("a scale must describe every rating and start at 0 or higher")
         if self.examples and [example.rating for example in self.examples] != [high, low]:
-            raise ValueError(f"the examples are one rated {high}, then one rated {low}")
+            raise ValueError(f"the examples must have the ratings {high} and {low}, in this order")
         return self
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The lowest and the highest rating."""
+        """Lowest and highest rating."""
         return min(self.scale), max(self.scale)
 
     @property
     def title(self) -> str:
-        """The name in words."""
+        """Name with spaces instead of underscores."""
         return self.name.replace("_", " ")
 
     def render(self, strategy: Strategy = "knowledge") -> str:
-        """Render the rubric as a strategy's prompt shows it, without its examples."""
+        """Return the rubric without examples as prompt text."""
         head = f"{self.title}. {self.about} ".rstrip(" ")
         if strategy == "zero_shot":
             low, high = self.bounds
@@ -108,25 +106,25 @@ class Rubric(Frozen):
         return f"{head} {self.question}\n{levels}"
 
     def rendered_examples(self) -> str:
-        """Render the two examples as a prompt shows them."""
+        """Return both examples as prompt text."""
         return "\n\n".join(example.render() for example in self.examples)
 
 
 class Criterion(Frozen):
-    """One thing that an answer should do, and how much it counts beside the others."""
+    """Criterion for an answer, with its weight."""
 
     text: str = Field(min_length=1)
     weight: float = Field(default=1.0, gt=0)
 
 
 class Criteria(Frozen):
-    """A list of weighted criteria that a judge holds an answer against, one by one.
+    """Checklist of weighted criteria that a judge checks one by one.
 
     Attributes:
-        name: Prefix of its scores' names.
-        question: What the criteria are about, where they do not say it themselves.
-        reference: What a good answer says; the judge sees it with each criterion.
-        criteria: At least one, each different.
+        name: Prefix of the score names.
+        question: Optional question that explains the criteria.
+        reference: Optional reference answer, shown with each criterion.
+        criteria: At least one criterion, without duplicates.
     """
 
     name: str
@@ -138,13 +136,13 @@ class Criteria(Frozen):
     def _differ(self) -> Criteria:
         texts = [criterion.text for criterion in self.criteria]
         if len(set(texts)) < len(texts):
-            raise ValueError("two criteria are the same")
+            raise ValueError("two criteria are identical")
         return self
 
 
 @functools.cache
 def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
-    """Load the rubrics of a set, by name, in their order."""
+    """Load the rubrics of a set by name, in order."""
     read = yaml.safe_load(prompt_text(RUBRIC_FILES[set]))
     about = read.get("about", "")
     return {
@@ -153,14 +151,14 @@ def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
 
 
 def read_rubrics(files: Iterable[AnyPath]) -> tuple[Rubric | Criteria, ...]:
-    """Read rubrics of a user's own.
+    """Read user-defined rubrics and checklists from YAML files.
 
-    A file is YAML as the shipped ones: `rubrics:` with, by name, `question`, `scale` (each rating
-    and what an answer of it shows), and perhaps `about` and two `examples`; or `criteria` (each
-    with `text` and `weight`), and perhaps `question` and `reference`.
+    A file has a mapping `rubrics:` by name. A rubric has `question`, `scale`, and optionally
+    `about` and two `examples`. A checklist has `criteria` with `text` and `weight`, and optionally
+    `question` and `reference`.
 
     Raises:
-        SettingsError: A file cannot be read; names file, rubric and field.
+        SettingsError: A file cannot be read or is invalid.
     """
     return tuple(rubric for file in files for rubric in _read_file(Path(file)))
 
@@ -175,7 +173,7 @@ def _read_file(file: Path) -> list[Rubric | Criteria]:
     rubrics = read.get("rubrics") if isinstance(read, dict) else None
     if not isinstance(rubrics, dict) or not rubrics:
         raise SettingsError(
-            f"rubrics {file}: a mapping `rubrics:` of at least one name is expected"
+            f"rubrics {file}: expected a mapping `rubrics:` with at least one rubric"
         )
     return [_rubric_of(file, name, fields) for name, fields in rubrics.items()]
 
@@ -183,7 +181,7 @@ def _read_file(file: Path) -> list[Rubric | Criteria]:
 def _rubric_of(file: Path, name: object, fields: object) -> Rubric | Criteria:
     where = f"rubrics {file}: {name}"
     if not isinstance(fields, dict):
-        raise SettingsError(f"{where}: a mapping with question and scale, or criteria, is expected")
+        raise SettingsError(f"{where}: expected a mapping with question and scale, or criteria")
     kind = Criteria if "criteria" in fields else Rubric
     try:
         return kind.model_validate({"name": name, **fields})
@@ -193,39 +191,40 @@ def _rubric_of(file: Path, name: object, fields: object) -> Rubric | Criteria:
 
 
 def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict[str, Rubric]:
-    """Return the shipped rubrics and a user's own.
+    """Combine built-in and user-defined rubrics.
 
     Raises:
-        SettingsError: One of the user's has no usable name, or that of another.
+        SettingsError: The name of a user-defined rubric is invalid or already in use.
     """
     known = dict(shipped)
     for rubric in own:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", rubric.name):
-            raise SettingsError(f"rubric {rubric.name!r}: a name has only a-z, 0-9 and _")
+            raise SettingsError(
+                f"rubric {rubric.name!r}: names must start with a-z and contain only a-z, 0-9 and _"
+            )
         if rubric.name in known:
-            raise SettingsError(f"rubric {rubric.name}: the name is taken; choose another")
+            raise SettingsError(f"rubric {rubric.name}: the name is already used; choose another")
         known[rubric.name] = rubric
     return known
 
 
 def is_rubric_file(name: str) -> bool:
-    """Return whether a user means a file, and not the name of a rubric."""
+    """Return whether a name is a rubric file and not a rubric."""
     return name.endswith((".yaml", ".yml"))
 
 
 def chosen_rubrics(
     names: Sequence[str], set: RubricSet, known: Mapping[str, Rubric], own: Sequence[Rubric]
 ) -> tuple[str, ...]:
-    """Return which rubrics a user chose: those named, those of files, all of the set for none.
+    """Return the names of the selected rubrics. The default is all of them.
 
     Args:
-        names: Of rubrics, of the set, or of files.
-        set: The set.
-        known: The set's rubrics and the user's own.
-        own: The user's own.
+        names: Names of rubrics, of the rubric set, or of rubric files.
+        known: All rubrics of the set and of the files.
+        own: Rubrics of the files. They are always selected.
 
     Raises:
-        SettingsError: There is no such rubric.
+        SettingsError: A rubric is unknown.
     """
     chosen: dict[str, None] = {}
     for name in names:
@@ -234,6 +233,6 @@ def chosen_rubrics(
         elif name in known:
             chosen[name] = None
         elif not is_rubric_file(name):
-            raise SettingsError(f"unknown rubric {name!r}; there are {', '.join(known)}")
+            raise SettingsError(f"unknown rubric {name!r}; available: {', '.join(known)}")
     chosen |= dict.fromkeys(rubric.name for rubric in own)
     return tuple(chosen) or tuple(known)

@@ -1,4 +1,4 @@
-"""Read the files of texts and fill their templates, for graders, proposers and judges."""
+"""Load prompt text files and fill their templates."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ _FIELD = re.compile(r"\{(\w+)\}")
 
 
 def prompt_text(name: str) -> str:
-    """Return the content of a file in this folder.
-
-    Args:
-        name: e.g. "agents.yaml".
-    """
+    """Return the content of a file in this folder, e.g. "agents.yaml"."""
     return files("ragassay.prompts").joinpath(name).read_text(encoding="utf-8")
 
 
 def around_passage(template: str, **texts: str) -> tuple[str, str]:
-    """Cut a template at the passage and fill each part; a text's own braces stay as they are."""
+    """Fill a template and return the parts before and after the passage.
+
+    Braces inside the inserted texts are not replaced.
+    """
     before, _, after = template.strip().partition(_PASSAGE)
     return _fill_fields(before, texts), _fill_fields(after, texts)
 
@@ -38,10 +37,10 @@ def _fill_fields(part: str, texts: Mapping[str, str]) -> str:
 
 
 class PrometheusTexts(Frozen):
-    """The prompt of Prometheus 2 without its package.
+    """Prompt of Prometheus 2, used if its package is not installed.
 
     Attributes:
-        task_with_reference: The same, where there is a reference answer.
+        task_with_reference: `task` for answers with a reference answer.
     """
 
     system: str
@@ -51,18 +50,18 @@ class PrometheusTexts(Frozen):
 
 @functools.cache
 def load_prometheus_texts() -> PrometheusTexts:
-    """Load what Prometheus 2 is told without its package."""
+    """Load our prompt for Prometheus 2."""
     return PrometheusTexts(**yaml.safe_load(prompt_text("published.yaml"))["prometheus"])
 
 
 @functools.cache
 def published_sha256() -> str:
-    """Return a hash of these texts."""
+    """Return a hash of our prompt for Prometheus 2."""
     return hashlib.sha256(prompt_text("published.yaml").encode()).hexdigest()
 
 
 class ImproveTexts(Frozen):
-    """The request for a better instruction, and the headings of the cases shown."""
+    """Prompt for improving an instruction, with headings for the example cases."""
 
     task: str
     case: str
@@ -72,7 +71,7 @@ class ImproveTexts(Frozen):
 
 
 class FeedbackTexts(Frozen):
-    """Feedback on a reply. Names in braces stand for what was found and what is right."""
+    """Feedback templates for a reply, with placeholders for the reply and the correct value."""
 
     right: str
     wrong: str
@@ -86,10 +85,10 @@ class FeedbackTexts(Frozen):
 
 
 class ProposalTexts(Frozen):
-    """All prompts for writing instructions.
+    """Prompts for proposing instructions.
 
     Attributes:
-        again: Added where a model that does not sample should say something else.
+        again: Addition that asks a deterministic model for a different reply.
     """
 
     version: int
@@ -101,7 +100,7 @@ class ProposalTexts(Frozen):
 
 @functools.cache
 def load_proposals() -> ProposalTexts:
-    """Load the texts that the package ships."""
+    """Load `proposals.yaml`."""
     return ProposalTexts.model_validate(yaml.safe_load(prompt_text("proposals.yaml")))
 
 
@@ -109,14 +108,14 @@ _FILE = "graders.yaml"
 
 
 class ItemTexts(Frozen):
-    """A text for each kind of item."""
+    """Texts by kind of test bank item."""
 
     question: str
     nugget: str
 
 
 class RelevanceExample(Frozen):
-    """A query and a passage with the right reply."""
+    """Query and passage with the correct reply."""
 
     query: str
     passage: str
@@ -124,7 +123,7 @@ class RelevanceExample(Frozen):
 
 
 class GraderPrompts(Frozen):
-    """Templates of the prompts, as `graders.yaml` describes them."""
+    """Content of `graders.yaml`."""
 
     version: int
     rating: ItemTexts
@@ -136,25 +135,25 @@ class GraderPrompts(Frozen):
 
 @functools.cache
 def load_grader_prompts() -> GraderPrompts:
-    """Read the templates."""
+    """Load `graders.yaml`."""
     return GraderPrompts.model_validate(yaml.safe_load(prompt_text(_FILE)))
 
 
 @functools.cache
 def grader_prompts_sha256() -> str:
-    """Return a hash of the templates."""
+    """Return a hash of `graders.yaml`."""
     return hashlib.sha256(prompt_text(_FILE).encode()).hexdigest()
 
 
 def item_prompt(item: ExamItem, grader: ExamGrader) -> tuple[str, str]:
-    """Return the text before the passage and after it, for an item of a bank."""
+    """Return the prompt text before and after the passage, for a test bank item."""
     prompts = load_grader_prompts()
     template = getattr(prompts.rating if grader == "rating" else prompts.extraction, item.kind)
     return around_passage(template, scale=getattr(prompts.scale, item.kind), item=item.text)
 
 
 def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
-    """Return the text before the passage and after it, for a query."""
+    """Return the prompt text before and after the passage, for a query."""
     prompts = load_grader_prompts()
     name = "Question" if grader.startswith("fagb") else "Query"
     examples = "\n".join(
@@ -164,14 +163,14 @@ def relevance_prompt(query: str, grader: DirectGrader) -> tuple[str, str]:
 
 
 MOST_NAMED = 3
-"""Most sentences that a reason names: in a longer list a small model loses count."""
+"""Maximum number of sentences listed in a reason. Small models lose count in longer lists."""
 
 HIGH, LOW = 4, 2
-"""Ratings from and up to which an unperturbed answer is called good or bad."""
+"""Minimum rating of a good and maximum rating of a bad unperturbed answer."""
 
 
 class UnperturbedTexts(Frozen):
-    """Reasons for the rating of an unperturbed answer."""
+    """Reasons for the rating of an unperturbed answer, by level."""
 
     high: str
     middle: str
@@ -179,14 +178,11 @@ class UnperturbedTexts(Frozen):
 
 
 class Rationales(Frozen):
-    """All reasons.
+    """Reasons for training a judge.
 
     Attributes:
-        verbs: Plurals by singular.
-        unperturbed: By rubric.
-        perturbed: By attack.
-        marks: What is wrong with the sentences that an attack inserted, by attack; other sentences
-            are fine.
+        verbs: Plural verb forms by singular.
+        marks: Marks of inserted sentences by attack.
     """
 
     version: int
@@ -196,15 +192,15 @@ class Rationales(Frozen):
     marks: dict[str, Mark]
 
     def of_unperturbed(self, rubric: str, rating: int) -> str:
-        """Return why an unperturbed answer got a rating."""
-        words = self.unperturbed[rubric]
-        return words.high if rating >= HIGH else words.low if rating <= LOW else words.middle
+        """Return the reason for the rating of an unperturbed answer."""
+        texts = self.unperturbed[rubric]
+        return texts.high if rating >= HIGH else texts.low if rating <= LOW else texts.middle
 
     def of_perturbed(self, attack: str, sentences: Sequence[int]) -> str:
-        """Return why a perturbed answer is rated low.
+        """Return the reason for the low rating of a perturbed answer.
 
         Args:
-            sentences: Numbers of the sentences that were added or changed; may be empty.
+            sentences: Numbers of the added or changed sentences. May be empty.
         """
         named = list_sentence_numbers(sentences)
         verbs = {one: one if len(sentences) == 1 else more for one, more in self.verbs.items()}
@@ -214,7 +210,7 @@ class Rationales(Frozen):
 
 
 def list_sentence_numbers(sentences: Sequence[int]) -> str:
-    """Name sentences by their numbers; of many, the first ones.
+    """List sentence numbers as text, at most `MOST_NAMED`.
 
     Example:
         >>> list_sentence_numbers([3, 5, 6]), list_sentence_numbers([2, 4, 6, 8])
@@ -228,7 +224,7 @@ def list_sentence_numbers(sentences: Sequence[int]) -> str:
 
 @functools.cache
 def load_rationales() -> Rationales:
-    """Load the reasons that the package ships."""
+    """Load `rationales.yaml`."""
     return Rationales.model_validate(yaml.safe_load(prompt_text("rationales.yaml")))
 
 
@@ -236,12 +232,10 @@ SIGNALS_FILE = "signals.yaml"
 
 
 class AnswerSignal(Frozen):
-    """A measure of an answer as a whole.
+    """Signal of a whole answer.
 
     Attributes:
-        about: Its name in words.
-        better: Whether a good answer has more or less of it.
-        shown: The measure shown to a reader in its place; empty for itself.
+        shown: Signal shown to readers instead. Empty to show this signal.
     """
 
     about: str
@@ -250,12 +244,12 @@ class AnswerSignal(Frozen):
 
 
 class RubricSignals(Frozen):
-    """The signals of a rubric.
+    """Signals of a rubric.
 
     Attributes:
-        shown: Measures of sentences shown to a judge, the most informative first.
-        rated: Measures of the answer that the embedded judge rates with.
-        needs_sources: Whether the embedded judge cannot rate an answer without sources.
+        shown: Sentence signals shown to a judge, most informative first.
+        rated: Answer signals used for ratings from signals.
+        needs_sources: Whether answers without sources cannot be rated.
     """
 
     shown: tuple[str, ...]
@@ -264,13 +258,10 @@ class RubricSignals(Frozen):
 
 
 class ReasonTexts(Frozen):
-    """Wording of the embedded judge's reasons.
+    """Texts of the reasons for ratings from signals.
 
     Attributes:
-        none: Where nothing lowers a rating.
-        twin: Where two sentences are alike.
-        sentence: By the measure of a sentence.
-        answer: By the signal of an answer that summarises no such measure.
+        answer: Texts by answer signal, for signals that are not aggregated from sentences.
     """
 
     none: str
@@ -280,12 +271,10 @@ class ReasonTexts(Frozen):
 
 
 class SignalTexts(Frozen):
-    """All texts about signals.
+    """Content of `signals.yaml`.
 
     Attributes:
-        sentence: Names of the measures of a sentence.
-        gap: Name for a source's sentence that the answer does not cover.
-        reasons: How the embedded judge gives its reasons.
+        gap: Description of a source sentence that the answer does not cover.
     """
 
     version: int
@@ -298,5 +287,5 @@ class SignalTexts(Frozen):
 
 @functools.cache
 def load_signals() -> SignalTexts:
-    """Load the signals that the package ships."""
+    """Load `signals.yaml`."""
     return SignalTexts.model_validate(yaml.safe_load(prompt_text(SIGNALS_FILE)))

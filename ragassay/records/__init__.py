@@ -1,7 +1,7 @@
-"""Data that passes between the rooms: input records, and verdicts.
+"""Data classes shared by all packages, such as input records and verdicts.
 
-Every record is frozen, forbids unknown fields and imports no models, graphs or files. A verdict
-that failed is a value too: it has a `Failure` in place of the result.
+All of them are immutable pydantic models that forbid unknown fields. A failed verdict is a regular
+object with a `Failure` instead of a value.
 """
 
 from ragassay.records.audit import (

@@ -1,4 +1,4 @@
-"""The attacks and results of an audit of a judge, and the repeated verdicts of a judge."""
+"""Results of judge audits and of repeated judgments."""
 
 from __future__ import annotations
 
@@ -12,34 +12,33 @@ from ragassay.records.inputs import Record
 from ragassay.records.verdicts import Failure, Usage
 
 AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
-"""The subject of an attack.
+"""Family of attacks.
 
-- rubric: damage to what one rubric rates (YESciEval, appendix B.3)
-- clinical: a change of a few words that would matter to a patient
-- injection: text that addresses the judge
-- pair: damage to what one dimension of RACAR rates (SciQAG)"""
+- rubric: lowers the quality that one rubric rates (YESciEval, appendix B.3)
+- clinical: changes a few words in a clinically relevant way
+- injection: adds text that addresses the judge
+- pair: lowers the quality that one RACAR dimension rates (SciQAG)"""
 
 Severity = Literal["subtle", "extreme"]
 
 Trust = Literal["trusted", "weak", "blind"]
-"""Verdicts on a judge: does it rate perturbed answers lower, or resist an injection?"""
+"""How well a judge detects perturbed answers or resists injections."""
 
 Variant = Literal["benign", "subtle", "extreme"]
-"""An answer as it was written, or the severity of its damage (YESciEval, section 4.4)."""
+"""Severity of the perturbation; "benign" for the original answer (YESciEval, section 4.4)."""
 
 DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
-"""The highest rating that a perturbed answer should get (YESciEval, section 5)."""
+"""Highest rating that a perturbed answer should get (YESciEval, section 5)."""
 
 
 class PerturbedAnswer(Frozen):
-    """An answer after an attack.
+    """Answer after an attack.
 
     Attributes:
-        record: The perturbed answer; its id is `original~attack`.
-        original: The id of the record that it was made from.
+        record: Perturbed answer, with the id `original~attack`.
         targets: Names of the scores that should fall, e.g. "rubric.relevancy".
-        sentences: Numbers (1-based, in the perturbed answer) of the sentences that were added or
-            changed; empty where text was removed or moved.
+        sentences: 1-based numbers of the added or changed sentences in the perturbed answer. Empty
+            if text was removed or moved.
     """
 
     record: Record
@@ -52,12 +51,11 @@ class PerturbedAnswer(Frozen):
 
 
 class Paraphrase(Frozen):
-    """A model's paraphrase of a sentence.
+    """Paraphrase of a sentence by a model.
 
     Attributes:
-        sentence: The sentence, without citation markers.
-        text: The paraphrase; empty where none is usable, and a rule paraphrases.
-        refused: The reply that was rejected.
+        sentence: Original sentence without citation markers.
+        text: Empty if the reply was unusable and a rule is used instead.
     """
 
     sentence: str
@@ -68,20 +66,18 @@ class Paraphrase(Frozen):
 
 
 class AttackFigure(Frozen):
-    """The effect of one attack on one score. Intervals resample questions.
+    """Effect of one attack on one score. Intervals are computed by resampling questions.
 
     Attributes:
-        benign: Mean of the score over the unperturbed answers of the pairs.
-        perturbed: Mean over the perturbed ones.
-        detection: Share of pairs in which the perturbed answer has the lower score; a tie does not
+        detection: Share of pairs in which the perturbed answer has a lower score. Ties do not
             count.
-        auroc: How well the score alone separates perturbed answers from unperturbed ones.
-        lift: Mean of perturbed minus benign; above 0 the attack raises the score.
-        optimism_error: Mean excess of the perturbed answers' ratings over the desired rating, in
-            points; 0 where all are as low as they should be. Only for rubrics.
-        n_undecided: Pairs in which the judge left open what the perturbation changed; they are
-            neither found nor missed, and among the unscored of the detection.
-        examples: Ids of up to three perturbed answers that got through.
+        auroc: AUROC of the score as a classifier of perturbed and unperturbed answers.
+        lift: Mean difference of perturbed and benign. Positive if the attack raises the score.
+        optimism_error: Mean excess of the ratings of perturbed answers over the desired rating, in
+            points. Only for rubrics.
+        n_undecided: Number of pairs in which the perturbed part is undecided. They count as
+            unscored in `detection`.
+        examples: Ids of up to three undetected perturbed answers.
     """
 
     attack: str
@@ -99,16 +95,16 @@ class AttackFigure(Frozen):
 
 
 class TargetTrust(Frozen):
-    """A line of the certificate: whether the judge detects damage to one score.
+    """Line of the certificate: whether the judge detects perturbations that target one score.
 
     Attributes:
-        trust: The verdict; None where there are too few pairs to tell, or no room to rise.
-        detection: Paired detection by severity, over all attacks of the family, of the pairs that
-            the judge decided.
-        decided: Share of the pairs that it decided, of those that did not fail.
-        lift: The largest increase by an injected text; None for the other families.
-        has_room: Whether the answers score low enough that injected text could have raised the
-            score; otherwise a missing increase proves nothing.
+        trust: None if there are too few pairs, or if the scores have no room to rise.
+        detection: Paired detection rate by severity over all attacks of the family and all decided
+            pairs.
+        decided: Share of decided pairs among all pairs that did not fail.
+        lift: Largest increase caused by an injected text. None for other families.
+        has_room: Whether the original scores are low enough for an injection to raise them. If
+            not, a missing increase proves nothing.
     """
 
     target: str
@@ -122,21 +118,22 @@ class TargetTrust(Frozen):
 
 
 class Audit(Frozen):
-    """The result of auditing a judge on some answers.
+    """Result of a judge audit.
 
     Attributes:
-        judge: The names of the judge and of the rater in its place, if any.
-        is_measured: Whether answers were measured before their rubrics were judged (signals).
-        n_answers: Answers that were perturbed.
-        pools: The source texts of the damage: "fit" or "audit".
-        n_unchanged: For each attack, the number of answers that it left unchanged; they are not
-            counted.
-        n_failed: Unperturbed or perturbed answers without an evaluation.
-        ratings: Mean rating by target, over unperturbed, subtly and extremely perturbed answers
-            (YESciEval, appendix H); attacks of the family "rubric" alone.
-        certificate: One line for each target of a family of attacks.
-        paraphraser: The model that wrote redundant sentences; empty where rules did.
-        n_by_rule: Sentences that a rule paraphrased because its reply was rejected or missing.
+        judge: Name of the judge, and of the rater that replaces it, if any.
+        is_measured: Whether signals were measured before rating.
+        n_answers: Number of answers that were perturbed.
+        pools: Set of texts used for perturbations: "fit" or "audit".
+        n_unchanged: Number of answers by attack that the attack could not change. They are not
+            counted otherwise.
+        n_failed: Number of original or perturbed answers without an evaluation.
+        ratings: Mean rating by target and variant (YESciEval, appendix H). Only for attacks of the
+            family "rubric".
+        certificate: One line per target and attack family.
+        paraphraser: Model that paraphrased sentences. Empty if only rules were used.
+        n_by_rule: Number of sentences paraphrased by rule because the reply was rejected or
+            missing.
     """
 
     judge: str
@@ -157,20 +154,21 @@ class Audit(Frozen):
 
     @property
     def is_partial(self) -> bool:
-        """Return whether some answer or verdict failed; one that is undecided did not."""
+        """True if any answer or verdict failed. Undecided verdicts do not count as failed."""
         unscored = (f.detection.n_unscored > f.n_undecided for f in self.figures)
         return bool(self.n_failed) or any(unscored)
 
 
 class RepeatFigure(Frozen):
-    """The share of one kind of verdict that changes when the same thing is judged again.
+    """Share of verdicts that change when the same items are judged repeatedly.
 
     Attributes:
-        kind: The kind of question, such as "rubric" or "claim".
-        judge: The panel's judge; "" without a panel.
-        changed: Share of the questions whose verdict was not the same every time; `n` counts
-            questions with a verdict every time, `n_unscored` those that lack one at least once.
-        mean_spread: Mean difference between a question's highest and lowest score; None for labels.
+        kind: Kind of item, such as "rubric" or "claim".
+        judge: Panel member. Empty without a panel.
+        changed: Share of items with different verdicts. `n` counts items with a verdict in every
+            repetition, `n_unscored` all others.
+        mean_spread: Mean difference between the highest and lowest score of an item. None for
+            labels.
     """
 
     kind: str
@@ -180,11 +178,11 @@ class RepeatFigure(Frozen):
 
 
 class Repeats(Frozen):
-    """A judge measured against itself.
+    """Consistency of a judge over repeated judgments.
 
     Attributes:
-        figures: By kind of question, and by judge of a panel; empty where no model was asked.
-        usage: Cost of the repetitions, without that of the run itself.
+        figures: One entry per kind of item and panel member. Empty if no model was used.
+        usage: Usage of the repetitions, excluding the original run.
     """
 
     n_times: int = Field(ge=2)

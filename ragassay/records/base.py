@@ -1,4 +1,4 @@
-"""The base class of all records, and shared label sets."""
+"""Base class of all records, and shared label sets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Importance = Literal["vital", "okay"]
 NuggetOrigin = Literal["gold", "answer", "reference"]
 NuggetMethod = Literal["given", "model", "extractive", "clause"]
 ItemKind = Literal["question", "nugget"]
-"""The kinds of items of a test bank."""
+"""Kind of a test bank item."""
 RelevanceLabel = Literal["required", "unnecessary", "borderline", "inappropriate"]
 Verdict = Literal["supports", "contradicts", "neutral", "not_relevant", "not_attributable"]
 CitationLabel = Literal[
     "supports", "contradicts", "neutral", "not_relevant", "not_attributable", "invalid"
 ]
 EvidenceSide = Literal["for", "against"]
-"""The side of evidence: for the sentence, or against it."""
+"""Whether a search looks for evidence for or against a sentence."""
 SearchEnd = Literal[
     "enough",
     "closest_passages",
@@ -27,11 +27,16 @@ SearchEnd = Literal[
     "sources_only",
     "nowhere_to_search",
 ]
-"""Why a search for evidence ended: the judge said that the passages are enough, no judge was to say
-so and the closest passages were taken, the rounds or the tokens were used up, the agent stopped,
-there was no corpus besides the answer's sources, or neither."""
+"""Reason why an evidence search ended.
+
+- enough: the judge found the passages sufficient
+- closest_passages: there was no judge, so the most similar passages were used
+- out_of_rounds, out_of_tokens: a limit was reached
+- agent_done: the agent stopped
+- sources_only: there was no corpus, so only the sources of the answer were searched
+- nowhere_to_search: there were neither sources nor a corpus"""
 Assignment = Literal["support", "partial_support", "not_support"]
-"""Labels of a gold nugget in an answer (arXiv 2504.15068)."""
+"""Degree to which an answer supports a gold nugget (arXiv 2504.15068)."""
 FailureReason = Literal[
     "rate_limit",
     "timeout",
@@ -47,25 +52,25 @@ FailureReason = Literal[
     "undecided",
     "error",
 ]
-"""Why a verdict is missing; "undecided": the judge said that it cannot tell; "unresolved": nothing
-tells what a citation points to."""
+"""Reason why a verdict is missing. "undecided" means that the judge was not confident enough, and
+"unresolved" that a citation could not be matched to a document."""
 MissingState = Literal["undecided", "unscored"]
-"""The state of a missing verdict: the judge cannot tell, or for any other reason there is none."""
+"""State of a missing verdict. "unscored" covers all reasons other than "undecided"."""
 VerdictState = Literal["decided"] | MissingState
 NOTHING_TO_JUDGE: tuple[FailureReason, ...] = ("no_evidence", "unresolved", "empty_answer")
-"""Reasons that lie in the data: asking again would not help."""
+"""Reasons caused by the input data. A retry would not help."""
 
 NO_FAULT: tuple[FailureReason, ...] = (*NOTHING_TO_JUDGE, "undecided")
-"""Reasons that are no fault of a run."""
+"""Reasons that do not count as failures of a run."""
 
 CALL_FAULTS: tuple[FailureReason, ...] = (
     *("rate_limit", "timeout", "server_error", "connection"),
     *("unparsable", "cut", "refused", "too_long"),
 )
-"""Reasons that a model's call gives."""
+"""Reasons caused by a failed model call."""
 
 UNSCORED_KINDS = ("unscored", "escalation_failed")
-"""Kinds of findings that report a missing verdict; asking again may help."""
+"""Kinds of findings that report a missing verdict. A retry may help."""
 
 RELEVANCE_LABELS: tuple[RelevanceLabel, ...] = (
     "required",
@@ -77,7 +82,7 @@ PARTS = (
     *("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations", "grades"),
     *("racar", "intents"),
 )
-"""The parts of an evaluation; a user's evaluator is a part of its own."""
+"""Parts of an evaluation. Each user-defined evaluator is an additional part."""
 
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
@@ -86,19 +91,19 @@ VERDICT_SETS: dict[int, tuple[Verdict, ...]] = {
     3: ("supports", "contradicts", "neutral"),
     4: VERDICTS,
 }
-"""The labels to choose a verdict from, by their number (BioACE, section 4.2)."""
+"""Allowed verdict labels by number of labels (BioACE, section 4.2)."""
 
 
 class Frozen(BaseModel):
-    """An immutable record that refuses unknown fields."""
+    """Immutable model that forbids unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 SchemaVersion = Literal[2]
-"""The version of the JSON written. Files of version 1, which do not name theirs, are read."""
+"""Version of the JSON format. Version 1 files have no version field and can still be read."""
 
 
 def renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
-    """Return a field that is also read under its name in files of version 1."""
+    """Return a field that also accepts its name in version 1 files."""
     return Field(validation_alias=AliasChoices(name, name_in_version_1), **options)

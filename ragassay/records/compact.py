@@ -1,7 +1,7 @@
-"""The evaluations of a run in little memory: an outline of each, and the whole, deflated.
+"""Compressed evaluations that save memory.
 
-As objects, ten thousand evaluations take gigabytes. What a run's statistics and lists read of one
-is its outline; the whole is read again when it is asked for.
+Ten thousand `Evaluation` objects take gigabytes. A compact evaluation has an outline for statistics
+and lists, and the compressed JSON of the full evaluation, which is parsed on each access.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any, overload
 from ragassay.records.evaluation import Evaluation, Finding, Score
 
 FASTEST = 1
-"""Level of compression: a third of the size is left."""
+"""Compression level. It reduces the size to a third."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """An evaluation without its texts and verdicts."""
+    """Evaluation without answer text and verdicts."""
 
     record_id: str
     question: str
@@ -32,16 +32,15 @@ class Outline:
 
 
 Outlined = Outline | Evaluation
-"""The part of an evaluation that statistics and lists read."""
+"""Type with the evaluation fields that statistics and lists use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compact:
-    """An evaluation in little memory.
+    """Compressed evaluation.
 
     Attributes:
-        outline: What is read often.
-        data: The whole as JSON, deflated (RFC 1950).
+        data: JSON of the full evaluation, compressed with zlib (RFC 1950).
     """
 
     outline: Outline
@@ -49,7 +48,7 @@ class Compact:
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> Compact:
-        """Return an evaluation in its compact form."""
+        """Compress an evaluation."""
         outline = Outline(
             evaluation.record_id,
             evaluation.question,
@@ -63,12 +62,12 @@ class Compact:
 
     @property
     def line(self) -> str:
-        """The evaluation as a line of JSON."""
+        """Evaluation as a JSON line."""
         return zlib.decompress(self.data).decode() + "\n"
 
     @property
     def evaluation(self) -> Evaluation:
-        """The evaluation, read anew."""
+        """Decompressed evaluation."""
         return Evaluation.model_validate_json(zlib.decompress(self.data))
 
 
@@ -77,16 +76,12 @@ _FIELDS = set(Score.model_fields)
 
 @functools.lru_cache(maxsize=4096)
 def _slim(**fields: Any) -> Score:
-    """Return the score with some fields: the same for equal ones, with one set of field names."""
+    """Return a cached `Score` without validation, so that equal scores share one object."""
     return Score.model_construct(_FIELDS, **fields)
 
 
 class CompactEvaluations(Sequence[Evaluation]):
-    """Evaluations of which each is read anew whenever it is asked for.
-
-    Args:
-        members: The evaluations, compact or not.
-    """
+    """Sequence of compressed evaluations, each decompressed on access."""
 
     def __init__(self, members: Iterable[Compact | Evaluation] = ()) -> None:
         self._members = tuple(
@@ -95,11 +90,15 @@ class CompactEvaluations(Sequence[Evaluation]):
 
     @property
     def outlines(self) -> tuple[Outline, ...]:
-        """The outline of each."""
+        """Outlines of all evaluations."""
         return tuple(one.outline for one in self._members)
 
     def with_scores(self, changed: Mapping[str, Mapping[str, Score]]) -> CompactEvaluations:
-        """Return the evaluations with other scores where there are some, by record id."""
+        """Return a copy with the scores of some evaluations replaced.
+
+        Args:
+            changed: New scores by record id.
+        """
         return CompactEvaluations(
             one.evaluation.model_copy(update={"scores": changed[one.outline.record_id]})
             if one.outline.record_id in changed
@@ -108,7 +107,7 @@ class CompactEvaluations(Sequence[Evaluation]):
         )
 
     def lines(self) -> Iterator[str]:
-        """Yield each as a line of JSON."""
+        """Yield each evaluation as a JSON line."""
         return (one.line for one in self._members)
 
     def __len__(self) -> int:
@@ -133,5 +132,5 @@ class CompactEvaluations(Sequence[Evaluation]):
 
 
 def outlines_of(evaluations: Sequence[Evaluation]) -> Sequence[Outlined]:
-    """Return the outlines of evaluations; those that are not compact are their own."""
+    """Return the outlines of compact evaluations, and other evaluations unchanged."""
     return evaluations.outlines if isinstance(evaluations, CompactEvaluations) else evaluations

@@ -1,4 +1,4 @@
-"""The evaluation of one answer: verdicts, scores and findings."""
+"""Evaluation of one answer, with verdicts, scores and findings."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ OLD_FIELDS = {
     "facts": "facts",
     "assignments": "assignment",
 }
-"""Fields in which earlier versions kept the verdicts of an evaluator."""
+"""Fields for verdicts in earlier versions, with the name of the evaluator."""
 
 
 def _as_kind(verdict: object) -> object:
-    """Read a verdict as its evaluator's kind; one of an unknown evaluator is a user's own."""
+    """Parse a verdict as the class of its evaluator, by default `OwnVerdict`."""
     if not isinstance(verdict, Mapping):
         return verdict
     kind = VerdictBase.kinds.get(str(verdict.get("evaluator")), OwnVerdict)
@@ -50,21 +50,20 @@ AnyVerdict = Annotated[SerializeAsAny[VerdictBase], BeforeValidator(_as_kind)]
 
 
 WIDE = 0.1
-"""Share of the scale from which on a range of a score is too wide for one number."""
+"""Share of the scale at which the range of a score is too wide to report a single value."""
 
 
 class Score(Frozen):
-    """An aggregate with its n, interval and bounds.
+    """Aggregated score with its n, interval and range.
 
     Attributes:
-        value: None where nothing was scored, or where too much is unscored to know it: see
-            `reported`.
-        decided: The mean over what was scored, however much is missing.
-        n_unscored: Number of failed verdicts, which are left out.
-        low: Lower end of the 95 % interval; None where undefined.
-        worst: The value if every unscored verdict were the worst.
-        best: The value if every unscored verdict were the best.
-        judge: The model that gave the verdicts; empty without one.
+        value: None if nothing was scored, or if the range is too wide (see `reported`).
+        decided: Mean of the existing verdicts, regardless of how many are missing.
+        n_unscored: Number of missing verdicts, which are excluded from the mean.
+        low: Lower end of the 95 % interval. None if undefined.
+        worst: Value if all missing verdicts were as bad as possible.
+        best: Value if all missing verdicts were as good as possible.
+        judge: Model that gave the verdicts. Empty without a model.
     """
 
     value: float | None
@@ -81,25 +80,24 @@ class Score(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _fill_decided(cls, raw: Any) -> Any:
-        """Take the value for the mean over what was scored where that is not given."""
         if isinstance(raw, Mapping) and raw.get("decided") is None:
             return {**raw, "decided": raw.get("value")}
         return raw
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Its least and largest value, whatever the unscored verdicts are; None if unknown."""
+        """Lowest and highest possible value, given the missing verdicts. None if unknown."""
         if self.worst is None or self.best is None:
             return None
         return min(self.worst, self.best), max(self.worst, self.best)
 
     @property
     def is_open(self) -> bool:
-        """True where no more is known than its range."""
+        """True if only the range is known."""
         return self.value is None and self.decided is not None
 
     def overlaps(self, other: Score) -> bool:
-        """Return whether what is unscored leaves open which of two scores is higher."""
+        """Return whether the ranges overlap, so that either score could be higher."""
         first, second = self.range, other.range
         if first is None or second is None:
             return False
@@ -108,7 +106,10 @@ class Score(Frozen):
 
     @property
     def reported(self) -> Score:
-        """Without its value where its range is wide: what is undecided is not missing at random."""
+        """Score without a value if its range is wide.
+
+        Undecided verdicts are not missing at random, so the mean of the others would be biased.
+        """
         ends, (low, high) = self.range, self.scale
         if self.value is None or ends is None or ends[1] - ends[0] < WIDE * (high - low):
             return self
@@ -116,16 +117,16 @@ class Score(Frozen):
 
 
 def withhold_wide(scores: Mapping[str, Score]) -> dict[str, Score]:
-    """Return scores without the values of those whose range is wide."""
+    """Remove the values of scores with a wide range."""
     return {key: score.reported for key, score in scores.items()}
 
 
 Scores = Annotated[dict[str, Score], AfterValidator(withhold_wide)]
-"""Scores of a report: none has a value where its range is wide."""
+"""Scores as reported, without values for wide ranges."""
 
 
 FindingLevel = Literal["primary", "secondary"]
-"""What leads a report, or what is worth a look: not sure enough to lead."""
+"""Main finding, or a less reliable finding that is only worth a look."""
 
 _LEVELS_IN_VERSION_1 = {"head": "primary", "look": "secondary"}
 
@@ -135,23 +136,22 @@ def _read_level(level: Any) -> Any:
 
 
 UNMEASURED = 0.5
-"""What a confidence counts beside a measured precision."""
+"""Weight of a confidence relative to a measured precision."""
 
 
 class Finding(Frozen):
-    """Something that a reader must not miss and that no mean may hide.
+    """Problem that is reported individually because a mean would hide it.
 
     Attributes:
         kind: e.g. "inappropriate_sentence", "contradicted_citation", "invalid_citation",
             "sources_cut", "extractive_nugget", "unscored".
-        message: One sentence for a person.
-        precision: Share of right ones among findings of this kind and certainty, as measured; None
-            where nobody measured, or nothing was judged.
-        precision_low: Lower end of its 95 % interval.
-        n_measured: Findings that it was measured on; 0 where that is unknown.
-        data: What that was measured on.
-        evaluator: Evaluator of the verdict that it follows from; "" if from none.
-        item: Item of that verdict.
+        message: One sentence for the reader.
+        precision: Measured share of correct findings among findings of this kind and confidence.
+            None if unknown, or if the finding needs no judgment.
+        precision_low: Lower end of the 95 % interval of the precision.
+        n_measured: Number of findings used to measure the precision. 0 if unknown.
+        data: Data used to measure the precision.
+        evaluator, item: Evaluator and item of the underlying verdict. Empty without a verdict.
     """
 
     kind: str
@@ -171,15 +171,13 @@ class Evaluation(Frozen):
     """All results for one answer.
 
     Attributes:
-        answer: As it was handed in; offsets of sentences count in it.
-        reasoning: (start, end) of the model's reasoning in the answer, which was not judged.
-        verdicts: All verdicts, grouped by evaluator, in order.
-        scores: Keyed "rubric.cohesion", "nuggets.recall", "sentences.required",
-            "evidence.support", "citations.support" and so on, in a stable order.
-        usage: The sum over all calls, failed ones included.
-        usage_by_part: The same by part of the evaluation: "rubrics", "citations", ...; "searches"
-            for evidence searches, `FAILED_CALLS` for calls that gave no verdict. Empty in runs of
-            earlier versions.
+        answer: Original answer. Sentence offsets refer to this text.
+        reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
+        scores: Scores by name, such as "rubric.cohesion", "nuggets.recall" or
+            "citations.support", in a stable order.
+        usage_by_part: Usage by part, such as "rubrics" or "citations", with "searches" for
+            evidence searches and `FAILED_CALLS` for failed calls. Empty in runs of earlier
+            versions.
     """
 
     schema_version: SchemaVersion = 2
@@ -209,44 +207,44 @@ class Evaluation(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _read_old_form(cls, raw: Any) -> Any:
-        """Read an evaluation of an earlier version, which had a list for each evaluator."""
+        """Convert an evaluation of an earlier version, with separate fields for verdicts."""
         if not isinstance(raw, Mapping) or OLD_FIELDS.keys().isdisjoint(raw):
             return raw
         verdicts = list(raw.get("verdicts", ()))
         for name, evaluator in OLD_FIELDS.items():
             for one in raw.get(name, ()):
                 verdicts.append({"evaluator": evaluator, **one} if isinstance(one, dict) else one)
-        kept = {name: value for name, value in raw.items() if name not in OLD_FIELDS}
-        return kept | {"verdicts": tuple(verdicts)}
+        others = {name: value for name, value in raw.items() if name not in OLD_FIELDS}
+        return others | {"verdicts": tuple(verdicts)}
 
     def of(self, kind: type[V]) -> tuple[V, ...]:
-        """Return the verdicts of one kind, in order."""
+        """Return the verdicts of one class."""
         return tuple(verdict for verdict in self.verdicts if isinstance(verdict, kind))
 
     def by(self, evaluator: str) -> tuple[VerdictBase, ...]:
-        """Return the verdicts of one evaluator, in order."""
+        """Return the verdicts of one evaluator."""
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
 
     def verdict_of(self, finding: Finding) -> VerdictBase | None:
-        """Return the verdict that a finding follows from; None if from none."""
+        """Return the verdict behind a finding, or None."""
         return next((v for v in self.by(finding.evaluator) if v.item == finding.item), None)
 
     @property
     def primary_findings(self) -> tuple[Finding, ...]:
-        """The findings that lead a report."""
+        """Main findings."""
         return tuple(finding for finding in self.findings if finding.level == "primary")
 
     @property
     def secondary_findings(self) -> tuple[Finding, ...]:
-        """The findings that are worth a look, most likely first."""
-        found = [finding for finding in self.findings if finding.level == "secondary"]
-        return tuple(sorted(found, key=self.likelihood_of, reverse=True))
+        """Findings that are worth a look, most likely first."""
+        findings = (finding for finding in self.findings if finding.level == "secondary")
+        return tuple(sorted(findings, key=self.likelihood_of, reverse=True))
 
     def likelihood_of(self, finding: Finding) -> float:
-        """Return how likely a finding is right, in [0, 1]; 0 where nothing tells.
+        """Return the estimated probability that a finding is right, in [0, 1].
 
-        That is its measured precision, or else half the confidence of a verdict other than
-        "supports": nobody measured how often such findings are right.
+        This is the measured precision if available. Otherwise it is half the confidence of the
+        verdict, or 0 without a verdict or for "supports".
         """
         if finding.precision is not None:
             return finding.precision
@@ -258,41 +256,41 @@ class Evaluation(Frozen):
 
     @property
     def undecided(self) -> tuple[VerdictBase, ...]:
-        """The verdicts that the judge left open; correctness follows from those on evidence."""
-        found = (verdict for verdict in self.verdicts if verdict.is_undecided)
-        return tuple(v for v in found if not isinstance(v, SentenceCorrectness))
+        """Undecided verdicts, except correctness, which is derived from evidence verdicts."""
+        verdicts = (v for v in self.verdicts if not isinstance(v, SentenceCorrectness))
+        return tuple(verdict for verdict in verdicts if verdict.is_undecided)
 
     @property
     def judgments(self) -> tuple[Judgment, ...]:
-        """One per rubric."""
+        """Rubric ratings, one per rubric."""
         return self.of(Judgment)
 
     @property
     def labels(self) -> tuple[SentenceLabel, ...]:
-        """One per sentence."""
+        """Sentence labels, one per sentence."""
         return self.of(SentenceLabel)
 
     @property
     def assignments(self) -> tuple[NuggetAssignment, ...]:
-        """One per gold nugget."""
+        """Nugget assignments, one per gold nugget."""
         return self.of(NuggetAssignment)
 
     @property
     def evidence(self) -> tuple[EvidenceVerdict, ...]:
-        """At least one per sentence."""
+        """Evidence verdicts, at least one per sentence."""
         return self.of(EvidenceVerdict)
 
     @property
     def correctness(self) -> tuple[SentenceCorrectness, ...]:
-        """One per sentence."""
+        """Correctness verdicts, one per sentence."""
         return self.of(SentenceCorrectness)
 
     @property
     def citations(self) -> tuple[CitationVerdict, ...]:
-        """One per citation."""
+        """Citation verdicts, one per citation."""
         return self.of(CitationVerdict)
 
     @property
     def facts(self) -> tuple[DocumentFacts, ...]:
-        """The facts of cited documents, if citations were checked nugget by nugget."""
+        """Facts of the cited documents, if citations are checked nugget by nugget."""
         return self.of(DocumentFacts)

@@ -1,4 +1,4 @@
-"""Test banks' items, and grades of a passage by them or by its query (Dietz 2024)."""
+"""Grades of a passage by test bank item or by query (Dietz 2024)."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from ragassay.records.base import renamed_field
 from ragassay.records.verdicts import WeighedVerdict
 
 ExamGrader = Literal["rating", "extraction"]
-"""How an item is graded: rated from 0 to 5, or by what was extracted for it."""
+"""Method of grading an item: a rating from 0 to 5, or an extracted answer."""
 
 DirectGrader = Literal["fagb", "fagb_few", "sun", "sun_few", "helm", "thomas"]
-"""How the relevance of a passage to its query is asked for, without a test bank."""
+"""Method of grading the relevance of a passage without a test bank."""
 
 GradeWay = Literal[ExamGrader, DirectGrader]
-"""How a passage is graded."""
+"""Any grading method."""
 
 MOST_EXAM_RATING = 5
 
 
 class ExamGrade(WeighedVerdict):
-    """A grade of a passage by one item of a test bank (Dietz 2024, section 3.2).
+    """Grade of a passage for one test bank item (Dietz 2024, section 3.2).
 
     Attributes:
-        rating: How well the passage covers the item, 0 to 5; None where unscored, or extracted.
-        score: The expectation over the rating tokens, 0 to 5; the rating where not given.
-        answer: The text that was extracted for the item; empty where there is none.
-        is_correct: Whether the passage covers the item: a rating of 1 or more, an answer that is
-            one of the known ones, or any answer where none are known; None where unscored.
+        rating: How well the passage covers the item, 0 to 5. None if unscored or extracted.
+        score: Expected rating over the rating tokens, 0 to 5, or the rating itself.
+        answer: Extracted text. Empty if there is none.
+        is_correct: Whether the passage covers the item: the rating is at least 1, or the answer is
+            a known one, or any answer was extracted if none are known. None if unscored.
     """
 
     item_fields = ("grader", "exam_item")
@@ -47,7 +47,7 @@ class ExamGrade(WeighedVerdict):
 
     @property
     def scale(self) -> tuple[int, int]:
-        """The lowest and the highest rating."""
+        """Lowest and highest rating."""
         return 0, MOST_EXAM_RATING
 
     @property
@@ -69,7 +69,7 @@ class ExamGrade(WeighedVerdict):
 
 
 class RelevanceGrade(WeighedVerdict):
-    """A grade of a passage's relevance to its query, without a test bank (Dietz 2024, 3.5)."""
+    """Relevance grade of a passage for its query, without a test bank (Dietz 2024, 3.5)."""
 
     item_fields, labels = ("grader",), ("yes", "no")
 

@@ -1,4 +1,4 @@
-"""Bounds of confidence and the nugget matcher, fitted to labelled data."""
+"""Confidence bounds and the nugget matcher, fitted to labeled data."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from pydantic import BeforeValidator, Field
 from ragassay.records.base import Frozen
 
 BoundLevel = Literal["verdict", "finding"]
-"""What a bound admits: a verdict that counts as decided, or a finding that may lead a report."""
+"""Purpose of a bound: accept a verdict as decided, or accept a finding as a main finding."""
 
 
 def _read_kind(kind: Any) -> Any:
-    return "tentative" if kind == "leaning" else kind  # its name in files of version 1
+    return "tentative" if kind == "leaning" else kind  # Name in version 1 files.
 
 
 class Bound(Frozen):
-    """The confidence that a model needs for one kind of verdict, found on data.
+    """Confidence that a model needs for one kind of verdict, determined on labeled data.
 
     Attributes:
-        kind: Of contradictions "number", another value of the same quantity, "words", another
-            difference, or "tentative", found by no rule; of neutral ones "not_relevant", about
-            something else. Empty for all verdicts of the label without a bound of their kind.
-        threshold: Least confidence; None where none keeps the risk: such a verdict never counts.
-        least_cosine: Least cosine of the claim with the closest sentence of what it was compared
-            with; None where that is no condition.
-        risk: Largest share of wrong ones among those that it admits.
-        delta: Largest probability that the data made the bound too low.
-        precision: Share of right ones among those that it admitted in the data; where it has no
-            threshold, among all `n`, if that was measured. None without any.
-        low: Lower end of the precision's 95 % interval.
-        n_measured: Verdicts that the precision was measured on; 0 where it is unknown.
-        coverage: Share of the data's verdicts of this kind that it admitted.
-        n: The data's verdicts of this kind.
-        is_tested: Whether the data were enough to look for a threshold.
+        kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
+            "words" (other differences) or "tentative" (not based on a rule). Neutral verdicts can
+            be "not_relevant". Empty for all verdicts of the label without a more specific bound.
+        threshold: Minimum confidence. None if no threshold meets the risk, so that no verdict is
+            accepted.
+        least_cosine: Minimum cosine of the claim and the most similar sentence. None if not
+            required.
+        risk: Maximum share of wrong verdicts among accepted verdicts.
+        delta: Maximum probability that the bound is too low because of sampling error.
+        precision: Share of correct verdicts among accepted verdicts in the data, or among all
+            verdicts if there is no threshold. None if not measured.
+        low: Lower end of the 95 % interval of the precision.
+        n_measured: Number of verdicts used for the precision. 0 if unknown.
+        coverage: Share of verdicts of this kind in the data that the bound accepts.
+        n: Number of verdicts of this kind in the data.
+        is_tested: Whether the data were sufficient for testing thresholds.
     """
 
     label: str
@@ -54,12 +55,12 @@ class Bound(Frozen):
     is_tested: bool = True
 
     def admits(self, confidence: float | None, cosine: float | None = None) -> bool:
-        """Return whether a verdict is confident enough, and its claim close enough if asked for.
+        """Return whether the bound accepts a verdict.
 
         Args:
-            confidence: In [0, 1]; None is never enough.
-            cosine: Of the claim with the closest sentence, in [-1, 1]; None where unknown, which
-                is not enough for a bound with a least cosine.
+            confidence: Confidence in [0, 1]. None is never accepted.
+            cosine: Cosine of the claim and the most similar sentence, in [-1, 1]. None is not
+                accepted if there is a minimum cosine.
         """
         if self.threshold is None or confidence is None or confidence < self.threshold:
             return False
@@ -67,12 +68,11 @@ class Bound(Frozen):
 
 
 class MixtureComponent(Frozen):
-    """One component of a variational Gaussian mixture over cosine similarities.
+    """Component of a variational Gaussian mixture over cosine similarities.
 
     Attributes:
-        weight_concentration: The two parameters of its stick-breaking weight.
-        mean_precision: Number of pairs behind the mean.
-        degrees_of_freedom: Number of pairs behind the variance.
+        mean_precision: Effective number of pairs for the mean.
+        degrees_of_freedom: Effective number of pairs for the variance.
     """
 
     weight: float = Field(ge=0, le=1)
@@ -84,11 +84,11 @@ class MixtureComponent(Frozen):
 
 
 class MatchObjectives(Frozen):
-    """The averaged objectives of a threshold (BioACE, section 4.1.1).
+    """Mean objectives of a threshold (BioACE, section 4.1.1).
 
     Attributes:
         similarity: Mean similarity of the aligned pairs.
-        n_alignments: Mean number of aligned pairs over questions.
+        n_alignments: Mean number of aligned pairs per question.
     """
 
     f1: float = Field(ge=0, le=1)
@@ -97,14 +97,14 @@ class MatchObjectives(Frozen):
 
 
 class MatchAgreement(Frozen):
-    """Agreement of aligned pairs with pairs that are known to state the same fact.
+    """Agreement of aligned nugget pairs with labeled matches.
 
     Attributes:
-        accuracy: Share of all pairs on which the two agree.
-        precision: Share of the aligned pairs that are known; None where none was aligned.
-        recall: Share of the known pairs that were aligned; None where none is known.
-        n_pairs: Pairs of a gold and a system nugget.
-        n_known: Those that are known to state the same fact.
+        accuracy: Share of all pairs with the correct decision.
+        precision: None without aligned pairs.
+        recall: None without labeled matches.
+        n_pairs: Number of pairs of a gold nugget and a system nugget.
+        n_known: Number of labeled matches.
     """
 
     accuracy: float = Field(ge=0, le=1)
@@ -115,20 +115,20 @@ class MatchAgreement(Frozen):
 
 
 class NuggetMatcher(Frozen):
-    """A fitted rule for when two nuggets state the same fact; `ragassay nuggets fit` writes it.
+    """Fitted rule that decides whether two nuggets match, created by `ragassay nuggets fit`.
 
     Attributes:
-        components: The mixture, in the order of its sticks; the one with the larger mean holds
-            pairs that state the same fact.
-        probability_threshold: Least probability of the same fact at which a pair may be aligned.
-        similarity_threshold: The cosine similarity at which that probability is reached.
-        library: The library that fitted the mixture, with its version.
-        n_folds: Folds of answers that a mixture without them scored; 0 where all were scored by the
-            mixture that was fitted to them.
-        plateau: Lowest and highest threshold tried with the same result; the threshold is the
-            middle. None in files of earlier versions, whose threshold is the lowest.
-        objectives: At the threshold. They need no labels, so they do not measure the truth.
-        agreement: With known pairs of the same data; None where the data names none.
+        components: Mixture components in stick-breaking order. The component with the larger mean
+            represents matching pairs.
+        probability_threshold: Minimum match probability for aligning a pair.
+        similarity_threshold: Cosine similarity at this probability.
+        library: Name and version of the library that fitted the mixture.
+        n_folds: Number of cross-validation folds for scoring. 0 if the mixture was scored on its
+            training data.
+        plateau: Lowest and highest threshold with the same result; the threshold is the middle.
+            None in files of earlier versions, which use the lowest.
+        objectives: Objectives at the threshold. They need no labels and do not measure accuracy.
+        agreement: Agreement with labeled matches in the data. None without labels.
     """
 
     components: tuple[MixtureComponent, MixtureComponent]

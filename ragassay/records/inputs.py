@@ -1,4 +1,4 @@
-"""A record, the case that it is cut into, and PubMed's record of an article."""
+"""Input records, parsed cases, and PubMed articles."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ragassay.records.base import Frozen, Importance, ItemKind, NuggetMethod, Nu
 
 
 class Document(Frozen):
-    """A source, a passage or an abstract.
+    """Source, passage or abstract.
 
     Attributes:
-        id: Unique within its record or corpus; a PMID where there is one.
-        text: The text that its citations are checked against.
-        part_of: Id of the document that this is one of several passages of; empty for a whole
-            document. A citation of that id is checked against all its passages.
+        id: Id that is unique within the record or corpus, such as a PMID.
+        text: Text that citations are checked against.
+        part_of: Id of the document that contains this passage. A citation of this id is checked
+            against all passages of the document. Empty for a whole document.
     """
 
     id: str = Field(min_length=1)
@@ -28,13 +28,13 @@ class Document(Frozen):
 
 
 class Nugget(Frozen):
-    """One atomic fact.
+    """Single atomic fact.
 
     Attributes:
-        origin: Its source: the user's gold list, the answer, or the reference answer.
-        method: "given" by the user, written by the "model", "extractive": copied from its sentence
-            because that did not support the model's wording, or "clause": cut out by rule.
-        sentence: The 1-based sentence that states it (answer or reference); None for gold.
+        method: How it was created: "given" by the user, written by the "model", "extractive" (a
+            copy of the sentence, because the sentence did not support the model's nugget), or
+            "clause" (split by rule).
+        sentence: 1-based number of its sentence. None for gold nuggets.
     """
 
     text: str = Field(min_length=1)
@@ -45,12 +45,12 @@ class Nugget(Frozen):
 
 
 class ExamItem(Frozen):
-    """An exam question, or a nugget, that a good response to a query answers or mentions.
+    """Exam question or nugget that a good response should cover.
 
     Attributes:
-        id: Unique in its bank; `query_id/` and the MD5 of the first text.
-        answers: Known correct answers of a question; empty where none are known.
-        facet: The part of the query that it covers; empty for the whole.
+        id: Id that is unique within the bank: `query_id/` and the MD5 hash of the first text.
+        answers: Known correct answers. May be empty.
+        facet: Part of the query that the item covers. Empty for the whole query.
     """
 
     id: str = Field(min_length=1)
@@ -61,12 +61,11 @@ class ExamItem(Frozen):
 
 
 class QAPair(Frozen):
-    """A question about what a paper says, and its answer.
+    """Question-answer pair about a paper.
 
     Attributes:
-        id: Unique among the pairs of a run; the paper's id and a number where the file has none.
-        paper: Id of the paper that it was written from.
-        sources: Sentences of the paper that the answer was taken from, if known.
+        id: Id that is unique within a run. The default is the id of the paper and a number.
+        sources: Sentences of the paper that contain the answer, if known.
     """
 
     id: str = Field(min_length=1)
@@ -78,10 +77,10 @@ class QAPair(Frozen):
 
 
 class SentenceInput(Frozen):
-    """A sentence of a pre-cut answer, with its citations.
+    """Sentence of an answer that is already split, with its citations.
 
     Attributes:
-        citations: Document ids, or 1-based positions in the record's sources.
+        citations: Document ids, or 1-based positions in the sources of the record.
     """
 
     text: str
@@ -89,11 +88,11 @@ class SentenceInput(Frozen):
 
 
 class CitedSpan(Frozen):
-    """Characters of an answer for which the application itself names sources.
+    """Character range of an answer with sources specified by the application.
 
     Attributes:
-        end: One past the last character; the same as `start` for a point.
-        documents: Ids of sources, or 1-based positions in the record's sources.
+        end: End offset (exclusive). Equal to `start` for a single position.
+        documents: Source ids, or 1-based positions in the sources of the record.
     """
 
     start: int = Field(ge=0)
@@ -102,29 +101,29 @@ class CitedSpan(Frozen):
 
 
 class Turn(Frozen):
-    """An earlier message of a conversation."""
+    """Earlier message of a conversation."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
 class Record(Frozen):
-    """One answer to evaluate: the row of an input file, the argument of `ragassay.evaluate`.
+    """Answer to evaluate, such as a row of an input file.
 
     Attributes:
-        id: Unique within a run.
+        id: Id that is unique within a run.
         answer: Plain text with citation markers, or sentences with explicit citations.
-        sources: The documents that the answer was written from: `[1]` is the one with the id "1",
-            else the first.
-        pairs: Question-answer pairs that were written from the one source, if that is to be judged;
-            the answer is then their text.
-        topic: The question's id, shared by the answers of several systems.
-        date: When the answer was written: "2024", "2024-05" or "2024-05-01".
-        rubrics: The only rubrics for this answer; empty for those of the run.
-        metadata: Other fields of the user's file, as text.
-        citations: Sources that the application names by offsets into an answer of plain text.
-        turns: The conversation before the question, oldest first; read as context, not judged.
-        unread: Names of fields of the user's file that hold texts and were not read as sources.
+        sources: Documents given to the system. `[1]` refers to the document with the id "1",
+            otherwise to the first document.
+        pairs: Question-answer pairs generated from the single source, for evaluating the pairs.
+            `answer` then contains their text.
+        topic: Id of the question, shared by the answers of several systems.
+        date: Date of the answer: "2024", "2024-05" or "2024-05-01".
+        rubrics: Rubrics for this answer. Empty for the rubrics of the run.
+        metadata: Other fields of the input, as text.
+        citations: Citations as character ranges of a plain-text answer.
+        turns: Conversation before the question, oldest first. Used as context and not judged.
+        unread: Names of input fields with texts that were not read as sources.
     """
 
     id: str = Field(min_length=1)
@@ -146,17 +145,16 @@ class Record(Frozen):
 
 
 class Citation(Frozen):
-    """A pointer from a sentence to a document.
+    """Citation of a document in a sentence.
 
     Attributes:
-        marker: The pointer as the answer writes it: "1", "PMID 123".
-        document: The id of the document that it resolves to; None where it is invalid.
-        other: The source that the marker's number counts to, where that is another one: a number
-            may be an id or a position, and an id comes first. None where every number of the answer
-            is an id.
-        is_unresolved: Whether it looks like a citation and nothing tells what it points to: an
-            author and a year that no source names, an address, a number without any source. An
-            invalid one points beyond the sources instead.
+        marker: Citation as written in the answer, such as "1" or "PMID 123".
+        document: Id of the cited document. None if the citation is invalid or unresolved.
+        other: Id of the source at this position if the number also matches the id of another
+            source. Ids take precedence. None if every number in the answer is an id.
+        is_unresolved: Whether there is nothing to match the citation with, such as an unknown
+            author and year, a URL, or a number in an answer without sources. An invalid citation,
+            in contrast, points beyond the known sources.
     """
 
     marker: str
@@ -166,13 +164,12 @@ class Citation(Frozen):
 
 
 class AnswerSentence(Frozen):
-    """A sentence of an answer.
+    """Sentence of an answer.
 
     Attributes:
-        text: Without its citation markers.
-        start: First character in the answer's text (0-based).
-        end: One past the last character.
-        citations: In the order of appearance, without repeats.
+        text: Sentence without citation markers.
+        start: Start offset in the answer (0-based).
+        end: End offset (exclusive).
     """
 
     index: int = Field(ge=1)
@@ -183,17 +180,17 @@ class AnswerSentence(Frozen):
 
 
 class Case(Frozen):
-    """A record cut into the parts that judges read. All calls on one answer share it.
+    """Parsed record, shared by all calls about one answer.
 
     Attributes:
-        answer: The answer as it was handed in; sentence offsets count in it.
-        reasoning: (start, end) of the model's reasoning in the answer, which is not judged.
-        sources: Numbered from 1: the given sources, then cited documents found in the corpus.
-        reference_sentences: The reference answer's sentences; empty without one.
-        rubrics: The rubrics for this answer; empty for those of the run.
-        context: The question, sources and answer, fenced; byte-identical in every prompt of
-            this case.
-        n_source_chars_cut: Characters of sources that did not fit into the context.
+        answer: Original answer. Sentence offsets refer to this text.
+        reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
+        sources: Sources of the record, followed by cited documents found in the corpus. Numbered
+            from 1.
+        reference_sentences: Sentences of the reference answer. Empty without a reference.
+        rubrics: Rubrics for this answer. Empty for the rubrics of the run.
+        context: Delimited question, sources and answer. Identical in every prompt of this case.
+        n_source_chars_cut: Number of source characters that did not fit into the context.
     """
 
     record_id: str
@@ -212,12 +209,14 @@ class Case(Frozen):
 
     @property
     def judged_answer(self) -> str:
-        """The answer without the model's reasoning: what judges read."""
+        """Answer without model reasoning, as shown to judges."""
         return without_spans(self.answer, self.reasoning)
 
 
 def without_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text without some stretches, in order, and the white space that this leaves outside.
+    """Remove character ranges from a text and strip the result.
+
+    The (start, end) spans must be sorted.
 
     Example:
         >>> without_spans("<think>Hm.</think> It fell.", [(0, 18)])
@@ -241,20 +240,19 @@ LinkKind = Literal[
     "concern_for",
     "correction_of",
 ]
-"""The relation of another article to this one. A retracted article has a link "retracted_by"; the
-notice that retracts it has "retraction_of". A preprint that was published in a journal has
-"published_as", the journal's article "preprint_of"."""
+"""Relation to another article. A retracted article has "retracted_by" and its retraction notice
+"retraction_of". A published preprint has "published_as" and the journal article "preprint_of"."""
 
 Notice = Literal["retracted", "concern", "corrected", "preprint"]
-"""A reason not to cite an article without comment."""
+"""Reason not to cite an article without comment."""
 
 
 class ArticleLink(Frozen):
-    """A link to another article.
+    """Link to another article.
 
     Attributes:
-        id: Its PMID; empty where PubMed names none.
-        source: Its reference as PubMed writes it ("Lancet. 2020 Jun 13;395(10240):1820").
+        id: PMID of the other article. Empty if unknown.
+        source: Reference in PubMed format, e.g. "Lancet. 2020 Jun 13;395(10240):1820".
     """
 
     kind: LinkKind
@@ -263,15 +261,14 @@ class ArticleLink(Frozen):
 
 
 class Article(Document):
-    """A PubMed record. Its text is the abstract, one labelled section per line ("METHODS: ...").
+    """PubMed article. `text` is the abstract with one labeled section per line ("METHODS: ...").
 
     Attributes:
-        published: As exactly as known: "2021", "2021-03" or "2021-03-09"; empty where unknown.
-        doi: In lower case, without a resolver's address; empty where there is none.
-        publication_types: As PubMed names them: "Randomized Controlled Trial", "Preprint".
-        mesh: Descriptor names of its MeSH headings.
-        links: Retractions, expressions of concern, errata, preprints.
-        version: PubMed's version of the record, 1 for the first.
+        published: Publication date, "2021", "2021-03" or "2021-03-09". Empty if unknown.
+        doi: Lower-case DOI without resolver URL. Empty if missing.
+        publication_types: PubMed publication types, e.g. "Randomized Controlled Trial".
+        links: Links to retractions, expressions of concern, errata and preprints.
+        version: Version of the PubMed record, starting at 1.
     """
 
     journal: str = ""
@@ -284,16 +281,13 @@ class Article(Document):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """The reasons not to cite it without comment, the gravest first."""
+        """Reasons not to cite the article without comment, most serious first."""
         kinds = {link.kind for link in self.links}
         types = {kind.lower() for kind in self.publication_types}
-        found: list[Notice] = []
-        if "retracted_by" in kinds or "retracted publication" in types:
-            found.append("retracted")
-        if "concern_by" in kinds:
-            found.append("concern")
-        if "corrected_by" in kinds:
-            found.append("corrected")
-        if "preprint" in types:
-            found.append("preprint")
-        return tuple(found)
+        applies: dict[Notice, bool] = {
+            "retracted": "retracted_by" in kinds or "retracted publication" in types,
+            "concern": "concern_by" in kinds,
+            "corrected": "corrected_by" in kinds,
+            "preprint": "preprint" in types,
+        }
+        return tuple(notice for notice, is_true in applies.items() if is_true)

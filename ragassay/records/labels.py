@@ -1,4 +1,4 @@
-"""People's labels of answers, and their reviews of verdicts and of items of test banks."""
+"""Human labels of answers, and human reviews of verdicts and test bank items."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from pydantic import Field, JsonValue
 from ragassay.records.base import Frozen
 
 OwnTask = Literal["evidence", "correctness", "exam_grade", "relevance_grade"]
-"""An evaluator's name: its verdicts are what people are asked about, one by one."""
+"""Name of an evaluator with verdicts that are labeled individually."""
 
 LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar", OwnTask]
-"""An annotator's task.
+"""Annotation task.
 
-- accuracy: whether the answer as a whole is accurate ("yes", "no")
+- accuracy: whether the whole answer is accurate ("yes", "no")
 - relevance: whether the answer needs a sentence (`RelevanceLabel`)
-- citation: whether a cited document supports the sentence that cites it (`CitationLabel`)
+- citation: whether a cited document supports the citing sentence (`CitationLabel`)
 - nugget: whether the answer states a gold nugget (`Assignment`)
-- rubric: the rating on a rubric ("1" to "5")
-- racar: the rating of a question-answer pair in a dimension of RACAR ("1" to "3")
-- evidence: whether a passage that was found supports a sentence (`Verdict`)
-- correctness: whether what was found supports a sentence ("correct", "not_supported")
-- exam_grade: how well a passage covers an item of a test bank ("0" to "5"; extracted, "yes", "no")
+- rubric: rating on a rubric ("1" to "5")
+- racar: rating of a question-answer pair in a RACAR dimension ("1" to "3")
+- evidence: whether a retrieved passage supports a sentence (`Verdict`)
+- correctness: whether the evidence supports a sentence ("correct", "not_supported")
+- exam_grade: how well a passage covers a test bank item ("0" to "5", or "yes"/"no" if extracted)
 - relevance_grade: whether a passage is relevant to its query ("yes", "no")"""
 
 
 class HumanLabel(Frozen):
-    """One label that a person gave.
+    """Label from a human annotator.
 
-    `record_id`, or else topic and system, identify the answer.
+    The answer is identified by `record_id`, or by topic and system.
 
     Attributes:
-        record_id: The answer's id, where the file gives it; for RACAR the pair's.
-        sentence: 1-based, for relevance and citation.
-        item: The cited document's id, the nugget's text, the name of the rubric or dimension; of an
-            evaluator's own task the item of its verdict, such as "2/for/1" or "rating/q1/4f2a".
+        record_id: Id of the answer, or of the pair for RACAR.
+        sentence: 1-based sentence number, for relevance and citation.
+        item: Id of the cited document, text of the nugget, or name of the rubric or dimension. For
+            an `OwnTask`, the item of the verdict, such as "2/for/1" or "rating/q1/4f2a".
     """
 
     task: LabelTask
@@ -53,27 +53,26 @@ class HumanLabel(Frozen):
 
 
 BANK = "testbank"
-"""In place of an evaluator's name: the review is about an item of a test bank."""
+"""Value of `Review.evaluator` for a review of a test bank item."""
 
 
 MATCH = "nugget_match"
-"""In place of an evaluator's name: the review is about a gold nugget, by its position; its value is
-the position of the nugget of the answer that states it, or -1 where none does."""
+"""Value of `Review.evaluator` for a review of a nugget match. The item is the position of the gold
+nugget, and the value is the position of the matching answer nugget, or -1 if there is none."""
 
 
 class Review(Frozen):
-    """A person's word on one thing. Reviews are added, never changed: see `runs/journal.py`.
+    """Review of one field by a human. Reviews are append-only (see `runs/journal.py`).
 
     Attributes:
-        id: Unique; adding the same again changes nothing.
-        when: UTC, ISO 8601.
-        evaluator: Name of the verdict's evaluator, or "testbank".
-        record: The evaluation's record; of an item, its query.
-        item: The verdict's item, or the id of the bank's item.
-        field: What is said: "label", "rating", "match", "text", "answers", "removed", "note", ...
-        was: What the model or the bank said.
-        value: What the person says; None takes nothing for granted: no opinion.
-        undoes: Id of the review that this one takes back; then `value` counts for nothing.
+        id: Unique id. Adding the same id again has no effect.
+        when: UTC time in ISO 8601 format.
+        record: Record id. For a test bank item, the query id.
+        item: Item of the verdict, or id of the test bank item.
+        field: Reviewed field, such as "label", "rating", "match", "text", "removed" or "note".
+        was: Original value from the model or test bank.
+        value: Value from the reviewer. None means no opinion.
+        undoes: Id of the review that this one revokes. `value` is then ignored.
     """
 
     id: str = Field(default_factory=lambda: uuid4().hex, min_length=1)
@@ -90,20 +89,20 @@ class Review(Frozen):
 
     @property
     def about(self) -> tuple[str, str, str, str]:
-        """The thing it is about: evaluator, record, item, field."""
+        """Key of the reviewed field: evaluator, record, item, field."""
         return self.evaluator, self.record, self.item, self.field
 
 
 def final_reviews(reviews: Iterable[Review]) -> tuple[Review, ...]:
-    """Return what stands: each person's last word on each thing that was not taken back."""
-    taken_back = set[str]()
-    known = tuple(reviews)
-    for review in reversed(known):
-        if review.undoes and review.id not in taken_back:
-            taken_back.add(review.undoes)
-    last: dict[tuple[str, ...], Review] = {}
-    for review in known:
-        if not review.undoes and review.id not in taken_back:
-            last.pop((review.who, *review.about), None)
-            last[(review.who, *review.about)] = review
-    return tuple(last.values())
+    """Return the latest unrevoked review of each reviewer and field."""
+    revoked = set[str]()
+    reviews = tuple(reviews)
+    for review in reversed(reviews):
+        if review.undoes and review.id not in revoked:
+            revoked.add(review.undoes)
+    latest: dict[tuple[str, ...], Review] = {}
+    for review in reviews:
+        if not review.undoes and review.id not in revoked:
+            latest.pop((review.who, *review.about), None)  # Keep the order of the latest reviews.
+            latest[(review.who, *review.about)] = review
+    return tuple(latest.values())

@@ -1,4 +1,4 @@
-"""Papers, and what is measured and rated of question-answer pairs (SciQAG)."""
+"""Papers, and measures and ratings of question-answer pairs (SciQAG)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from ragassay.records.verdicts import EvidenceSpan, RatingVerdict, WeighedVerdic
 
 RacarDimension = Literal["relevance", "agnosticism", "completeness", "accuracy", "reasonableness"]
 RACAR: tuple[RacarDimension, ...] = get_args(RacarDimension)
-"""The dimensions, in the order of the name."""
+"""Dimensions in the order of the acronym."""
 
 RACAR_SCALE = (1, 3)
-"""1: unacceptable, 3: fully acceptable (Wan et al. 2024, section 3.3)."""
+"""From 1 (unacceptable) to 3 (fully acceptable) (Wan et al. 2024, section 3.3)."""
 
 MOST_INTENT = 100
 
 
 class RacarRating(RatingVerdict):
-    """A rating of a question-answer pair in one dimension (Wan et al. 2024, section 3.3).
+    """Rating of a question-answer pair in one dimension (Wan et al. 2024, section 3.3).
 
     Attributes:
-        score: The expectation over the rating tokens, 1 to 3; the rating where not given.
-        evidence: Places of the paper that the judge quotes; a quote that the paper does not have
-            is left out.
-        tentative_rating: What an undecided rating leant to.
+        score: Expected rating over the rating tokens, 1 to 3, or the rating itself.
+        evidence: Passages of the paper quoted by the judge. Quotes that are not in the paper are
+            omitted.
+        tentative_rating: Most likely rating if undecided.
     """
 
     item_fields = ("dimension", "pair")
@@ -47,16 +47,16 @@ class RacarRating(RatingVerdict):
 
     @property
     def scale(self) -> tuple[int, int]:
-        """The lowest and the highest rating."""
+        """Lowest and highest rating."""
         return RACAR_SCALE
 
 
 class IntentSimilarity(WeighedVerdict):
-    """The similarity of the intents of two questions (Wan et al. 2024, appendix C).
+    """Similarity of the intents of two questions (Wan et al. 2024, appendix C).
 
     Attributes:
-        second: Id of the other; behind the first in the paper's list.
-        score: 0 for nothing in common to 100 for the same intent; None where unscored.
+        first, second: Ids of the pairs, in the order of the paper's list.
+        score: From 0 (nothing in common) to 100 (same intent). None if unscored.
     """
 
     item_fields, value_field = ("first", "second"), "score"
@@ -68,12 +68,12 @@ class IntentSimilarity(WeighedVerdict):
 
     @property
     def scale(self) -> tuple[int, int]:
-        """The lowest and the highest score."""
+        """Lowest and highest score."""
         return 0, MOST_INTENT
 
     @property
     def choice(self) -> int | None:
-        """The closest of `choices`."""
+        """Score rounded to one of `choices`."""
         return None if self.score is None else round(self.score / 25) * 25
 
     @property
@@ -86,14 +86,14 @@ PairPart = Literal["question", "answer"]
 
 
 class AnswerNumber(Frozen):
-    """A number that an answer states, and whether its paper has it (equation 2).
+    """Number in an answer, and whether it occurs in the paper (equation 2).
 
     Attributes:
-        start: First character in the answer (0-based).
-        is_found: Whether the paper states it, in whatever notation.
-        where: First character of the place in `Paper.evidence_text`; None where it is not found.
-        is_near: Whether it stands there with the answer's unit, among the answer's words; a wrong
-            number may occur elsewhere by chance.
+        start: Start offset in the answer (0-based).
+        is_found: Whether the number occurs in the paper, in any notation.
+        where: Start offset in `Paper.evidence_text`. None if not found.
+        is_near: Whether it occurs there with the same unit and similar words. A wrong number can
+            occur elsewhere by chance.
     """
 
     text: str
@@ -105,11 +105,11 @@ class AnswerNumber(Frozen):
 
 
 class ContextMark(Frozen):
-    """Words that a reader without the paper cannot resolve: "this paper", "Figure 5".
+    """Phrase that requires the paper as context, such as "this paper" or "Figure 5".
 
     Attributes:
-        start: First character in that part (0-based).
-        kind: What they point to, e.g. "paper", "figure", "authors", "pointing".
+        start: Start offset in `part` (0-based).
+        kind: Kind of reference, e.g. "paper", "figure", "authors", "pointing".
     """
 
     part: PairPart
@@ -123,11 +123,12 @@ class PairMeasures(Frozen):
     """Measures of one pair.
 
     Attributes:
-        chunks: Chunks of the paper, from 1, that hold a sentence close to the pair, or its answer.
-        closest: Numbers (0-based) of the paper's ten sentences closest to it, the closest first.
-        similarity: Cosine similarity of it and each sentence of the paper, in [-1, 1].
-        nearest_question: Id of the pair with the most similar question; None for an only pair.
-        nearest_similarity: Cosine similarity of the two questions; None for an only pair.
+        chunks: 1-based numbers of the paper chunks with a sentence similar to the pair (or to its
+            answer).
+        closest: 0-based numbers of the ten most similar sentences of the paper, best first.
+        similarity: Cosine similarity with each sentence of the paper, in [-1, 1].
+        nearest_question: Id of the pair with the most similar question. None for a single pair.
+        nearest_similarity: Cosine similarity with that question.
     """
 
     pair: str
@@ -144,9 +145,9 @@ class PaperMeasures(Frozen):
     """Measures of the pairs of one paper.
 
     Attributes:
-        coverage: Share of chunks with a sentence close to some answer, in [0, 1] (equation 1);
-            None for a paper without a sentence, or without pairs.
-        question_similarity: Cosine similarity of the questions, shape (n_pairs, n_pairs).
+        coverage: Share of chunks with a sentence similar to an answer, in [0, 1] (equation 1).
+            None for a paper without sentences or pairs.
+        question_similarity: Cosine similarities of the questions, shape (n_pairs, n_pairs).
     """
 
     paper: str
@@ -158,24 +159,24 @@ class PaperMeasures(Frozen):
 
 
 SectionKind = Literal["abstract", "body", "table", "caption", "reference", "back"]
-"""What a section is; "back": acknowledgements, funding, conflicts of interest and the like."""
+"""Kind of section. "back" is back matter, such as acknowledgements, funding and conflicts of
+interest."""
 
 PROSE: tuple[SectionKind, ...] = ("abstract", "body")
-"""Kinds of sections that are read as running text."""
+"""Kinds of sections that form the running text."""
 
 EVIDENCE: tuple[SectionKind, ...] = (*PROSE, "caption", "table")
-"""Kinds of sections that can bear a fact out."""
+"""Kinds of sections that can support a fact."""
 
 SECTION_BREAK = "\n\n"
 
 
 class PaperSection(Frozen):
-    """One section of a paper.
+    """Section of a paper.
 
     Attributes:
-        title: Its heading, with those above it ("Methods / Participants"); may be empty.
-        text: Its own text, without that of the sections below it. Rows of a table are lines, their
-            cells tab-separated.
+        title: Heading path, e.g. "Methods / Participants". May be empty.
+        text: Text without subsections. Table rows are lines with tab-separated cells.
     """
 
     title: str = ""
@@ -184,12 +185,11 @@ class PaperSection(Frozen):
 
 
 class Paper(Frozen):
-    """A paper.
+    """Paper with sections.
 
     Attributes:
-        id: Unique in its collection: a DOI, a PMCID, or the file's name.
-        keywords: The authors', or found by TopicRank.
-        licence: As the file names it; may be empty.
+        id: DOI, PMCID or file name, unique within the collection.
+        licence: License as stated in the file. May be empty.
     """
 
     id: str = Field(min_length=1)
@@ -201,12 +201,12 @@ class Paper(Frozen):
 
     @functools.cached_property
     def text(self) -> str:
-        """Abstract and body as running text; offsets into a paper count in it."""
+        """Running text (abstract and body). Offsets into a paper refer to this text."""
         return SECTION_BREAK.join(section.text for section in self._of(PROSE))
 
     @functools.cached_property
     def evidence_text(self) -> str:
-        """The running text, then captions and tables: all that can bear a fact out."""
+        """Running text, followed by captions and tables."""
         rest = [section.text for section in self._of(EVIDENCE) if section.kind not in PROSE]
         return SECTION_BREAK.join([self.text, *rest])
 
@@ -215,9 +215,9 @@ class Paper(Frozen):
 
 
 def paper_record(paper: Paper, pairs: Sequence[QAPair], name: str = "") -> Record:
-    """Return a record whose one source is the paper, and whose answer is the text of the pairs.
+    """Return a record with the paper as its source and the text of the pairs as its answer.
 
-    `name` is the id of the record; by default the paper's.
+    `name` is the id of the record. The default is the id of the paper.
     """
     systems = dict.fromkeys(pair.system for pair in pairs)
     return Record(

@@ -1,4 +1,4 @@
-"""The records of a run: its manifest, cascade, failures, rejected lines and summary."""
+"""Records about a run, such as manifest, failures, rejected lines and summary."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ragassay.records.verdicts import Failure, Usage
 
 
 class CascadePart(Frozen):
-    """One kind of question, over all answers.
+    """Cascade statistics for one kind of verdict, over all answers.
 
     Attributes:
-        n: Questions; the sum of the three counts below.
-        n_escalated: Those that the second judge decided.
-        n_failed: Those that the second judge failed on: the first judge's verdict stands.
-        usage: The cost of the second judge's verdicts.
-        full_cost_usd: The estimated cost of sending all questions there: cost per call times `n`.
-            None where the price is unknown, or it decided none.
+        n_kept: Number of verdicts that were not escalated.
+        n_escalated: Number of verdicts decided by the second judge.
+        n_failed: Number of failures of the second judge. The first verdict is used.
+        usage: Usage of the second judge.
+        full_cost_usd: Estimated cost of escalating everything: cost per call times `n`. None if
+            the price is unknown or the second judge decided nothing.
     """
 
     kind: str
@@ -32,13 +32,11 @@ class CascadePart(Frozen):
 
 
 class CascadeSummary(Frozen):
-    """The verdicts that each of two judges decided, and what the second one cost.
+    """Number of verdicts from each judge of a cascade, and cost of the second judge.
 
     Attributes:
-        when: The condition for asking the second judge.
-        parts: One for each kind of question that occurred.
-        usage: The cost of the second judge's verdicts.
-        full_cost_usd: The sum of the parts' estimates; None where no part has one.
+        usage: Usage of the second judge.
+        full_cost_usd: Sum of the estimates of all parts. None if no part has one.
     """
 
     judge: str
@@ -50,10 +48,10 @@ class CascadeSummary(Frozen):
 
 
 class RecordFailure(Frozen):
-    """A record without an evaluation.
+    """Failed evaluation of a record.
 
     Attributes:
-        usage: The usage of the calls that were made all the same.
+        usage: Usage of the calls made before the failure.
     """
 
     record_id: str
@@ -63,14 +61,14 @@ class RecordFailure(Frozen):
 
 
 class Rejection(Frozen):
-    """A line of a user's file that could not be read.
+    """Line of an input file that could not be read.
 
     Attributes:
-        line: 1-based; 0 for the whole file.
-        field: Dotted path of the wrong field; empty for the whole line.
-        problem: The value that was found.
-        expected: A correct value.
-        content: The line, cut to 2,000 characters.
+        line: 1-based line number. 0 for the whole file.
+        field: Dotted path of the invalid field. Empty for the whole line.
+        problem: Description of the problem or the invalid value.
+        expected: Description of a valid value.
+        content: Content of the line, truncated to 2,000 characters.
     """
 
     file: str
@@ -82,12 +80,11 @@ class Rejection(Frozen):
 
 
 class CardFigure(Frozen):
-    """A model's performance on data that it was not tuned on.
+    """Performance of a model on held-out data.
 
     Attributes:
-        task: e.g. "citation verdicts, three labels".
-        data: The data set and its part.
-        metric: e.g. "accuracy".
+        task: Description of the task, e.g. "citation verdicts, three labels".
+        data: Name and split of the data set.
     """
 
     task: str
@@ -101,11 +98,10 @@ class CardFigure(Frozen):
 
 
 class ModelCard(Frozen):
-    """A description of a judge: what it is, its limits, its figures on held-out data.
+    """Model card with description, limitations and performance on held-out data.
 
     Attributes:
-        bounds: What its verdicts need to count, and its findings to lead a report; from the
-            adapter's own note.
+        bounds: Confidence bounds for verdicts and findings, from the adapter folder.
     """
 
     model: str
@@ -117,7 +113,7 @@ class ModelCard(Frozen):
 
 
 class FileFingerprint(Frozen):
-    """A file that a run read: its name (without folders), SHA-256 and number of items."""
+    """Input file of a run, identified by name (without folders) and SHA-256."""
 
     name: str
     sha256: str
@@ -126,20 +122,20 @@ class FileFingerprint(Frozen):
 
 
 class PanelJudge(Frozen):
-    """A further judge of a panel: its LiteLLM name and its card."""
+    """Additional judge, with its LiteLLM name and model card."""
 
     judge: str
     card: ModelCard | None = None
 
 
 class PromptFingerprint(Frozen):
-    """A compiled prompt in place of a shipped one.
+    """Compiled prompt that replaces a built-in prompt.
 
     Attributes:
-        rubrics: The rubrics that it is for; empty for all.
-        metric: The metric that chose it, on held-out data.
-        before: The shipped prompt's figure there.
-        is_better: Whether it did better there; if not, the user kept it anyway.
+        rubrics: Rubrics that use the prompt. Empty for all rubrics.
+        metric: Metric on held-out data that was used for selection.
+        before, after: Results of the built-in and the compiled prompt.
+        is_better: Whether the compiled prompt improved. If not, the user chose to keep it.
     """
 
     agent: str
@@ -154,26 +150,21 @@ class PromptFingerprint(Frozen):
 
 
 class Manifest(Frozen):
-    """Everything that a run depends on. Two runs with equal manifests have equal results.
+    """Everything that affects the results of a run. Equal manifests give equal results.
 
     Attributes:
-        packages: Versions of the libraries that affect the result.
-        judge_digest: SHA-256 of its weights where they are local; else empty.
-        base: The model for all but the rubrics, if the judge was fine-tuned to rate them.
-        panel: Further judges of the rubrics.
-        second: The judge for uncertain verdicts; None without a cascade.
-        rater: The model that rated the rubrics by signals in place of the embedded judge; empty
-            without one.
-        verifier: The model that compared sentences with passages: the judge or another one.
-        verifier_digest: SHA-256 of its weights where they are known; else empty.
-        correctness: The model that decided whether sentences are correct.
-        grader: The instrument that graded passages; empty where the judge did, or nothing was.
-        prompts_sha256: Hash of every prompt and rubric text.
-        prompts: Compiled prompts in place of shipped ones.
-        own: Digests of the user's own evaluators and rubrics, by name.
-        settings: The settings that affect the result; no key, no endpoint.
-        answered_by: Who answered, as in `Usage`; known at the end of the run.
-        verifier_card: The card of a verifier other than the judge.
+        judge_digest: SHA-256 of local judge weights. Empty for remote judges.
+        base: Model for everything except rubrics, if the judge is fine-tuned for rubrics only.
+        second: Second judge of a cascade. None without a cascade.
+        rater: Model that rates rubrics from signals instead of the embedded judge. May be empty.
+        verifier: Model that compares sentences with passages. May be the judge.
+        verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
+        grader: Instrument that grades passages. Empty if the judge does, or without grades.
+        prompts: Compiled prompts that replace built-in prompts.
+        own: Digests of user-defined evaluators and rubrics, by name.
+        settings: Settings that affect the results, without keys and endpoints.
+        answered_by: Models that answered, as in `Usage`. Set at the end of the run.
+        verifier_card: Model card of a verifier that is not the judge.
     """
 
     ragassay: str
@@ -207,12 +198,11 @@ class Manifest(Frozen):
 
 
 class PanelMember(Frozen):
-    """One judge of a panel, over all answers and rubrics.
+    """Statistics of one panel member over all answers and rubrics.
 
     Attributes:
-        score: Mean of its scores; `n` counts ratings, `n_unscored` failed ones.
-        n_heard_again: Ratings that it gave again after it read the others' reasons.
-        n_moved: Those of them that changed.
+        score: Mean rating. `n` counts ratings, `n_unscored` failed ratings.
+        n_moved: Number of second-round ratings that changed.
     """
 
     judge: str
@@ -222,12 +212,12 @@ class PanelMember(Frozen):
 
 
 class PanelPair(Frozen):
-    """The agreement of two judges of a panel.
+    """Agreement between two panel members.
 
     Attributes:
-        alike: Krippendorff's alpha (ordinal) of the ratings that both gave alone, or the
-            correlation of their errors.
-        is_of_errors: Whether it is of their errors, against people's ratings.
+        alike: Krippendorff's alpha (ordinal) of the first-round ratings, or the correlation of
+            errors.
+        is_of_errors: Whether `alike` is a correlation of errors relative to human ratings.
     """
 
     first: str
@@ -237,16 +227,15 @@ class PanelPair(Frozen):
 
 
 class PanelAgreement(Frozen):
-    """The agreement of a panel's judges, over all answers and rubrics.
+    """Agreement of a panel over all answers and rubrics.
 
     Attributes:
-        alpha_alone: Krippendorff's alpha, ordinal, of the ratings given alone.
-        exact_alone: Share of judgments with identical ratings, given alone.
-        n_disputed: Judgments with two ratings at least two points apart.
-        n_resolved: Those of them without such ratings after the judges read each other's reasons.
-        n_heard_again: Ratings that were given again.
-        pairs: How alike each two judges are. Empty in runs of earlier versions.
-        n_effective: How many independent judges the panel is worth at least; None where unknown.
+        alpha_alone, alpha: Krippendorff's alpha (ordinal) of the first-round and final ratings.
+        exact_alone, exact: Share of judgments with identical first-round and final ratings.
+        n_disputed: Number of judgments with first-round ratings at least two points apart.
+        n_resolved: Number of disputed judgments resolved in the second round.
+        pairs: Agreement between each pair of judges. Empty in runs of earlier versions.
+        n_effective: Minimum effective number of independent judges. None if unknown.
     """
 
     members: tuple[PanelMember, ...]
@@ -263,15 +252,13 @@ class PanelAgreement(Frozen):
 
 
 class ApplicationUse(Frozen):
-    """The latency, tokens and cost of an application, over the questions that it answered.
+    """Latency, tokens and cost of an application over all answered questions.
 
     Attributes:
-        latency_p50_s: Median time to an answer, in seconds; None without an answer.
-        latency_p95_s: 95th percentile of it.
-        n_prompt_tokens: Tokens that its models read, as far as it says.
-        n_completion_tokens: Tokens that they wrote, as far as it says.
-        n_priced: Answers whose cost is known.
-        cost_usd: Sum over these; None where no cost is known.
+        latency_p50_s, latency_p95_s: Percentiles of the latency in seconds. None without answers.
+        n_prompt_tokens, n_completion_tokens: Number of tokens reported by the application.
+        n_priced: Number of answers with a known cost.
+        cost_usd: Sum of the known costs. None if no cost is known.
     """
 
     name: str
@@ -286,27 +273,22 @@ class ApplicationUse(Frozen):
 
 
 class Summary(Frozen):
-    """A run in numbers.
+    """Summary statistics of a run.
 
     Attributes:
-        n_failed: Records without one.
-        n_rejected: Lines that could not be read.
-        scores: Means over answers; `n` counts answers, `n_unscored` those without the score.
-        by_question: Macro means over questions, each question's answers averaged first; `n`
+        scores: Means over answers. `n` counts answers, `n_unscored` answers without the score.
+        by_question: Macro means over questions, after averaging the answers to each question. `n`
             counts questions. Empty in runs of earlier versions.
-        pooled: Shares over the verdicts of all answers, hits divided by n; `n` counts verdicts.
-            Empty in runs of earlier versions.
-        systems: Means over answers for each system, where records name one.
-        findings: Number of findings of each kind that lead the report.
-        secondary_findings: Number of those of each kind that are worth a look.
-        n_undecided: Verdicts that the judge left open; they are unscored, not failed.
-        unscored: Number of verdicts that failed, by reason; the most frequent first.
-        n_judged: Verdicts that a judge gave, or left open; not those that follow from a rule.
-        usage_by_part: The same by part of the evaluation; see `Evaluation`.
-        confidence_from: Number of verdicts by where their distribution came from, as in `Usage`.
-        application: What the application took that was asked for the answers, if one was.
-        notes: How the input was read, where a reader of the scores must know: fields of other
-            names, texts that were not read.
+        pooled: Shares over the verdicts of all answers. `n` counts verdicts. Empty in runs of
+            earlier versions.
+        findings, secondary_findings: Number of main and other findings by kind.
+        n_undecided: Number of undecided verdicts, which are unscored but not failed.
+        unscored: Number of failed verdicts by reason, most frequent first.
+        n_judged: Number of verdicts from a judge, including undecided ones. Excludes verdicts
+            derived by rule.
+        confidence_from: Number of verdicts by source of their distribution (see `Usage`).
+        application: Usage of the evaluated application, if any.
+        notes: Notes for the reader about the input, such as renamed or unread fields.
     """
 
     schema_version: SchemaVersion = 2
@@ -335,6 +317,6 @@ class Summary(Frozen):
 
     @property
     def judged_nothing(self) -> bool:
-        """Return whether no answer was evaluated, or every call of a judge failed."""
-        has_asked_in_vain = not self.n_judged and bool(self.unscored.keys() & set(CALL_FAULTS))
-        return has_asked_in_vain or bool(self.n_records and not self.n_evaluated)
+        """True if no answer was evaluated or all judge calls failed."""
+        all_calls_failed = not self.n_judged and bool(self.unscored.keys() & set(CALL_FAULTS))
+        return all_calls_failed or bool(self.n_records and not self.n_evaluated)

@@ -1,4 +1,4 @@
-"""Measurements of an answer before its verdicts: signals, searches, marks of sentences."""
+"""Measurements of an answer before judging: signals, searches and sentence marks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ragassay.records.verdicts import Failure, Usage
 
 
 class SentenceSignals(Frozen):
-    """Measurements of one sentence; cosines are MiniLM's, in [-1, 1].
+    """Signals of one sentence. Cosines come from MiniLM and are in [-1, 1].
 
     Attributes:
-        twin: Number of the most similar sentence of the answer; None for a single sentence.
-        values: By the signal's name; signals that do not apply are left out.
+        twin: Number of the most similar other sentence. None for a single sentence.
+        values: Values by signal name. Signals that do not apply are omitted.
     """
 
     sentence: int = Field(ge=1)
@@ -24,10 +24,10 @@ class SentenceSignals(Frozen):
 
 
 class SourceGap(Frozen):
-    """A sentence of a source that is relevant to the question but that the answer does not cover.
+    """Relevant source sentence that the answer does not cover.
 
     Attributes:
-        nearness: Its cosine with the closest sentence of the answer.
+        nearness: Cosine with the most similar sentence of the answer.
     """
 
     document: str
@@ -36,11 +36,10 @@ class SourceGap(Frozen):
 
 
 class Signals(Frozen):
-    """Measurements of one answer.
+    """Signals of one answer.
 
     Attributes:
-        values: For the whole answer, by the signal's name; signals that do not apply are left out.
-        gaps: The sentences of sources that the answer covers least.
+        values: Values for the whole answer by signal name. Signals that do not apply are omitted.
     """
 
     values: dict[str, float] = Field(default_factory=dict)
@@ -51,17 +50,17 @@ class Signals(Frozen):
 Mark = Literal["fine", "subject", "question", "chatty", "post", "again", "judge"]
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
-"""The kinds of sentences: fine, on another subject, on another question of the field, chatty, a
-post of social media, a repetition, or text that addresses the judge."""
+"""Sentence marks: fine, different subject, different question of the same field, chatty, social
+media post, repetition, or addressed to the judge."""
 
 FINE: Mark = "fine"
 
 
 class Reading(Frozen):
-    """A fine-tuned judge's reading of an answer.
+    """Sentence marks from a fine-tuned judge.
 
     Attributes:
-        marks: One per sentence, in order; for a very long answer, the first sentences only.
+        marks: One mark per sentence. For very long answers, only the first sentences.
     """
 
     marks: tuple[Mark, ...]
@@ -69,18 +68,17 @@ class Reading(Frozen):
 
     @property
     def faults(self) -> dict[int, Mark]:
-        """The sentences that are not fine, by their 1-based numbers."""
+        """Marks of sentences that are not fine, by 1-based sentence number."""
         return {n: mark for n, mark in enumerate(self.marks, 1) if mark != FINE}
 
 
 class SearchQuery(Frozen):
-    """A query to a corpus.
+    """Query to a corpus.
 
     Attributes:
-        side: Whether it looks for evidence for the sentence or against it; None for an agent's
-            query.
-        round: The round of the search, 1-based.
-        n_new: Those of them that no earlier query on the same answer found.
+        side: None for queries of an agent.
+        round: 1-based search round.
+        n_new: Number of hits that no earlier query for the same answer found.
     """
 
     text: str
@@ -91,14 +89,15 @@ class SearchQuery(Frozen):
 
 
 class EvidenceSearch(Frozen):
-    """The search for evidence on one sentence.
+    """Evidence search for one sentence.
 
     Attributes:
-        n_documents: Documents to choose passages from, including the answer's sources.
-        n_withdrawn: Retracted articles that were found and left out.
-        n_judgments: How often the judge said whether the passages are enough.
-        failure: Why the model wrote no query, or the agent stopped early; other results stand.
-        judgment_failure: Why the judge did not say, the last time, whether the passages are enough.
+        n_documents: Number of candidate documents, including the sources of the answer.
+        n_withdrawn: Number of excluded retracted articles.
+        n_judgments: Number of sufficiency decisions by the judge.
+        failure: Reason why the model wrote no query or the agent stopped early. Other results
+            remain valid.
+        judgment_failure: Reason why the last sufficiency decision failed.
     """
 
     sentence: int = Field(ge=1)
@@ -114,7 +113,7 @@ class EvidenceSearch(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _read_unjudged_end(cls, raw: Any) -> Any:
-        """Read what earlier versions called enough: passages above a cosine, which none judged."""
+        """Convert "enough" in earlier versions, which used it without a judge."""
         if not isinstance(raw, dict) or raw.get("end") != "enough":
             return raw
         return raw if raw.get("n_judgments") else {**raw, "end": "closest_passages"}

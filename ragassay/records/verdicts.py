@@ -1,4 +1,4 @@
-"""The agents' verdicts on an answer."""
+"""Verdicts about an answer."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from ragassay.records.inputs import Citation, Nugget
 
 
 class EvidenceSpan(Frozen):
-    """A passage of a document, by character offsets into the document's text.
+    """Passage of a document.
 
     Attributes:
-        start: First character in `Document.text` (0-based).
-        text: `Document.text[start:end]`.
+        start: Start offset in `Document.text` (0-based).
         relevance_score: Cosine similarity of passage and claim, in [-1, 1].
     """
 
@@ -43,10 +42,10 @@ class EvidenceSpan(Frozen):
 
 
 class UnsupportedSpan(Frozen):
-    """A part of a claim that a passage does not support, as a verifier of tokens marks it.
+    """Unsupported part of a claim, from a token-level verifier.
 
     Attributes:
-        score: The greatest probability of its tokens to be unsupported, in [0, 1].
+        score: Maximum probability of being unsupported over the tokens, in [0, 1].
     """
 
     start: int = Field(ge=0)
@@ -55,43 +54,43 @@ class UnsupportedSpan(Frozen):
 
 
 class Failure(Frozen):
-    """The reason why a verdict is missing."""
+    """Reason why a verdict is missing."""
 
     reason: FailureReason
     detail: str = ""
 
     @classmethod
     def left_open(cls, detail: str = "") -> Self:
-        """Return the failure of a judge that cannot tell; the detail says why."""
+        """Return the failure of an undecided verdict, with a reason as detail."""
         return cls(reason="undecided", detail=detail)
 
     @property
     def state(self) -> MissingState:
-        """The state of the missing verdict."""
+        """State of the missing verdict."""
         return "undecided" if self.is_undecided else "unscored"
 
     @property
     def is_undecided(self) -> bool:
-        """True where the judge said that it cannot tell."""
+        """True if the judge was not confident enough."""
         return self.reason == "undecided"
 
 
 FAILED_CALLS = "failed calls"
-"""Where calls are counted that were paid for and gave no verdict; most were made again."""
+"""Part of `usage_by_part` for paid calls without a verdict, most of which were retried."""
 
 
 class Usage(Frozen):
-    """The cost of verdicts. Sums add up field by field.
+    """Calls, tokens and cost of verdicts.
 
     Attributes:
-        n_cached_tokens: Those of the tokens sent that the provider read from its cache.
-        n_cache_write_tokens: Those of the tokens sent that it wrote to its cache.
-        cost_usd: By LiteLLM's price list; 0 for a local model, None where the price is unknown.
-        answered_by: The models that answered, each as "ASKED: MODEL FINGERPRINT", with the name and
-            the fingerprint that the provider returned. A sum has each once.
-        confidence_from: Where the distributions came from: "log-probabilities", "5 samples", "the
-            written rating alone". A sum has each once.
-        n_failed_samples: Samples that gave no usable reply; the distributions leave them out.
+        n_cached_tokens: Number of prompt tokens read from the provider's cache.
+        n_cache_write_tokens: Number of prompt tokens written to the provider's cache.
+        cost_usd: Cost according to LiteLLM. 0 for a local model, None if the price is unknown.
+        answered_by: Unique models that answered, as "REQUESTED: MODEL FINGERPRINT", with the model
+            name and fingerprint returned by the provider.
+        confidence_from: Unique sources of the distributions, such as "log-probabilities",
+            "5 samples" or "the written rating alone".
+        n_failed_samples: Number of unusable samples, which the distributions exclude.
     """
 
     n_calls: int = 0
@@ -106,7 +105,7 @@ class Usage(Frozen):
 
     @property
     def n_tokens(self) -> int:
-        """Tokens sent and received."""
+        """Number of prompt and completion tokens."""
         return self.n_prompt_tokens + self.n_completion_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -125,7 +124,7 @@ class Usage(Frozen):
 
     @property
     def unpaid(self) -> Usage:
-        """The same answers without their cost, for a second verdict that follows from them."""
+        """Usage without cost, for verdicts derived from the same calls."""
         return Usage(answered_by=self.answered_by, confidence_from=self.confidence_from)
 
 
@@ -134,10 +133,10 @@ def _union(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class Escalation(Frozen):
-    """A second judge's part in a verdict that the first judge was not sure of.
+    """Call of a second judge for an uncertain verdict.
 
     Attributes:
-        failure: Why it gave none: the first judge's verdict then stands, or stays unscored.
+        failure: Reason for a failure of the second judge. The first verdict is then used.
     """
 
     judge: str
@@ -147,16 +146,15 @@ class Escalation(Frozen):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A verifier's verdict on a claim and a text; its fields are those of the verdicts made of it.
+    """Result of comparing a claim with a text. Fields are named like the fields of verdicts.
 
     Attributes:
-        confidence: Its probability among the labels; of the tentative one, where undecided; None
-            where not given.
-        entropy_bits: Entropy of the distribution over the labels; None where not given.
-        tentative_label: The likeliest label, where that is not enough for a verdict.
-        difference: The claim's words that the text does not support, if a rule found some.
-        absent_numbers: The claim's numbers that the text does not state, nor another value for.
-        spans: The parts of the claim that the text does not support, from a verifier of tokens.
+        confidence: Probability of the verdict, or of the tentative label. None if unavailable.
+        entropy_bits: Entropy of the label distribution. None if unavailable.
+        tentative_label: Most likely label if undecided.
+        difference: Unsupported words of the claim, if found by a rule.
+        absent_numbers: Numbers in the claim that the text neither confirms nor contradicts.
+        spans: Unsupported parts of the claim, from a token-level verifier.
     """
 
     verdict: Verdict | None
@@ -171,17 +169,15 @@ class Comparison:
 
 
 class VerdictBase(Frozen):
-    """The base class of all verdicts. A missing verdict is a value too: its `failure` says why.
+    """Base class of all verdicts. A verdict without a value has a `failure`.
 
     Attributes:
-        judge: The panel's judge that gave it; "" without a panel.
-        tentative_label: The likeliest label of an undecided verdict.
-        confidence: Probability of the value, or of the tentative label, among those possible; None
-            where not given.
-        entropy_bits: Entropy of that distribution; None where not given.
-        escalation: Set where the first judge was not sure and a second one was asked.
-        usage: Tokens and cost, who answered, and where the distribution comes from.
-        failure: Set exactly where there is no value.
+        judge: Panel member that gave the verdict. Empty without a panel.
+        tentative_label: Most likely label of an undecided verdict.
+        confidence: Probability of the value or tentative label. None if unavailable.
+        entropy_bits: Entropy of the distribution. None if unavailable.
+        escalation: Set if the verdict was sent to a second judge.
+        failure: Reason if there is no value, otherwise None.
     """
 
     evaluator: str
@@ -194,85 +190,85 @@ class VerdictBase(Frozen):
     failure: Failure | None = None
 
     kinds: ClassVar[dict[str, type[VerdictBase]]] = {}
-    """The type of each evaluator's verdicts."""
+    """Verdict classes by evaluator name."""
     item_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields that name the item."""
+    """Fields that identify the item."""
     value_field: ClassVar[str] = ""
-    """The field of the value; "" for a verdict without one."""
+    """Field with the value. Empty for verdicts without a value."""
     labels: ClassVar[tuple[str, ...]] = ()
-    """The labels that the value may have, of a verdict by label."""
+    """Possible labels. Empty for other verdicts."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Register a kind of verdict by the name of its evaluator."""
+        """Register the class under the name of its evaluator."""
         name = cls.model_fields["evaluator"].default
         if isinstance(name, str):
             VerdictBase.kinds[name] = cls
 
     @property
     def item(self) -> str:
-        """The verdict's item; unique among its evaluator's verdicts on an answer."""
+        """Item key, unique among the verdicts of the evaluator for an answer."""
         return "/".join(str(getattr(self, name)) for name in self.item_fields)
 
     @property
     def value(self) -> str | float | None:
-        """The label, or the number on a scale; None where unscored."""
+        """Label, or number on a scale. None if unscored."""
         return getattr(self, self.value_field) if self.value_field else None
 
     @property
     def choice(self) -> str | float | None:
-        """The value as one of `choices`; None where unscored."""
+        """Value as one of `choices`. None if unscored."""
         return self.value
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """The values that a person may give instead; empty where that is open."""
+        """Values that a reviewer can choose from. Empty if any value is allowed."""
         return self.labels
 
     @property
     def is_undecided(self) -> bool:
-        """Return whether the judge said that it cannot tell."""
+        """True if the judge was not confident enough."""
         return self.state == "undecided"
 
     @property
     def state(self) -> VerdictState:
-        """Decided, or without a value: left open by the judge, or unscored."""
+        """State of the verdict: decided, undecided or unscored."""
         return "decided" if self.failure is None else self.failure.state
 
 
 class WeighedVerdict(VerdictBase):
-    """A verdict that says how sure the judge is, so that it can go to a second judge.
+    """Verdict with a confidence, which can be escalated to a second judge.
 
     Attributes:
-        escalated_from: The first judge's value, if the second judge gave this one.
+        escalated_from: Verdict of the first judge, if the second judge decided.
     """
 
     escalated_from: Self | None = None
 
 
 class RatingVerdict(WeighedVerdict):
-    """A verdict on a scale of whole numbers, with the fields `scale`, `rating` and `score`."""
+    """Rating on an integer scale, with the fields `scale`, `rating` and `score`."""
 
     value_field = "score"
 
     @property
     def choice(self) -> int | None:
-        """The rating that the judge wrote; None where unscored."""
+        """Rating written by the judge. None if unscored."""
         return getattr(self, "rating", None)
 
     @property
     def choices(self) -> tuple[str | float, ...]:
-        """The ratings of the scale."""
+        """All ratings on the scale."""
         low, high = getattr(self, "scale", (1, 5))
         return tuple(range(low, high + 1))
 
 
 class ClaimVerdict(VerdictBase):
-    """A verdict on whether a text supports a claim.
+    """Verdict on whether a text supports a claim.
 
     Attributes:
-        difference: The claim's words that the text does not support, if a rule found some.
-        absent_numbers: The claim's numbers that no cited source states.
+        difference: Unsupported words of the claim, if found by a rule.
+        absent_numbers: Numbers in the claim that no cited source contains.
     """
 
     difference: str = ""
@@ -284,17 +280,17 @@ class ClaimVerdict(VerdictBase):
 
 
 class Judgment(RatingVerdict):
-    """One rubric's rating of one answer.
+    """Rating of an answer on one rubric.
 
     Attributes:
-        rubric: The rubric's name, e.g. "cohesion".
-        rating: The rating that the judge wrote, on the scale; None where unscored.
-        score: The expectation over the distribution, on the scale; the rating itself where there is
-            none; None where unscored. Of a panel, the mean of its members.
-        distribution: Probability of each rating, from the scale's lowest; None where not given.
-        sentences: Numbers (1-based) of the sentences that the rationale names.
-        members: The panel's judgments behind this one; empty for a single judge.
-        first: A panel member's judgment before it read the others'; None without a dispute.
+        rubric: Name of the rubric, e.g. "cohesion".
+        rating: Rating written by the judge. None if unscored.
+        score: Expected rating over the distribution, or the rating itself without a distribution.
+            For a panel, the mean over its members. None if unscored.
+        distribution: Probability of each rating, lowest rating first. None if unavailable.
+        sentences: 1-based numbers of the sentences mentioned in the rationale.
+        members: Judgments of the panel members. Empty for a single judge.
+        first: First-round judgment of a panel member. None without a second round.
     """
 
     item_fields = ("rubric",)
@@ -317,12 +313,12 @@ class Judgment(RatingVerdict):
             if value is not None and not low <= value <= high:
                 raise ValueError(f"{value} is not between {low} and {high}")
         if self.distribution is not None and len(self.distribution) != high - low + 1:
-            raise ValueError(f"a distribution over {high - low + 1} ratings has as many numbers")
+            raise ValueError(f"a distribution needs {high - low + 1} numbers, one for each rating")
         return self
 
 
 class SentenceLabel(WeighedVerdict):
-    """A label for whether an answer needs a sentence (BioACE, figure 2)."""
+    """Label for whether an answer needs a sentence (BioACE, figure 2)."""
 
     item_fields, value_field = ("sentence",), "label"
     labels = RELEVANCE_LABELS
@@ -333,7 +329,7 @@ class SentenceLabel(WeighedVerdict):
 
 
 class NuggetVerdict(ClaimVerdict, WeighedVerdict):
-    """A verdict on whether a cited document supports one nugget of the citing sentence."""
+    """Verdict on whether a cited document supports one nugget of the citing sentence."""
 
     item_fields = ("sentence", "document", "nugget")
 
@@ -345,10 +341,10 @@ class NuggetVerdict(ClaimVerdict, WeighedVerdict):
 
 
 class AttributionVerdict(ClaimVerdict):
-    """A verdict on whether the documents that a sentence cites support it together (ALCE).
+    """Verdict on whether all documents cited by a sentence together support it (ALCE).
 
     Attributes:
-        without: The document that was left out; empty for all of them.
+        without: Excluded document. Empty if all documents are used.
     """
 
     item_fields = ("sentence", "without")
@@ -360,10 +356,10 @@ class AttributionVerdict(ClaimVerdict):
 
 
 class DocumentFacts(VerdictBase):
-    """The facts of a passage of a cited document.
+    """Facts in a passage of a cited document.
 
     Attributes:
-        facts: The passage's sentences where the model failed; `failure` then says why.
+        facts: Facts, or the sentences of the passage if the model failed (see `failure`).
     """
 
     item_fields = ("document", "start")
@@ -378,12 +374,12 @@ CORRECTNESS = {True: "correct", False: "not_supported", None: None}
 
 
 class SentenceCorrectness(VerdictBase):
-    """A verdict on whether a passage found for a sentence supports it (BioACE, 4.1.3).
+    """Verdict on whether the evidence for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
         correct: None without a passage.
-        score: The best passage's score; None without a passage, or if it comes from the judge's
-            verdicts, which have none.
+        score: Score of the best passage. None without a passage, or if correctness is derived from
+            verdicts of the judge.
     """
 
     item_fields = ("sentence",)
@@ -402,12 +398,12 @@ class SentenceCorrectness(VerdictBase):
 
 
 class CitationVerdict(ClaimVerdict, WeighedVerdict):
-    """A verdict on whether a cited document supports the citing sentence.
+    """Verdict on whether a cited document supports the citing sentence.
 
     Attributes:
-        verdict: "invalid" where the citation resolves to no document; None where unscored.
-        evidence: The parts of the document that were checked.
-        nuggets: The verdicts on the sentence's nuggets that it merges, if any.
+        verdict: "invalid" if the citation points to no known document. None if unscored.
+        evidence: Checked part of the document.
+        nuggets: Nugget verdicts that were merged into this verdict, if any.
     """
 
     labels = get_args(CitationLabel)
@@ -426,13 +422,13 @@ class CitationVerdict(ClaimVerdict, WeighedVerdict):
 
 
 class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
-    """A verdict on whether a passage, found in any document, supports a sentence.
+    """Verdict on whether a retrieved passage supports a sentence.
 
     Attributes:
-        sentence: 1-based. A sentence has several verdicts where several passages were found.
-        side: The side that the search looked for; the verdict may differ.
-        rank: Its place among the passages of its side, 1 for the best.
-        evidence: The passage; None where nothing was found.
+        sentence: 1-based sentence number. There is one verdict per retrieved passage.
+        side: Whether the search looked for or against the sentence. The verdict may differ.
+        rank: 1-based rank among the passages of the same side.
+        evidence: Retrieved passage. None if nothing was found.
     """
 
     item_fields = ("sentence", "side", "rank")
@@ -446,11 +442,11 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
 
 
 class SentenceNuggets(VerdictBase):
-    """The facts of one sentence of the answer or of the reference, or of the whole text.
+    """Nuggets of one sentence, or of the whole text, of the answer or reference.
 
     Attributes:
-        sentence: 1-based; 1 if the text was read as a whole; each nugget then has its own sentence.
-        nuggets: Not empty for a sentence that states something, unless `failure` is set.
+        sentence: 1-based sentence number. 1 for the whole text; nuggets then have their own number.
+        nuggets: Nuggets. Not empty for a sentence with a statement, unless `failure` is set.
     """
 
     item_fields = ("origin", "sentence")
@@ -462,10 +458,10 @@ class SentenceNuggets(VerdictBase):
 
 
 class NuggetAssignment(WeighedVerdict):
-    """A judge's verdict on whether the answer states a gold nugget (arXiv 2504.15068).
+    """Verdict on whether the answer states a gold nugget (arXiv 2504.15068).
 
     Attributes:
-        gold: Position in `Evaluation.gold_nuggets` (0-based).
+        gold: 0-based position in `Evaluation.gold_nuggets`.
     """
 
     item_fields, value_field = ("gold",), "assignment"
@@ -477,12 +473,11 @@ class NuggetAssignment(WeighedVerdict):
 
 
 class Assessment(Frozen):
-    """A reply of a user's own evaluator, with a reason.
+    """Result of a user-defined evaluator, with a reason.
 
     Attributes:
-        value: A label, or a number on the evaluator's scale.
-        confidence: Probability of the value among those possible; None where not given.
-        entropy_bits: Entropy of that distribution; None where not given.
+        value: Label, or number on the scale of the evaluator.
+        confidence, entropy_bits: As in `VerdictBase`.
     """
 
     value: str | float
@@ -492,15 +487,15 @@ class Assessment(Frozen):
 
 
 class OwnVerdict(WeighedVerdict):
-    """The verdict of a user's own evaluator on an answer, a sentence or a citation.
+    """Verdict of a user-defined evaluator on an answer, a sentence or a citation.
 
     Attributes:
-        sentence: 1-based; None for the whole answer.
-        marker: The marker of the sentence's citation, if it is about one.
-        label: The label, if the evaluator has labels; None where unscored.
-        score: The number on the scale, if the evaluator has one; None where unscored. Of a panel,
-            the mean of its members.
-        members: The panel's verdicts behind this one; empty for a single judge.
+        sentence: 1-based sentence number. None for the whole answer.
+        marker: Citation marker, if the verdict is about a citation.
+        label: None if unscored, or if the evaluator has a scale.
+        score: None if unscored, or if the evaluator has labels. For a panel, the mean over its
+            members.
+        members: Verdicts of the panel members. Empty for a single judge.
     """
 
     sentence: int | None = Field(default=None, ge=1)
@@ -524,7 +519,10 @@ class OwnVerdict(WeighedVerdict):
 
     @property
     def choices(self) -> tuple[float, ...]:
-        """Five numbers of the scale, or all whole ones of a short scale; open for a label."""
+        """All integers on a short integer scale, otherwise five evenly spaced numbers.
+
+        Empty for a label.
+        """
         low, high = self.scale
         if self.label is not None:
             return ()
@@ -534,12 +532,12 @@ class OwnVerdict(WeighedVerdict):
 
 
 class NuggetMatch(Frozen):
-    """A gold nugget and the answer's nugget that states it.
+    """Gold nugget and the matching nugget of the answer.
 
     Attributes:
-        gold: Position in `Evaluation.gold_nuggets` (0-based).
-        nugget: Position in `Evaluation.nuggets` (0-based).
-        similarity_score: Cosine similarity of the two, in [-1, 1].
+        gold: 0-based position in `Evaluation.gold_nuggets`.
+        nugget: 0-based position in `Evaluation.nuggets`.
+        similarity_score: Cosine similarity in [-1, 1].
     """
 
     gold: int = Field(ge=0)

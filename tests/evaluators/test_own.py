@@ -301,12 +301,12 @@ async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(
     [
         ("rubrics: [", "while parsing"),
         ("rules: {}", "a mapping `rubrics:`"),
-        ("rubrics: {mine: 3}", "mine: a mapping with question and scale"),
+        ("rubrics: {mine: 3}", "mine: expected a mapping with question and scale"),
         ("rubrics: {mine: {scale: {1: a, 2: b}}}", "mine, question: it is missing"),
-        ("rubrics: {mine: {question: q, scale: {1: a, 3: b}}}", "every rating from its lowest"),
+        ("rubrics: {mine: {question: q, scale: {1: a, 3: b}}}", "must describe every rating"),
         ("rubrics: {mine: {criteria: []}}", "mine, criteria: it must have at least 1"),
         ("rubrics: {mine: {criteria: [{text: t, weight: 0}]}}", "criteria.0.weight"),
-        ("rubrics: {mine: {criteria: [{text: t}, {text: t}]}}", "two criteria are the same"),
+        ("rubrics: {mine: {criteria: [{text: t}, {text: t}]}}", "two criteria are identical"),
     ],
 )
 def test_a_file_of_rubrics_that_cannot_be_read_names_file_rubric_and_field(tmp_path, text, said):
@@ -319,7 +319,7 @@ def test_a_file_of_rubrics_that_cannot_be_read_names_file_rubric_and_field(tmp_p
 
 def test_a_rubric_has_a_name_of_its_own():
     shipped = {"question": "q", "scale": {1: "a", 2: "b"}}
-    for name, said in (("cohesion", "the name is taken"), ("Two words", "a name has only a-z")):
+    for name, said in (("cohesion", "name is already used"), ("Two words", "contain only a-z")):
         mine = ragassay.Rubric.model_validate(shipped | {"name": name})
         with pytest.raises(SettingsError, match=said):
             build_run(load_settings(model="openai/a", signals=False), None, (), [mine])
