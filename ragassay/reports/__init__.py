@@ -1,4 +1,4 @@
-"""Reports of a run for people: a page, a Markdown summary, tables for the terminal."""
+"""Reports of a run: HTML page, Markdown summary and terminal tables."""
 
 from ragassay.reports.html import html_pieces, render_html
 from ragassay.reports.markdown import markdown_pieces, render_markdown

@@ -235,7 +235,7 @@ def test_an_endpoint_that_dies_half_way_is_told_in_one_line(sample, tmp_path, mo
     told = " ".join(shown.split())
     assert told.count("9 verdicts unscored; run the same command with --retry-failed.") == 1
     assert "look first" not in told.split("Server error")[0], "what failed is no finding as well"
-    assert told.startswith("No serious main finding in 2 answers. Server error: 9")
+    assert told.startswith("No serious main findings in 2 answers. Server error: 9")
 
 
 @pytest.mark.integration
