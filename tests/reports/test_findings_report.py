@@ -145,7 +145,7 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     assert measured_text([LOOK]) == ""
     page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
     assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
-    assert "not enough for a main finding" in markdown
+    assert "too low for a main finding" in markdown
 
 
 @pytest.mark.parametrize("n", [1, 3])

@@ -156,7 +156,8 @@ class TestWhatIsWrong:
             update={"secondary_findings": {"x": 3}, "n_undecided": 1}
         )
         assert lead_text(summary, calm) == (
-            "No serious main findings in 2 answers; 3 findings worth a look and 1 undecided verdict."
+            "No serious main findings in 2 answers; "
+            "3 findings worth a look and 1 undecided verdict."
         )
 
     def test_a_refusal_is_named_though_it_is_no_fault(self, run):
