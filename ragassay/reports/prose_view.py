@@ -212,7 +212,8 @@ def _verdict_state(view: SentenceView) -> State:
     tones = [verdict.chip.tone for verdict in (*(view.evidence or ()), *view.citations)]
     if view.label:
         tones.append(view.label.tone)
-    return next((state for tone, state in _STATE_OF.items() if tone in tones), "")
+    states: list[State] = [state for tone, state in _STATE_OF.items() if tone in tones]
+    return states[0] if states else ""
 
 
 def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterator[Quoted]:

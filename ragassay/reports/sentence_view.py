@@ -103,7 +103,7 @@ def view_search(search: EvidenceSearch) -> SearchView:
         parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
     if search.judgment_failure:
         reason = reason_text(search.judgment_failure.reason)
-        parts.append(f"The judge failed to judge the passages ({reason}).")
+        parts.append(f"The judge failed on the passages ({reason}).")
     return SearchView(tuple(map(_view_query, search.queries)), " ".join(parts))
 
 

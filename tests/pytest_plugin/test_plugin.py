@@ -256,7 +256,7 @@ import ragassay
     ({"no_findings": True, "out": "runs"}, "`out=` is for files of answers"),
     ({"no_findings": True, "limit": 1}, "`limit=` is for files of answers"),
     ({"correctness": ">=high"}, "correctness='>=high' is not a bound"),
-    ({"correctnes": ">=1"}, "names no score: 'correctnes'"),
+    ({"correctnes": ">=1"}, ": unknown score 'correctnes'"),
     ({}, "nothing is demanded"),
     ({"no_findings": True, "modle": "openai/a"}, "unexpected keyword argument 'modle'"),
 ])
