@@ -95,7 +95,8 @@ class ModelError(RagassayError, RuntimeError):
 
 
 class _ReasonedError(ModelError):
-    def __init__(self, message: str, reason: FailureReason) -> None:
+    # The default lets a copied or unpickled error, which restores `reason` later, be created.
+    def __init__(self, message: str, reason: FailureReason = "error") -> None:
         super().__init__(message)
         self.reason = reason
 

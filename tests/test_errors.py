@@ -1,15 +1,22 @@
-"""Errors that leave a group of tasks."""
+"""Errors that leave a group of tasks or a worker process."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
+import pickle
 import traceback
 
 import pytest
 from conftest import ROOT
 
-from ragassay.errors import FatalModelError, StorageError, raise_ungrouped
+from ragassay.errors import (
+    BatchError,
+    FatalModelError,
+    StorageError,
+    TransientModelError,
+    raise_ungrouped,
+)
 
 
 async def fail(error: Exception) -> None:
@@ -42,3 +49,9 @@ def test_no_module_catches_groups_with_a_star():
         if isinstance(node, ast.TryStar)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("kind", [TransientModelError, BatchError])
+def test_an_error_of_a_worker_process_keeps_its_reason(kind):
+    error = pickle.loads(pickle.dumps(kind("no answer", "rate_limit")))
+    assert (str(error), error.reason) == ("no answer", "rate_limit")

@@ -1,1 +1,1 @@
-"""LangGraph wiring only: state, edges, fan-out, retries. Nodes call agents."""
+"""LangGraph graphs: state, edges, fan-out and retries."""

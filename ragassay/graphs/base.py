@@ -1,4 +1,4 @@
-"""The picture, the retries and the explained failures of every graph."""
+"""Drawing, retries and failure handling shared by all graphs."""
 
 from __future__ import annotations
 
@@ -32,19 +32,20 @@ G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
 class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
-    """A compiled graph that leaves its error handlers out of its picture.
+    """A compiled graph that hides its error handlers when drawn.
 
-    LangGraph draws each handler as a node without an edge, and opens no subgraph that has one.
+    LangGraph draws each handler as a node without edges, and does not expand subgraphs that have
+    handlers.
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """Return the picture; `xray` opens subgraphs."""
+        """Return the graph for drawing; `xray` expands subgraphs."""
         return CompiledStateGraph.get_graph(self._without_handlers(), config, xray=xray)
 
     async def aget_graph(
         self, config: RunnableConfig | None = None, *, xray: int | bool = False
     ) -> Graph:
-        """Return the picture; LangGraph's server asks for it here."""
+        """Return the graph for drawing. LangGraph's server calls this method."""
         return await CompiledStateGraph.aget_graph(self._without_handlers(), config, xray=xray)
 
     def _without_handlers(self) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -55,24 +56,24 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 def make_drawn(graph: G) -> G:
-    """Make a compiled graph leave its error handlers out of its picture; return it."""
-    # `StateGraph.compile` takes no class to compile to.
+    """Make a compiled graph hide its error handlers when drawn, and return it."""
+    # `StateGraph.compile` does not accept a class for the compiled graph.
     cast(Any, graph).__class__ = DrawnGraph
     return graph
 
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
-"""Shortest and longest pause before a retry; up to a second is added at random."""
+"""Minimum and maximum pause before a retry, to which up to one second of jitter is added."""
 
 MOST_UNPARSABLE = 2
-"""Most attempts of a call whose reply cannot be parsed."""
+"""Maximum number of attempts of a call with unparsable replies."""
 
 
 def retry_policies(max_attempts: int) -> list[RetryPolicy]:
-    """Retry temporary errors with growing pauses, an unparsable reply once, and nothing else.
+    """Return policies that retry transient errors with backoff, and unparsable replies once.
 
     Args:
-        max_attempts: Most attempts of a call, including the first.
+        max_attempts: Maximum number of attempts, including the first.
     """
     return [
         RetryPolicy(
@@ -93,15 +94,15 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
 
 
 def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> float | None:
-    """Return how long to wait before a call is tried again; None where it is not.
+    """Return the pause in seconds before a retry, or None if the call is not retried.
 
-    A passing error is retried after growing pauses, an unparsable reply once and at once, anything
-    else never.
+    Transient errors are retried with exponential backoff, unparsable replies once and without a
+    pause.
 
     Args:
-        error: What the last attempt ended with.
-        attempt: Its number, from 1.
-        max_attempts: Most attempts, including the first.
+        error: Error of the last attempt.
+        attempt: 1-based number of the last attempt.
+        max_attempts: Maximum number of attempts, including the first.
     """
     if isinstance(error, TransientModelError) and attempt < max_attempts:
         return min(MOST_PAUSE_S, FIRST_PAUSE_S * 2 ** (attempt - 1)) + random.random()
@@ -111,7 +112,7 @@ def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> flo
 
 
 Update = dict[str, Any]
-"""A part of a graph's state."""
+"""Partial update of a graph's state."""
 
 
 def add_call(
@@ -125,16 +126,16 @@ def add_call(
     max_attempts: int,
     event: Callable[[Update], dict[str, Any]] = lambda update: {"done": 1, "failed": 1},
 ) -> None:
-    """Add a node that asks a model: retried, and recorded where it fails.
+    """Add a node that calls a model, with retries and failure handling.
 
-    An error that ends the run is raised from there, when the calls beside it have ended.
+    Fatal errors are raised from the handler, after the parallel calls have finished.
 
     Args:
-        on_failure: Returns a replacement for the result of a failed call.
-        given: What the node takes.
-        goto: The node that comes after a failed one.
-        max_attempts: Most attempts of a call that fails for a temporary reason.
-        event: Returns what is streamed of a failure.
+        on_failure: Returns the state update for a failed call.
+        given: Input type of the node.
+        goto: Next node after a failed call.
+        max_attempts: Maximum number of attempts of a call with transient errors.
+        event: Returns the event to stream for a failure.
     """
 
     def record_failure(task: Any, error: NodeError, runtime: Runtime[Any]) -> Command[Any]:
@@ -142,7 +143,7 @@ def add_call(
         runtime.stream_writer(event(update))
         return Command(update=update, goto=goto)
 
-    # LangGraph's types allow neither for handlers that take the error nor for a task of its own.
+    # LangGraph's types support neither handlers with an error argument nor custom task types.
     node: Any = ask
     handler: Any = record_failure
     builder.add_node(
@@ -158,12 +159,13 @@ def failure_of(error: BaseException) -> Failure:
     """Return the failure to record for an error.
 
     Raises:
-        FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go on.
+        FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot
+            continue.
     """
     if isinstance(error, FatalModelError | InputError | CorpusError | StorageError):
         raise error
     reason = error.reason if isinstance(error, ModelError) else "error"
-    told = without_secrets(str(error))
+    detail = without_secrets(str(error))
     if not isinstance(error, RagassayError):
-        told = f"{type(error).__name__}: {told}"
-    return Failure(reason=reason, detail=told[:400])
+        detail = f"{type(error).__name__}: {detail}"
+    return Failure(reason=reason, detail=detail[:400])

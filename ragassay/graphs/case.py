@@ -1,4 +1,4 @@
-"""A case of the evaluation graph, and how a question about it is asked: from the store or anew."""
+"""Cases of the evaluation graph, and questions about them that are cached in the store."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ from ragassay.tracing import step_span
 def merge_verdicts(
     known: Mapping[VerdictKey, VerdictBase], new: Mapping[VerdictKey, VerdictBase]
 ) -> dict[VerdictKey, VerdictBase]:
-    """Return all verdicts; a new one takes the place of a known one."""
+    """Merge verdicts. New verdicts replace known verdicts with the same key."""
     return {**known, **new}
 
 
 @dataclass
 class State:
-    """The state of one evaluation. The case itself is in the run-time context, not here.
+    """State of one evaluation. The case itself is stored in the runtime context.
 
     Attributes:
         case: Id of the open case.
-        prepared: Preparations that were made.
-        found: Passages that were found for sentences, in the order of the sentences.
-        cited: Passages of cited documents, in the order of the citations.
-        searches: How evidence was looked for.
-        citation_warnings: What is known against cited articles.
-        signals: Measurements of the answer; None where there are none.
-        readings: Readings by fine-tuned judges, by their names.
+        prepared: Completed preparations.
+        found: Passages found for sentences, in sentence order.
+        cited: Passages of cited documents, in citation order.
+        searches: Evidence searches.
+        citation_warnings: Findings about cited articles, such as retractions.
+        signals: Measurements of the answer, if any.
+        readings: Readings by fine-tuned judges, by judge name.
         verdicts: All verdicts, by evaluator and item.
     """
 
@@ -80,9 +80,9 @@ class State:
 
 @dataclass(frozen=True)
 class Input:
-    """The input of the graph: a record, or the id of a case that the caller has opened.
+    """Input of the graph: a record, or the id of a case opened by the caller.
 
-    The record is no part of the state.
+    The record is not stored in the state.
     """
 
     record: Annotated[Record | None, UntrackedValue] = None
@@ -91,7 +91,7 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """The output of the graph."""
+    """Output of the graph."""
 
     evaluation: Evaluation
 
@@ -102,17 +102,17 @@ def fingerprint(run: Run, record: Record) -> str:
 
 
 def question_key(run: Run, open_case: OpenCase, *parts: str | None) -> str:
-    """Hash everything that one verdict depends on, but the endpoint: a server may move.
+    """Hash everything that one verdict depends on, except the URL of the endpoint.
 
     Args:
-        run: With the judge that is asked.
-        parts: Evaluator, item, the judge's role, and what the evaluator names.
+        run: Run with the judge that is asked.
+        parts: Evaluator, item, role of the judge, and dependencies reported by the evaluator.
     """
     return hash_of(*_asking(run), open_case.context_sha256, *(part or "" for part in parts))
 
 
 def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
-    """Hash everything that the queries for a sentence, or an agent's search, depend on."""
+    """Hash everything that a sentence's queries or agent search depend on."""
     bounds = run.settings.retrieval.evidence_turns, run.settings.retrieval.evidence_tokens
     return hash_of(
         *_asking(run),
@@ -123,7 +123,7 @@ def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
 
 
 def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
-    """Hash everything that the judgment of a sentence's passages depends on."""
+    """Hash everything that a sufficiency judgment depends on."""
     return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
@@ -133,7 +133,7 @@ def reading_key(run: Run, judge: str, open_case: OpenCase) -> str:
 
 
 def _asking(run: Run) -> tuple[str, ...]:
-    """Return what every call depends on: the model, how it computes, what is said to it."""
+    """Return the dependencies of every call: model, computation and prompts."""
     settings = run.settings
     return (
         settings.judge.model,
@@ -147,11 +147,11 @@ def _asking(run: Run) -> tuple[str, ...]:
 
 
 def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
-    """Cut a record into what the judges look at.
+    """Split a record into sentences and sources for the judges.
 
     Args:
-        settings: How many sentences an answer may have, and how much of its sources is shown.
-        corpus: Where cited documents that the record does not bring are looked up.
+        settings: Limits for the number of sentences and the length of the sources.
+        corpus: Corpus to look up cited documents that the record does not contain.
 
     Raises:
         InputError: The answer has more sentences than the settings allow.
@@ -161,8 +161,8 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
     most = settings.evaluation.max_sentences
     if len(sentences) > most:
         raise InputError(
-            f"the answer has {len(sentences)} sentences, more than the {most} that are allowed; "
-            "raise the setting max_sentences if it is meant"
+            f"the answer has {len(sentences)} sentences, but at most {most} are allowed; "
+            "to evaluate it anyway, increase the setting max_sentences"
         )
     reference = record.reference or ""
     return build_case(
@@ -176,13 +176,13 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
 
 
 def new_open_case(record: Record, run: Run) -> OpenCase:
-    """Return a record as an open case."""
+    """Build an open case from a record."""
     case = case_of(record, run.settings, run.retrieval.corpus)
     return OpenCase(fingerprint(run, record), record, case)
 
 
 async def open_case_of(record: Record, run: Run) -> OpenCase:
-    """Prepare a record and open its case.
+    """Build the case of a record and open it.
 
     Raises:
         InputError: The answer has too many sentences.
@@ -194,20 +194,20 @@ def find_open_case(case: str, run: Run) -> OpenCase:
     """Return an open case.
 
     Raises:
-        InputError: It is not open.
+        InputError: The case is not open.
     """
     open_case = run.open_cases.get(case)
     if open_case is None:
         raise InputError(
-            "this evaluation was begun in another process: call the graph with its record again"
+            "this evaluation was started in another process; call the graph again with the record"
         )
     return open_case
 
 
 def update_open_case(state: State, run: Run) -> OpenCase:
-    """Bring an open case up to date, and return it."""
-    known = {name: getattr(state, name) for name in _FROM_STATE}
-    return run.open_cases.open(replace(find_open_case(state.case, run), **known))
+    """Update an open case from the state and return it."""
+    updates = {name: getattr(state, name) for name in _FROM_STATE}
+    return run.open_cases.open(replace(find_open_case(state.case, run), **updates))
 
 
 _FROM_STATE = ("found", "cited", "signals", "readings", "verdicts")
@@ -221,9 +221,9 @@ class CaseQuestion(Question):
     """A question of an evaluator about an answer.
 
     Attributes:
-        item: What it is about, as its verdict names it.
-        content: What the evaluator's `ask` takes for that item.
-        tell: Receives progress: calls expected and done, and their usage.
+        item: Item name, as in the verdict.
+        content: Argument of the evaluator's `ask` for the item.
+        tell: Callback for progress events: expected and finished calls, and their usage.
     """
 
     evaluator: Evaluator[Any]
@@ -235,15 +235,18 @@ class CaseQuestion(Question):
 
     @property
     def asks_panel(self) -> bool:
-        """Return whether each member of a panel is asked."""
+        """Whether each member of a panel is asked."""
         return self.evaluator.asks_panel
 
     def key(self, judge: BaseJudge) -> str:
         """Return the hash of everything that a judge's verdicts depend on."""
         run = self.run.with_judge(judge)
-        parts = (self.evaluator.name, self.item, self._role(judge))
-        more = self.evaluator.depends_on(self.content, self.open_case, run)
-        return question_key(run, self.open_case, *parts, *more)
+        return question_key(
+            run,
+            self.open_case,
+            *(self.evaluator.name, self.item, self._role(judge)),
+            *self.evaluator.depends_on(self.content, self.open_case, run),
+        )
 
     def _role(self, judge: BaseJudge) -> str:
         if self.run.second is not None and judge is self.run.second.judge:
@@ -251,11 +254,11 @@ class CaseQuestion(Question):
         return judge.name if judge in self.run.judge.members else ""
 
     async def ask(self, judge: BaseJudge) -> JudgeReply:
-        """Ask one judge; return its verdicts, or why there are none.
+        """Ask one judge and return its verdicts or the failure.
 
         Raises:
-            FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot go
-                on.
+            FatalModelError, InputError, CorpusError, StorageError: The run or the record cannot
+                continue.
         """
         evaluator, run = self.evaluator, self.run.with_judge(judge)
         key, role = self.key(judge), self._role(judge)
@@ -277,31 +280,31 @@ class CaseQuestion(Question):
                     return failure
                 await asyncio.sleep(pause_s)
             else:
-                paid = (one.usage for one in work.result if work.is_new)
-                self.tell({"done": 1, "usage": sum(paid, Usage())})
+                usages = (verdict.usage for verdict in work.result if work.is_new)
+                self.tell({"done": 1, "usage": sum(usages, Usage())})
                 return work.result
 
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
-        """Return what stands where a judge gave no verdict."""
+        """Return unscored verdicts for a failed question."""
         return self.evaluator.make_unscored(self.content, self.open_case, self.run, failure)
 
     def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
-        """Return what a panel's members are asked once they know the others' verdicts."""
-        again = self.evaluator.second_round(self.content, verdicts, self.run)
-        return {name: replace(self, content=content) for name, content in again.items()}
+        """Return the questions for panel members after they have seen the other verdicts."""
+        contents = self.evaluator.second_round(self.content, verdicts, self.run)
+        return {name: replace(self, content=content) for name, content in contents.items()}
 
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
-        """Return the verdict of a panel."""
+        """Combine the verdicts of a panel."""
         return self.evaluator.join_verdicts(verdicts)
 
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
-        """Return whether a second judge is asked about a verdict; citations may share one item."""
+        """Return whether to ask a second judge about a verdict of this question."""
         is_own = self.evaluator.is_weighed and verdict.evaluator == self.evaluator.name
         is_item = is_own and verdict.item in self.evaluator.known_items(self.open_case, self.run)
         return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return the question about one verdict of a batch."""
+        """Return the question about a single verdict of a batch."""
         content = self.evaluator.alone(
             self.evaluator.known_items(self.open_case, self.run)[verdict.item]
         )

@@ -1,4 +1,4 @@
-"""Graphs that make one call for each of several items: paraphrase sentences, check reasons."""
+"""Graphs that make one call per item: paraphrase sentences, check rationales."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ragassay.text.search import condense
 
 @dataclass(frozen=True)
 class Items:
-    """The input of a graph."""
+    """Input of the graph."""
 
     items: tuple[Any, ...]
 
 
 @dataclass
 class ItemsState:
-    """The state of a graph run; each result is also streamed at once, under "result"."""
+    """State of the graph. Each result is also streamed immediately as "result"."""
 
     items: tuple[Any, ...]
     results: Annotated[list[Any], operator.add] = field(default_factory=list)
@@ -40,7 +40,7 @@ class ItemsState:
 
 @dataclass(frozen=True)
 class EachResult:
-    """The output of a graph: a result for each item, in any order."""
+    """Output of the graph: one result per item, in any order."""
 
     results: list[Any]
 
@@ -49,23 +49,23 @@ EachGraph = CompiledStateGraph[ItemsState, Any, Items, EachResult]
 
 
 def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: int) -> EachGraph:
-    """Compile a graph of one node that takes an item; see `add_call`."""
+    """Compile a graph with one node that processes an item; see `add_call`."""
     builder = StateGraph(
         ItemsState, context_schema=context, input_schema=Items, output_schema=EachResult
     )
 
     async def answer(item: Any, runtime: Runtime[Any]) -> Update:
-        found = await ask(item, runtime.context)
-        runtime.stream_writer({"result": found})
-        return {"results": [found]}
+        result = await ask(item, runtime.context)
+        runtime.stream_writer({"result": result})
+        return {"results": [result]}
 
     def record(item: Any, failure: Failure) -> Update:
         return {"results": [on_failure(item, failure)]}
 
-    def tell(update: Update) -> dict[str, Any]:
+    def event(update: Update) -> dict[str, Any]:
         return {"result": update["results"][0]}
 
-    add_call(builder, name, answer, record, given=given, goto=END, max_attempts=n, event=tell)
+    add_call(builder, name, answer, record, given=given, goto=END, max_attempts=n, event=event)
 
     def send_each(state: Items) -> list[Send] | str:
         return [Send(name, item) for item in state.items] or END
@@ -77,7 +77,7 @@ def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: 
 
 @dataclass(frozen=True)
 class ParaphraseTools:
-    """The run-time context of the paraphrases: the model, and its agent."""
+    """Runtime context of the paraphrase graph."""
 
     lm: JudgeLM
     paraphraser: Paraphraser = field(default_factory=Paraphraser)
@@ -91,27 +91,28 @@ class SentenceTask:
 
 
 def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
-    """Compile the graph from `SentenceTask`s to a `Paraphrase` of each.
+    """Compile the graph that turns each `SentenceTask` into a `Paraphrase`.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
     """
 
     async def paraphrase(task: SentenceTask, tools: ParaphraseTools) -> Paraphrase:
         with dspy.context(lm=tools.lm):
-            found: Any = await tools.paraphraser.acall(task.sentence)
-        return found
+            result: Any = await tools.paraphraser.acall(task.sentence)
+        return result
 
-    def leave_unsaid(task: SentenceTask, failure: Failure) -> Paraphrase:
+    def record_failure(task: SentenceTask, failure: Failure) -> Paraphrase:
         return Paraphrase(sentence=task.sentence, failure=failure)
 
-    names = "paraphrase", paraphrase, leave_unsaid
-    return _build(*names, SentenceTask, ParaphraseTools, max_attempts)
+    return _build(
+        "paraphrase", paraphrase, record_failure, SentenceTask, ParaphraseTools, max_attempts
+    )
 
 
 @dataclass(frozen=True)
 class ReasonTools:
-    """The run-time context of the checks: the model, its agent, the rubrics, room for sources."""
+    """Runtime context of the rationale graph; `source_chars` limits the sources in a prompt."""
 
     lm: JudgeLM
     rubrics: Mapping[str, Rubric]
@@ -121,7 +122,7 @@ class ReasonTools:
 
 @dataclass(frozen=True)
 class CheckedReason:
-    """A reason's labels, or why it has none."""
+    """Labels of a rationale, or the failure."""
 
     id: str
     found: ReasonLabels | None = None
@@ -129,25 +130,26 @@ class CheckedReason:
 
 
 def build_reason_graph(max_attempts: int = 5) -> EachGraph:
-    """Compile the graph from judges' reasons to a `CheckedReason` of each.
+    """Compile the graph that turns each `JudgedReason` into a `CheckedReason`.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
     """
 
-    async def check(one: JudgedReason, tools: ReasonTools) -> CheckedReason:
+    async def check(reason: JudgedReason, tools: ReasonTools) -> CheckedReason:
+        query = f"{reason.question} {reason.answer}"
         with dspy.context(lm=tools.lm):
-            found: Any = await tools.auditor.acall(
-                question=one.question,
-                answer=one.answer,
-                sources=condense(one.sources, f"{one.question} {one.answer}", tools.source_chars),
-                rubric=tools.rubrics.get(one.rubric, one.rubric),
-                rating=one.rating,
-                reason=one.reason,
+            labels: Any = await tools.auditor.acall(
+                question=reason.question,
+                answer=reason.answer,
+                sources=condense(reason.sources, query, tools.source_chars),
+                rubric=tools.rubrics.get(reason.rubric, reason.rubric),
+                rating=reason.rating,
+                reason=reason.reason,
             )
-        return CheckedReason(one.id, found)
+        return CheckedReason(reason.id, labels)
 
-    def leave_unchecked(one: JudgedReason, failure: Failure) -> CheckedReason:
-        return CheckedReason(one.id, failure=failure)
+    def record_failure(reason: JudgedReason, failure: Failure) -> CheckedReason:
+        return CheckedReason(reason.id, failure=failure)
 
-    return _build("check_reason", check, leave_unchecked, JudgedReason, ReasonTools, max_attempts)
+    return _build("check_reason", check, record_failure, JudgedReason, ReasonTools, max_attempts)

@@ -1,8 +1,8 @@
-"""The evaluation graph: a record goes in, an evaluation comes out.
+"""Evaluation graph: turns a record into an evaluation.
 
-segment -> dispatch <-> the preparations and the evaluators' questions -> aggregate
+segment -> dispatch <-> preparations and evaluator questions -> aggregate
 
-`dispatch` sends out every question that can be asked, again and again, until none is left.
+`dispatch` repeatedly sends all questions that can be asked until none are left.
 """
 
 from __future__ import annotations
@@ -49,24 +49,23 @@ EvaluateGraph = CompiledStateGraph[State, Run, Input, Output]
 def build_evaluate_graph(
     max_attempts: int = 5, evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> EvaluateGraph:
-    """Compile the graph.
+    """Compile the evaluation graph.
 
     Args:
-        max_attempts: How often a model call is tried that fails for a passing reason.
-        evaluators: What may be asked; each has a node of its own.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
+        evaluators: Evaluators to support. Each has its own node.
     """
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
-    # LangGraph's types do not know that a node's input may have another name than `state`.
-    cut: Any = segment
-    question: Any = ask
-    builder.add_node("segment", cut, input_schema=Input)
+    # LangGraph's types require nodes to name their input `state`.
+    ask_node: Any = ask
+    builder.add_node("segment", segment, input_schema=Input)
     builder.add_node("find_evidence", build_evidence_graph(max_attempts))
     builder.add_node("check_citations", check_citations)
     builder.add_node("measure", measure)
     builder.add_node("aggregate", aggregate)
     asking = [node_of(Task(evaluator.name, "")) for evaluator in evaluators]
     for name in asking:
-        builder.add_node(name, question, input_schema=Task)
+        builder.add_node(name, ask_node, input_schema=Task)
     preparing = list(PREPARED_BY.values())
     builder.add_node("dispatch", dispatch, destinations=(*preparing, *asking, "aggregate"))
     builder.add_edge(START, "segment")
@@ -83,23 +82,23 @@ PREPARED_BY = {
     "signals": "measure",
     "citation_warnings": "check_citations",
 }
-"""Nodes that prepare a case, by what evaluators need."""
+"""Nodes that prepare a case, by the need of an evaluator."""
 
 
-async def segment(given: Input, runtime: Runtime[Run]) -> Update:
-    """Cut the record into a case, unless the caller has."""
-    if given.case:
-        return {"case": given.case}
-    # LangGraph's own tools hand in plain JSON.
-    open_case = await open_case_of(Record.model_validate(given.record), await ready_run(runtime))
+async def segment(state: Input, runtime: Runtime[Run]) -> Update:
+    """Split the record into a case, unless the caller opened one."""
+    if state.case:
+        return {"case": state.case}
+    # LangGraph's own tools pass plain JSON.
+    open_case = await open_case_of(Record.model_validate(state.record), await ready_run(runtime))
     return {"case": open_case.id}
 
 
 async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
-    """Send out every question that can be asked now; when none is left, add up.
+    """Send all questions that can be asked now, or aggregate if none are left.
 
     Raises:
-        FatalModelError: The run cannot go on.
+        FatalModelError: The run cannot continue.
     """
     run = run_of(runtime)
     _raise_fatal(run, state.case)
@@ -112,23 +111,23 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
 
 
 def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
-    """Return the questions that have no verdict yet and whose needs are met."""
+    """Return the unanswered questions of the evaluators with all needs met."""
     unfinished, tasks = set(unprepared), list[Task]()
     for evaluator in run.evaluators:
         if not unfinished.isdisjoint(evaluator.needs):
             unfinished.add(evaluator.name)
             continue
-        own = [
+        new = [
             task for task in evaluator.tasks(open_case, run) if task.key not in open_case.verdicts
         ]
-        if own:
+        if new:
             unfinished.add(evaluator.name)
-        tasks += own
+        tasks += new
     return tasks
 
 
 def _preparations(run: Run) -> list[str]:
-    """Return the preparations that the run's evaluators need."""
+    """Return the preparations needed by the evaluators of the run."""
     needed = {need for evaluator in run.evaluators for need in evaluator.needs}
     if not (run.computes_signals or run.readers):
         needed.discard("signals")
@@ -136,15 +135,15 @@ def _preparations(run: Run) -> list[str]:
 
 
 def node_of(task: Task) -> str:
-    """Return the node that asks a task's question."""
+    """Return the name of the node that asks a task's question."""
     return f"ask_{task.evaluator}"
 
 
 async def ask(task: Task, runtime: Runtime[Run]) -> Update:
-    """Have the judges answer one question, in rounds: those that are asked together.
+    """Ask the judges one question, in rounds of parallel calls.
 
-    An error that ends the run is left to `dispatch`, when all of a round have answered: LangGraph
-    would break off the questions beside this one, which are paid for.
+    A fatal error is stored for `dispatch` to raise later, because LangGraph would cancel the
+    parallel questions, which are already paid for.
     """
     run = run_of(runtime)
     open_case, evaluator = find_open_case(task.case, run), run.evaluator(task.evaluator)
@@ -154,19 +153,19 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
     replies: Any = None
     try:
         while True:
-            calls = [one.ask(judge) for one, judge in rounds.send(replies)]
+            calls = [asked.ask(judge) for asked, judge in rounds.send(replies)]
             replies = await asyncio.gather(*calls, return_exceptions=True)
-            if errors := [one for one in replies if isinstance(one, BaseException)]:
+            if errors := [reply for reply in replies if isinstance(reply, BaseException)]:
                 raise errors[0]
     except StopIteration as end:
-        return {"verdicts": {VerdictKey(one.evaluator, one.item): one for one in end.value}}
+        return {"verdicts": {VerdictKey(v.evaluator, v.item): v for v in end.value}}
     except FatalModelError as error:
         run.open_cases.break_off(task.case, error)
         return {}
 
 
 async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
-    """Look up what is known against the cited articles."""
+    """Look up retractions and other notices of the cited articles."""
     run = run_of(runtime)
     corpus = run.retrieval.corpus
     if not can_look_up(corpus):
@@ -179,7 +178,7 @@ async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
 
 
 async def measure(state: State, runtime: Runtime[Run]) -> Update:
-    """Measure the answer, and have fine-tuned judges read it, before its rubrics are judged."""
+    """Compute the signals of the answer and the readings of fine-tuned judges."""
     run = run_of(runtime)
     open_case = find_open_case(state.case, run)
     runtime.stream_writer({"phase": "measuring"})
@@ -188,7 +187,7 @@ async def measure(state: State, runtime: Runtime[Run]) -> Update:
         readings = {
             judge.name: reading
             for judge in run.readers
-            if (reading := await _reading(open_case, judge, run))
+            if (reading := await _read_case(open_case, judge, run))
         }
         signals = (
             await in_thread(signal_extractor.signals, open_case.case) if signal_extractor else None
@@ -196,10 +195,10 @@ async def measure(state: State, runtime: Runtime[Run]) -> Update:
     return {"signals": signals, "readings": readings}
 
 
-async def _reading(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
-    """Return what a judge sees in an answer; None where it failed.
+async def _read_case(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
+    """Return a judge's reading of an answer, or None if it failed.
 
-    The ratings ask for it again then, each with its own tries, and say what is wrong.
+    Ratings then request the reading again, with their own attempts and failure details.
     """
     key = reading_key(run, judge.name, open_case)
     with suppress(ModelError):
@@ -211,11 +210,11 @@ async def _reading(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading |
 
 
 async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
-    """Put the verdicts in order, match the nuggets and add everything up.
+    """Sort the verdicts, match the nuggets and compute the evaluation.
 
     Raises:
-        FatalModelError: The run cannot go on.
-        RagassayError: The evaluation was broken off.
+        FatalModelError: The run cannot continue.
+        RagassayError: The evaluation was aborted.
     """
     run = run_of(runtime)
     _raise_fatal(run, state.case)
@@ -225,7 +224,7 @@ async def aggregate(state: State, runtime: Runtime[Run]) -> Update:
 
 
 def _raise_fatal(run: Run, case: str) -> None:
-    """Raise what ended the run in the step before: a question or a handler has left it."""
+    """Raise a fatal error stored by a question or handler in the previous step."""
     fatal = run.open_cases.fatal(case) or run.fatal
     if fatal is not None:
         raise fatal

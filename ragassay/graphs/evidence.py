@@ -1,9 +1,10 @@
-"""The evidence graph: from an answer's sentences to passages for and against them.
+"""Evidence graph: finds passages for and against the sentences of an answer.
 
-write queries -> retrieve -> choose passages -> enough? -> write other queries, limited by rounds
-and tokens. The judge says whether the passages are enough; without one the closest are taken. The
-sentences of an answer share what they find. Or, with a model that calls tools, an agent per
-sentence searches on its own.
+write queries -> retrieve -> choose passages -> sufficient? -> write more queries
+
+The number of rounds and tokens is limited. A judge decides whether the passages are sufficient.
+Without a judge, the closest passages are used. The sentences of an answer share their hits. With a
+model that calls tools, an agent can search for each sentence instead.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from ragassay.records import EvidenceSearch
 EvidenceGraph = CompiledStateGraph[EvidenceState, Run, EvidenceInput, EvidenceOutput]
 
 N_TITLES = 5
-"""Number of titles of insufficient hits that the model is shown."""
+"""Number of titles of insufficient hits shown to the model."""
 
 
 def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
-    """Compile the graph; it is a node of the evaluation graph.
+    """Compile the evidence graph, which is a node of the evaluation graph.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
     """
     builder = StateGraph(
         EvidenceState,
@@ -53,7 +54,7 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     builder.add_node("retrieve", nodes.retrieve)
     builder.add_node("choose_passages", nodes.choose_passages)
     builder.add_node("end_searches", nodes.end_searches)
-    asking: list[tuple[str, Any, Any, type, str]] = [
+    calls: list[tuple[str, Any, Any, type, str]] = [
         ("write_query", nodes.write_query, nodes.leave_unasked, QueryTask, "retrieve"),
         ("run_agent", nodes.run_agent, nodes.leave_unsearched, QueryTask, "choose_passages"),
         (
@@ -64,7 +65,7 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
             "end_searches",
         ),
     ]
-    for name, node, on_failure, task, goto in asking:
+    for name, node, on_failure, task, goto in calls:
         add_call(builder, name, node, on_failure, given=task, goto=goto, max_attempts=max_attempts)
     builder.add_conditional_edges(
         START,
@@ -83,18 +84,18 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
 
 
 def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]:
-    """Read citations and look for other evidence, as far as the settings ask for either."""
+    """Read citations and search for evidence, as enabled in the settings."""
     run = run_of(runtime)
     open_case = find_open_case(state.case, run)
     if not open_case.case.sentences:
         return [END]
     cited = ["read_citations"] if run.settings.evaluation.wants("citations") else []
-    sought = _search(open_case, runtime) if run.settings.evaluation.looks_for_evidence else []
-    return [*cited, *sought] or [END]
+    search = _route_search(open_case, runtime) if run.settings.evaluation.looks_for_evidence else []
+    return [*cited, *search] or [END]
 
 
-def _search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
-    """Search if there is a corpus, and ask a model if the settings say so."""
+def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
+    """Return the first nodes of the search, given the corpus and the settings."""
     run = run_of(runtime)
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
@@ -107,7 +108,7 @@ def _search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Have passages judged that were not, for the sentences whose search may go on."""
+    """Judge new passages of the sentences with an open search, or start another round."""
     run = run_of(runtime)
     context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}
@@ -126,12 +127,12 @@ def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str
 
 
 def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
-    """Return the searches that may go on: none ended but for want of a round."""
+    """Return the searches that can continue in another round."""
     return [search for search in state.searches if search.end == "out_of_rounds"]
 
 
 def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Start another round for the sentences whose passages are not enough."""
+    """Start another round for the sentences without sufficient passages."""
     run = run_of(runtime)
     if state.round >= run.settings.query_rounds:
         return END
@@ -143,7 +144,7 @@ def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | 
 
 
 def _next_task(state: EvidenceState, task: QueryTask) -> QueryTask:
-    """Return the task with the tried queries and their hits."""
+    """Add the earlier queries and their hits to a task."""
     answered = [a for a in state.answered if a.sentence == task.item]
     ids = dict.fromkeys(i for a in answered for i in a.ids)
     titles = [state.pool[i].title for i in ids if i in state.pool and state.pool[i].title]
@@ -160,7 +161,7 @@ def _sends(
 
 
 def n_most_searches(open_case: OpenCase, run: Run) -> int:
-    """Return how many model calls the search for evidence takes at most."""
+    """Return the maximum number of model calls of the evidence search."""
     if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0
     n_calls_a_round = 2 if run.settings.judges_sufficiency else 1

@@ -1,4 +1,4 @@
-"""The nodes of the evidence graph: write queries, search, choose passages, record the search."""
+"""Nodes of the evidence graph: write queries, search, choose and judge passages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
 JUDGMENT = TypeAdapter(SufficiencyJudgment)
 
 QUESTION_CHARS = 300
-"""Only this many characters of a question go into a query: the sentence must dominate."""
+"""Maximum number of question characters in a query, so that the sentence dominates."""
 
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
@@ -56,7 +56,7 @@ async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
-    """Have the model write queries for a sentence."""
+    """Write queries for a sentence with the model."""
     run = run_of(runtime)
     case = find_open_case(task.case, run).case
 
@@ -77,18 +77,18 @@ async def write_query(task: QueryTask, runtime: Runtime[Run]) -> Update:
 
 
 def leave_unasked(task: QueryTask, failure: Failure) -> Update:
-    """Record that a sentence has no queries: it is searched for as it stands."""
+    """Record a failure to write queries. The sentence itself then serves as the query."""
     return {"drafts": [Draft(task.item, task.round, failure=failure)]}
 
 
 async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
-    """Let an agent search for evidence on a sentence."""
+    """Let an agent search for evidence for a sentence."""
     run = run_of(runtime)
     case = find_open_case(task.case, run).case
     sentence = case.sentences[task.item - 1]
     notebook = _Notebook(run.retrieval.corpus, task.round, known={d.id for d in case.sources})
 
-    async def look(query: str) -> list[Document]:
+    async def search(query: str) -> list[Document]:
         return await notebook.ask(sentence.index, None, query)
 
     with step_span("run_agent", item=task.item):
@@ -98,7 +98,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
                     run.judge.model,
                     case,
                     sentence.text,
-                    look,
+                    search,
                     run.settings.retrieval.evidence_turns,
                     run.settings.retrieval.evidence_tokens // len(case.sentences),
                 )
@@ -106,37 +106,37 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
                 work.result = Report(sentence.index, notes.cited, notes.usage), queries
         report, queries = work.result
         for query in () if work.is_new else queries:
-            await look(query)
+            await search(query)
     runtime.stream_writer({"done": 1, "usage": report.usage if work.is_new else Usage()})
     return {"reports": [report], "answered": notebook.answered, "pool": notebook.pool}
 
 
 def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
-    """Record that an agent failed: the other sentences' hits are used."""
+    """Record a failed agent. The hits of the other sentences are used instead."""
     return {"reports": [Report(task.item, failure=failure)]}
 
 
 async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
-    """Send this round's queries to the corpus, each once."""
-    run, this = run_of(runtime), state.round + 1
+    """Send the queries of this round to the corpus, each only once."""
+    run, this_round = run_of(runtime), state.round + 1
     case = find_open_case(state.case, run).case
     known = {*state.pool, *(source.id for source in case.sources)}
-    notebook = _Notebook(run.retrieval.corpus, this, known)
+    notebook = _Notebook(run.retrieval.corpus, this_round, known)
     runtime.stream_writer({"phase": "searching"})
     asked = {answered.query.text for answered in state.answered}
     with step_span("retrieve"):
-        for sentence, side, text in _queries(state, case, this):
+        for sentence, side, text in _round_queries(state, case, this_round):
             if text not in asked:
                 asked.add(text)
                 await notebook.ask(sentence, side, text)
-    return {"round": this, "answered": notebook.answered, "pool": notebook.pool}
+    return {"round": this_round, "answered": notebook.answered, "pool": notebook.pool}
 
 
 class _Notebook:
-    """A corpus and a record of its answers.
+    """A corpus with a record of queries and hits.
 
     Args:
-        known: Ids of documents that were found before.
+        known: Ids of documents found earlier.
     """
 
     def __init__(self, corpus: Literature, round: int, known: Iterable[str]) -> None:
@@ -145,7 +145,7 @@ class _Notebook:
         self.pool: dict[str, Document] = {}
 
     async def ask(self, sentence: int, side: EvidenceSide | None, text: str) -> list[Document]:
-        """Return the documents for a query, without retracted ones."""
+        """Return the documents for a query, without retracted articles."""
         hits = await asyncio.to_thread(self._corpus.search, text, N_CANDIDATES)
         documents = [hit.document for hit in hits]
         found = [d for d in documents if not (isinstance(d, Article) and "retracted" in d.notices)]
@@ -160,13 +160,13 @@ class _Notebook:
         return found
 
 
-def _queries(
-    state: EvidenceState, case: Case, this: int
+def _round_queries(
+    state: EvidenceState, case: Case, this_round: int
 ) -> Iterator[tuple[int, EvidenceSide, str]]:
-    """Yield sentence, side and text of a round's queries, in the order of the sentences."""
-    drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this}
+    """Yield the sentence, side and text of each query of a round."""
+    drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this_round}
     for sentence in case.sentences:
-        if this == 1:
+        if this_round == 1:
             yield sentence.index, "for", plain_query(sentence, case)
         draft = drafts.get(sentence.index)
         if draft and draft.query:
@@ -176,18 +176,18 @@ def _queries(
 
 
 def plain_query(sentence: AnswerSentence, case: Case) -> str:
-    """Return a sentence with its question: "It" in the one is named in the other."""
+    """Return a sentence followed by its question, which resolves pronouns such as "it"."""
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
 async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update:
-    """Choose the passages for each sentence, and record the search."""
+    """Choose the passages for each sentence and record the searches."""
     run = run_of(runtime)
     case = find_open_case(state.case, run).case
     done = {search.sentence: search for search in state.searches if search.end == "enough"}
-    sought = [sentence for sentence in case.sentences if sentence.index not in done]
+    pending = [sentence for sentence in case.sentences if sentence.index not in done]
     runtime.stream_writer({"phase": "choosing passages"})
-    candidates = await in_thread(candidates_for, state, case, sought)
+    candidates = await in_thread(candidates_for, state, case, pending)
     new = await in_thread(chosen_passages, state, case, candidates, run)
     end = _end_unless_enough(case, run)
     for n, documents in candidates.items():
@@ -200,7 +200,7 @@ async def choose_passages(state: EvidenceState, runtime: Runtime[Run]) -> Update
 
 
 async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Update:
-    """Have the judge say whether a sentence's passages are enough."""
+    """Judge whether a sentence's passages are sufficient."""
     run = run_of(runtime)
     case = find_open_case(task.case, run).case
     with step_span("judge_sufficiency", item=task.item):
@@ -219,12 +219,12 @@ async def judge_sufficiency(task: SufficiencyTask, runtime: Runtime[Run]) -> Upd
 
 
 def leave_unjudged(task: SufficiencyTask, failure: Failure) -> Update:
-    """Record that it was not judged whether passages are enough: the search goes on."""
+    """Record a failed sufficiency judgment. The search continues."""
     return {"judgments": [SufficiencyJudgment(task.item, task.key, failure=failure)]}
 
 
 async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
-    """End the searches whose passages the judge found enough; add up what the judgments cost."""
+    """End the searches with sufficient passages and update the usage."""
     ends: dict[int, SearchEnd] = {j.sentence: "enough" for j in state.judgments if j.is_enough}
     searches = (
         _search_of(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
@@ -234,7 +234,7 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
-    """Return why a search ends here, if it is not the judge that ends it or a further round."""
+    """Return the reason why a search ends without a positive judgment or another round."""
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     if run.settings.retrieval.evidence == "agent":
@@ -263,7 +263,7 @@ def _search_of(state: EvidenceState, n: int, n_documents: int, end: SearchEnd) -
 def _stopped_by_tokens(
     searches: tuple[EvidenceSearch, ...], run: Run
 ) -> tuple[EvidenceSearch, ...]:
-    """Return the searches; those to be continued end if the answer's tokens are used up."""
+    """End the remaining searches if the answer's token budget is used up."""
     if n_tokens(searches) < run.settings.retrieval.evidence_tokens:
         return searches
     spent: dict[str, SearchEnd] = {"end": "out_of_tokens"}
@@ -271,5 +271,5 @@ def _stopped_by_tokens(
 
 
 def n_tokens(searches: tuple[EvidenceSearch, ...]) -> int:
-    """Return the tokens of the model's part in the searches on one answer."""
+    """Return the number of tokens used by the searches for one answer."""
     return sum(s.usage.n_prompt_tokens + s.usage.n_completion_tokens for s in searches)

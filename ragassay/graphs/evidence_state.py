@@ -1,4 +1,4 @@
-"""The state of the evidence graph."""
+"""State of the evidence graph."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class QueryTask:
-    """The payload of a `Send`: write queries, or search, for a sentence.
+    """Task to write queries or to search for a sentence, the payload of a `Send`.
 
     Attributes:
-        item: Number of the sentence (1-based).
-        round: 1-based.
-        tried: Earlier queries on this sentence that were not enough.
-        found: Titles of their hits, the best first.
-        key: Hash of everything that the queries depend on; their key in the store.
+        item: 1-based sentence number.
+        round: 1-based round.
+        tried: Earlier queries for this sentence.
+        found: Titles of their hits, best first.
+        key: Store key, a hash of all dependencies.
     """
 
     case: str
@@ -40,12 +40,12 @@ class QueryTask:
 
 @dataclass(frozen=True)
 class SufficiencyTask:
-    """The payload of a `Send`: judge whether a sentence's passages are enough.
+    """Task to judge whether a sentence's passages are sufficient, the payload of a `Send`.
 
     Attributes:
-        item: Number of the sentence (1-based).
-        passages: The passages with their titles.
-        key: Hash of everything that the judgment depends on; its key in the store.
+        item: 1-based sentence number.
+        passages: Passages with their titles.
+        key: Store key, a hash of all dependencies.
     """
 
     case: str
@@ -56,14 +56,14 @@ class SufficiencyTask:
 
 @dataclass(frozen=True)
 class SufficiencyJudgment:
-    """The judge's word on whether a sentence's passages are enough.
+    """Judgment of whether a sentence's passages are sufficient.
 
     Attributes:
-        sentence: 1-based.
-        key: The task's key: the same passages have the same one.
-        is_enough: Whether they are; False where the judgment failed.
+        sentence: 1-based sentence number.
+        key: Key of the task, which depends on the passages.
+        is_enough: Whether the passages are sufficient. False if the judgment failed.
         usage: Tokens and cost.
-        failure: Why there is no judgment.
+        failure: Reason why there is no judgment.
     """
 
     sentence: int
@@ -75,15 +75,15 @@ class SufficiencyJudgment:
 
 @dataclass(frozen=True)
 class Draft:
-    """The queries that the model wrote for a sentence.
+    """Queries written by the model for a sentence.
 
     Attributes:
-        sentence: 1-based.
-        round: 1-based.
-        query: Looks for evidence for the sentence.
-        opposite: The sentence's opposite; looks for evidence against it.
+        sentence: 1-based sentence number.
+        round: 1-based round.
+        query: Query for evidence for the sentence.
+        opposite: Opposite of the sentence, a query for evidence against it.
         usage: Tokens and cost.
-        failure: Why there are no queries.
+        failure: Reason why there are no queries.
     """
 
     sentence: int
@@ -96,12 +96,12 @@ class Draft:
 
 @dataclass(frozen=True)
 class Answered:
-    """The hits of a query.
+    """Hits of a query.
 
     Attributes:
-        sentence: The query's sentence (1-based).
-        ids: The documents' ids, best first, without retracted ones.
-        n_withdrawn: Number of retracted ones.
+        sentence: 1-based sentence number.
+        ids: Document ids without retracted articles, best first.
+        n_withdrawn: Number of retracted articles among the hits.
     """
 
     sentence: int
@@ -112,13 +112,13 @@ class Answered:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of an agent that searched on its own.
+    """Result of a search agent.
 
     Attributes:
-        sentence: 1-based.
-        cited: Ids of the documents that it names for the sentence, and against it.
-        usage: The cost of its turns.
-        failure: Why it stopped early.
+        sentence: 1-based sentence number.
+        cited: Ids of the documents that the agent cites for and against the sentence.
+        usage: Tokens and cost.
+        failure: Reason why the agent stopped early.
     """
 
     sentence: int
@@ -130,23 +130,23 @@ class Report:
 def merge_documents(
     known: Mapping[str, Document], found: Mapping[str, Document]
 ) -> dict[str, Document]:
-    """Return all documents by id; the first one of an id stays."""
+    """Merge documents by id, keeping the known document if an id occurs twice."""
     return {**found, **known}
 
 
 @dataclass
 class EvidenceState:
-    """The state of the search for evidence on one answer; its sentences share what they find.
+    """State of the evidence search for one answer. Its sentences share their hits.
 
     Attributes:
         round: Number of finished rounds.
-        drafts: Queries that the model wrote.
-        reports: The agents' results.
-        judgments: What the judge said on the passages, in the order of the rounds.
-        answered: The hits of each query.
+        drafts: Queries written by the model.
+        reports: Results of the agents.
+        judgments: Sufficiency judgments, in the order of the rounds.
+        answered: Hits of each query.
         pool: All found documents, by id.
-        found: The best passages for each sentence so far.
-        cited: The best passages of cited documents.
+        found: Best passages for each sentence so far.
+        cited: Best passages of cited documents.
     """
 
     case: str = ""
@@ -163,14 +163,14 @@ class EvidenceState:
 
 @dataclass(frozen=True)
 class EvidenceInput:
-    """The input of the evidence graph."""
+    """Input of the evidence graph."""
 
     case: str
 
 
 @dataclass(frozen=True)
 class EvidenceOutput:
-    """The output of the evidence graph."""
+    """Output of the evidence graph."""
 
     found: tuple[Found, ...]
     cited: tuple[Cited, ...]

@@ -1,4 +1,4 @@
-"""The state of the nugget graph."""
+"""State of the nugget graph."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ragassay.records import (
 )
 
 LeftOutReason = Literal["not_carried", "duplicate", "too_many"]
-"""Why a fact is not on the list: no sentence supports it, it is a duplicate, or the list is full.
-"""
+"""Reason for leaving a fact out: no source sentence supports it, duplicate, or full list."""
 
 
 @dataclass(frozen=True)
 class NuggetJob:
-    """A question whose nuggets are to be written: the input of the graph.
+    """Input of the nugget graph: a question to write nuggets for.
 
     Attributes:
-        topic: The question's id.
-        sources: The texts to write nuggets from: documents, an answer, or a reference.
-        n_window: Number of sources to read at a time.
-        accept_all: Whether to accept all nuggets instead of waiting for a person.
+        topic: Question id.
+        sources: Texts to write nuggets from: documents, an answer or a reference.
+        n_window: Number of sources per window.
+        n_most: Maximum number of nuggets.
+        accept_all: Whether to accept all nuggets without a review.
     """
 
     topic: str
@@ -40,7 +40,7 @@ class NuggetJob:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A fact that is not on the list, with the reason."""
+    """A fact that was left out, with the reason."""
 
     text: str
     reason: LeftOutReason
@@ -48,7 +48,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class NuggetImportance:
-    """A nugget's importance, by its position on the list; None if the call failed."""
+    """Importance of the nugget at a list position, None if the call failed."""
 
     position: int
     importance: Importance | None = None
@@ -57,7 +57,7 @@ class NuggetImportance:
 
 @dataclass(frozen=True)
 class ImportanceTask:
-    """The payload of a `Send`: one nugget whose importance to rate."""
+    """Task to rate the importance of one nugget, the payload of a `Send`."""
 
     question: str
     facts: tuple[str, ...]
@@ -66,19 +66,19 @@ class ImportanceTask:
 
 @dataclass
 class NuggetState:
-    """The state of one question.
+    """State of the nugget graph for one question.
 
     Attributes:
-        topic, question, sources, n_window, n_most, accept_all: The job.
-        windows: The sources in groups, cut to fit into a prompt.
-        n_read: Number of windows that were read or failed.
-        facts: The last window's facts that are not on the list yet.
-        listed: The running list.
-        left_out: Facts that are not on it.
-        importances: Importance of the nuggets on it.
+        topic, question, sources, n_window, n_most, accept_all: See `NuggetJob`.
+        windows: Groups of sources, truncated to fit into a prompt.
+        n_read: Number of windows processed, including failed windows.
+        facts: Facts of the last window that were not merged yet.
+        listed: Running list of nuggets.
+        left_out: Facts that were left out.
+        importances: Importance of the listed nuggets.
         failures: Failed calls.
-        usage: The cost of all calls.
-        nuggets: The result.
+        usage: Total usage of all calls.
+        nuggets: Final nuggets.
     """
 
     topic: str = ""
@@ -100,13 +100,13 @@ class NuggetState:
 
 @dataclass(frozen=True)
 class NuggetList:
-    """The output of the graph.
+    """Output of the nugget graph.
 
     Attributes:
-        nuggets: Vital ones first.
-        left_out: Other facts, in the order of writing.
+        nuggets: Nuggets, vital nuggets first.
+        left_out: Facts that were left out, in the order of writing.
         failures: Failed calls.
-        usage: The cost of all calls.
+        usage: Total usage of all calls.
     """
 
     nuggets: tuple[Nugget, ...]

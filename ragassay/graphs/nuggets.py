@@ -1,6 +1,6 @@
-"""The nugget graph: from a question and its sources to gold nuggets.
+"""Nugget graph: writes gold nuggets for a question from its sources.
 
-open windows -> write -> merge -> next window? -> rate each -> rank -> review by a person.
+open windows -> write -> merge -> next window? -> rate each -> rank -> human review
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ NuggetGraph = CompiledStateGraph[NuggetState, Run, NuggetJob, NuggetList]
 def build_nugget_graph(
     max_attempts: int = 5, checkpointer: BaseCheckpointSaver[Any] | None = None
 ) -> NuggetGraph:
-    """Compile the graph.
+    """Compile the nugget graph.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
-        checkpointer: Stores states; only a served graph, which waits for a person, needs one.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
+        checkpointer: Checkpointer, needed only by a served graph that waits for a reviewer.
     """
     builder = StateGraph(
         NuggetState, context_schema=Run, input_schema=NuggetJob, output_schema=NuggetList
@@ -84,7 +84,7 @@ def build_nugget_graph(
 
 
 def route_on(state: NuggetState, runtime: Runtime[Run]) -> list[Send] | str:
-    """Read the next window; after the last, fan out over the nuggets."""
+    """Read the next window, or rate the nuggets after the last window."""
     if state.n_read < len(state.windows):
         return "write_nuggets"
     facts = tuple(nugget.text for nugget in state.listed)
@@ -94,15 +94,18 @@ def route_on(state: NuggetState, runtime: Runtime[Run]) -> list[Send] | str:
 
 
 DUPLICATE_SIMILARITY = 0.9
-"""Cosine similarity of duplicate facts. Higher than the threshold for an answer's and a gold fact:
-facts on one question are all close, and a lost fact stays lost."""
+"""Minimum cosine similarity of duplicate facts.
+
+Higher than the threshold for matching answers with gold facts, because all facts on a question are
+similar and a fact dropped by mistake is lost.
+"""
 
 MOST_LISTED = 30
-"""Most facts on the running list, as in the nuggetizer."""
+"""Maximum number of facts on the running list, as in the nuggetizer."""
 
 
 class ReviewedNugget(Frozen):
-    """A nugget as a person left it."""
+    """A nugget after human review."""
 
     text: str
     importance: Importance | None = None
@@ -114,12 +117,12 @@ _REVIEWED: TypeAdapter[list[ReviewedNugget]] = TypeAdapter(list[ReviewedNugget])
 
 
 async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Split the sources into windows, and cut each window to fit into a prompt."""
+    """Split the sources into windows that fit into a prompt."""
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     sources = [source for source in sources if source.text.strip()]
     if not sources:
-        raise InputError(f"topic {state.topic!r} has nothing that nuggets could be written from")
+        raise InputError(f"topic {state.topic!r} has no source text to write nuggets from")
     if state.n_window < 1 or state.n_most < 1:
         raise InputError("n_window and n_most must be at least 1")
     run = await ready_run(runtime)
@@ -133,7 +136,7 @@ async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Read the next window; if none of its facts is supported, take its closest sentence."""
+    """Write nuggets from the next window. If no fact is supported, use its closest sentence."""
     run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
@@ -144,26 +147,26 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
             work.result = await run.judge.ask(
                 run.agents.creator, question=state.question, documents=window, known=known
             )
-    found = work.result
-    facts = tuple(Nugget(text=fact, method="model") for fact in found.facts)
-    if found.not_carried and not facts:
+    created = work.result
+    facts = tuple(Nugget(text=fact, method="model") for fact in created.facts)
+    if created.not_carried and not facts:
         facts = await in_thread(_closest_sentence, state.question, window, run)
-    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
+    runtime.stream_writer({"done": 1, "usage": created.usage if work.is_new else Usage()})
     return {
         "facts": facts,
         "n_read": state.n_read + 1,
-        "left_out": [LeftOut(fact, "not_carried") for fact in found.not_carried],
-        "usage": found.usage,
+        "left_out": [LeftOut(fact, "not_carried") for fact in created.not_carried],
+        "usage": created.usage,
     }
 
 
 def skip_window(state: NuggetState, failure: Failure) -> Update:
-    """Count a failed window, and continue with the next."""
+    """Record a failed window and continue with the next."""
     return {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
 
 
 async def merge_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Add the facts that are not on the list yet."""
+    """Add new facts to the running list."""
     _raise_fatal(runtime)
     if not state.facts:
         return {}
@@ -176,34 +179,35 @@ async def rate_importance(task: ImportanceTask, runtime: Runtime[Run]) -> Update
     key = hash_of(run.identity, "rate_importance", task.question, str(position), *task.facts)
     async with run.store.once(key, RATED) as work:
         if work.is_new:
-            found = await run.judge.ask(
+            reply = await run.judge.ask(
                 run.agents.importance_scorer,
                 question=task.question,
                 facts=task.facts,
                 position=position,
             )
-            rated = NuggetImportance(position, found.importance, found.confidence)
-            work.result = rated, found.usage
-    rated, usage = work.result
+            importance = NuggetImportance(position, reply.importance, reply.confidence)
+            work.result = importance, reply.usage
+    importance, usage = work.result
     runtime.stream_writer({"done": 1, "usage": usage if work.is_new else Usage()})
-    return {"importances": [rated], "usage": usage}
+    return {"importances": [importance], "usage": usage}
 
 
 def leave_unrated(task: ImportanceTask, failure: Failure) -> Update:
-    """Keep a nugget whose importance failed."""
+    """Record a failed rating. The nugget is kept."""
     return {"importances": [NuggetImportance(task.position)], "failures": [failure]}
 
 
 async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Sort vital nuggets first, by confidence, and cut the list."""
+    """Sort the nuggets by importance and confidence, and truncate the list."""
     _raise_fatal(runtime)
-    importances = {one.position: one for one in state.importances}
+    importances = {importance.position: importance for importance in state.importances}
     ranks = {"vital": 0, "okay": 1, None: 2}
 
     def rank(position: int) -> tuple[int, float, int]:
-        one = importances.get(position, NuggetImportance(position))
-        sure = one.confidence or 0.0
-        return ranks[one.importance], -sure if one.importance == "vital" else sure, position
+        rated = importances.get(position, NuggetImportance(position))
+        confidence = rated.confidence or 0.0
+        signed = -confidence if rated.importance == "vital" else confidence
+        return ranks[rated.importance], signed, position
 
     order = sorted(range(len(state.listed)), key=rank)
     ranked = [
@@ -217,51 +221,51 @@ async def rank_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 async def review(state: NuggetState) -> Update:
-    """Wait for a person, who may change, remove and add nuggets; or accept them all.
+    """Wait for a reviewer to change, remove or add nuggets, unless all are accepted.
 
-    The run is resumed with a list of {text, importance}; with an unusable one it stops again and
-    says why.
+    The run is resumed with a list of {text, importance}. If the list is invalid, the run stops
+    again and reports the problem.
     """
     if state.accept_all:
         return {}
     problem = ""
     while True:
-        asked = {
+        request = {
             "topic": state.topic,
             "question": state.question,
             "nuggets": [{"text": n.text, "importance": n.importance} for n in state.nuggets],
-            "left_out": [{"text": one.text, "reason": one.reason} for one in state.left_out],
+            "left_out": [{"text": fact.text, "reason": fact.reason} for fact in state.left_out],
             "problem": problem,
         }
         try:
-            return {"nuggets": reviewed_nuggets(interrupt(asked), state.nuggets)}
+            return {"nuggets": reviewed_nuggets(interrupt(request), state.nuggets)}
         except InputError as error:
             problem = str(error)
 
 
 def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
-    """Return a person's version of a list.
+    """Return the reviewed version of a nugget list.
 
     Args:
-        edited: A list of {text, importance}.
-        before: The list as it was; unchanged texts keep their method.
+        edited: List of {text, importance}.
+        before: Nuggets before the review. Unchanged texts keep their method.
 
     Raises:
-        InputError: An item is wrong; the message names it.
+        InputError: An item is invalid.
     """
     try:
         rows = _REVIEWED.validate_python(edited)
     except ValidationError as error:
-        where, problem = first_problem(error)
-        raise InputError(f"nugget {where or 'list'}: {problem}") from error
+        location, problem = first_problem(error)
+        raise InputError(f"nugget {location or 'list'}: {problem}") from error
     known = {nugget.text: nugget for nugget in before}
     kept: dict[str, Nugget] = {}
     for number, row in enumerate(rows, 1):
         text = " ".join(row.text.split())
         if not text:
-            raise InputError(f"nugget {number}: there is no text")
+            raise InputError(f"nugget {number}: the text is empty")
         if text.casefold() in kept:
-            raise InputError(f"nugget {number}: {text!r} came before")
+            raise InputError(f"nugget {number}: {text!r} is a duplicate")
         nugget = known.get(text, Nugget(text=text))
         kept[text.casefold()] = nugget.model_copy(update={"importance": row.importance})
     return tuple(kept.values())
@@ -270,17 +274,17 @@ def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, 
 def _merge_lists(listed: Sequence[Nugget], facts: Sequence[Nugget], run: Run) -> Update:
     vectors = run.models.embedder.encode([n.text for n in (*listed, *facts)])
     close = vectors @ vectors.T >= DUPLICATE_SIMILARITY
-    kept, chosen, left_out = list(listed), list(range(len(listed))), list[LeftOut]()
-    words = {nugget.text.casefold() for nugget in listed}
+    kept, kept_positions, left_out = list(listed), list(range(len(listed))), list[LeftOut]()
+    texts = {nugget.text.casefold() for nugget in listed}
     for position, fact in enumerate(facts, len(listed)):
-        if fact.text.casefold() in words or close[position, chosen].any():
+        if fact.text.casefold() in texts or close[position, kept_positions].any():
             left_out.append(LeftOut(fact.text, "duplicate"))
         elif len(kept) >= MOST_LISTED:
             left_out.append(LeftOut(fact.text, "too_many"))
         else:
             kept.append(fact)
-            chosen.append(position)
-            words.add(fact.text.casefold())
+            kept_positions.append(position)
+            texts.add(fact.text.casefold())
     return {"listed": tuple(kept), "facts": (), "left_out": left_out}
 
 
@@ -294,7 +298,7 @@ def _closest_sentence(question: str, window: Sequence[Document], run: Run) -> tu
 
 
 def _raise_fatal(runtime: Runtime[Run]) -> None:
-    """Raise a fatal error: LangGraph would run the next step before raising a handler's error.
+    """Raise a fatal error, because LangGraph runs the next step before raising a handler's error.
 
     Raises:
         FatalModelError: No call can succeed.

@@ -1,4 +1,4 @@
-"""The graph that writes question-answer pairs from a paper (Wan et al. 2024, section 3)."""
+"""Graph that writes question-answer pairs from a paper (Wan et al. 2024, section 3)."""
 
 from __future__ import annotations
 
@@ -53,31 +53,30 @@ RATINGS = TypeAdapter(list[RacarRating])
 
 
 def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
-    """Hash everything that the work on a paper, or a call on it, depends on.
+    """Hash everything that the work on a paper or a single call depends on.
 
     Args:
-        tools: The models and the settings.
-        given: The job, the state, or the task, as JSON.
+        given: Job, state or task as JSON.
     """
     return qa_prefix(tools, paper) + hash_of(node, given.decode())
 
 
 def qa_prefix(tools: QATools, paper: Paper) -> str:
-    """Return what the keys of all work on a paper begin with."""
+    """Return the common prefix of all keys for a paper."""
     windows = str((tools.window_tokens, tools.window_chars))
     return hash_of(tools.tools.identity, tools.rater, windows, paper.model_dump_json()) + "/"
 
 
 async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
-    """Choose the keywords, cut the paper, deal the pairs, and see whether it fits."""
+    """Choose keywords, split the paper, distribute the pairs and check the context window."""
     tools, paper = _tools_and_paper(state, runtime)
     parts = parts_of(paper, state)
     if not parts:
-        detail = f"{paper.id} has no running text to write from"
+        detail = f"{paper.id} has no prose to write from"
         return {"failures": [Failure(reason="no_evidence", detail=detail)], "end": "done"}
-    chosen = state.keywords or paper.keywords
-    if not chosen and state.way == "pairs":
-        chosen = await in_thread(find_keywords, paper.text)
+    keywords = state.keywords or paper.keywords
+    if not keywords and state.way == "pairs":
+        keywords = await in_thread(find_keywords, paper.text)
     shares = shares_of(parts, state)
     state = replace(state, shares=shares)
     if problem := await in_thread(misfit, paper, parts, state, tools):
@@ -85,7 +84,7 @@ async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
         return {"failures": [failure], "end": "does_not_fit"}
     queue = tuple((part, n) for part, n in enumerate(shares) if n)
     runtime.stream_writer({"expected": len(queue)})
-    return {"keywords": tuple(chosen), "shares": shares, "queue": queue}
+    return {"keywords": tuple(keywords), "shares": shares, "queue": queue}
 
 
 async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
@@ -99,52 +98,56 @@ async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     async with tools.tools.store.once(key, WRITTEN) as work:
         if work.is_new:
             with dspy.context(lm=tools.writer):
-                asked: Any
+                call: Any
                 if state.way == "self-questioning":
-                    asked = agents.self_questioner.acall(paragraph=shown.text, number=number)
+                    call = agents.self_questioner.acall(paragraph=shown.text, number=number)
                 else:
-                    asked = agents.qa_writer.acall(
+                    call = agents.qa_writer.acall(
                         paper=shown, keywords=state.keywords, number=number, known=known
                     )
-                work.result = await asked
-    found = work.result
-    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
-    drafts = _drafts(found, paper, tools, part, state.n_drafted)
+                work.result = await call
+    written = work.result
+    runtime.stream_writer({"done": 1, "usage": written.usage if work.is_new else Usage()})
+    pairs = [pair for pair in written.pairs if pair is not None]
+    drafts = [
+        DraftPair(_build_pair(pair, paper, tools, n), n, part)
+        for n, pair in enumerate(pairs, state.n_drafted)
+    ]
     return {
         "queue": state.queue[1:],
         "open": (*state.open, *drafts),
         "n_drafted": state.n_drafted + len(drafts),
-        "n_empty": found.n_empty,
-        "usage": found.usage,
+        "n_empty": written.n_empty,
+        "usage": written.usage,
     }
 
 
 def skip_part(state: QAState, failure: Failure) -> Update:
-    """Count a part whose call failed: it is not asked for more."""
+    """Record a failed call. No more pairs are requested from this part."""
     return {"queue": state.queue[1:], "closed": [state.queue[0][0]], "failures": [failure]}
 
 
 async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
-    """Drop duplicates, and have the rules name the flaws of the others."""
+    """Drop duplicates and check the other pairs with the rules."""
     if state.way == "self-questioning" or not state.open:
-        return {}  # The baseline is what the model wrote.
+        return {}  # The baseline keeps the pairs as the model wrote them.
     tools, paper = _tools_and_paper(state, runtime)
     drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
-    again = await in_thread(tools.fold, questions_of(drafts))
+    duplicates = await in_thread(tools.fold, questions_of(drafts))
     rules = await in_thread(PairRules, paper)
-    still, dropped = list[DraftPair](), list[DraftPair]()
-    for place, draft in list(enumerate(drafts))[len(state.kept) :]:
-        if place in again:
-            earlier = drafts[again[place]].pair.question
+    checked, dropped = list[DraftPair](), list[DraftPair]()
+    for position, draft in list(enumerate(drafts))[len(state.kept) :]:
+        if position in duplicates:
+            earlier = drafts[duplicates[position]].pair.question
             flaw = PairFlaw("duplicate", f'it asks what "{earlier}" does')
             dropped.append(replace(draft, flaws=(flaw,)))
         else:
-            still.append(replace(draft, flaws=rules.flaws(draft.pair)))
-    return {"open": tuple(still), "dropped": dropped}
+            checked.append(replace(draft, flaws=rules.flaws(draft.pair)))
+    return {"open": tuple(checked), "dropped": dropped}
 
 
 async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
-    """Have the second model rate the pairs without a flaw in one dimension."""
+    """Rate pairs on one dimension with the second model."""
     tools, paper = runtime.context, runtime.context.papers[task.paper]
 
     key = qa_key(tools, paper, "rate_pairs", TASK.dump_json(task))
@@ -158,17 +161,17 @@ async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
 
 
 def leave_unrated(task: RatingTask, failure: Failure) -> Update:
-    """Count a call for ratings that failed: the pairs stay, unrated in this dimension."""
+    """Record a failed rating call. The pairs stay unrated on this dimension."""
     return {"failures": [failure]}
 
 
 async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
-    """Keep the pairs without a flaw; plan a round for the others and for those that are missing."""
+    """Accept the pairs without flaws, and plan a round for flawed and missing pairs."""
     low = low_ratings(state.ratings, state.least)
     judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
     kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
     flawed = tuple(draft for draft in judged if draft.flaws)
-    queue = _missing(state, kept, flawed) if state.way == "pairs" else ()
+    queue = _missing_shares(state, kept, flawed) if state.way == "pairs" else ()
     end: QAEnd | None = None
     if not flawed and not queue:
         end = "done"
@@ -177,25 +180,19 @@ async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     elif state.round >= state.rounds:
         end = "out_of_rounds"
     if end:
-        ordered = sorted(kept, key=lambda draft: (draft.part, draft.place))
-        return {
-            "kept": tuple(ordered),
-            "open": (),
-            "queue": (),
-            "dropped": list(flawed),
-            "end": end,
-        }
+        kept = tuple(sorted(kept, key=lambda draft: (draft.part, draft.place)))
+        return {"kept": kept, "open": (), "queue": (), "dropped": list(flawed), "end": end}
     n_calls = len({draft.part for draft in flawed}) + len(queue)
     runtime.stream_writer({"expected": n_calls})
     return {"kept": kept, "open": flawed, "queue": queue, "round": state.round + 1}
 
 
 async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
-    """Repair the flawed pairs of a part of the paper, all in one call."""
+    """Repair the flawed pairs of one part of the paper in a single call."""
     tools, paper = _tools_and_paper(state, runtime)
-    part, chosen = _next_flawed(state)
+    part, flawed = _next_flawed(state)
     faulty = [
-        FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in chosen
+        FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in flawed
     ]
 
     key = qa_key(tools, paper, "mend_pairs", STATE.dump_json(state))
@@ -204,34 +201,34 @@ async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
             mend: Any = tools.tools.agents.qa_mender.acall
             with dspy.context(lm=tools.writer):
                 work.result = await mend(paper=parts_of(paper, state)[part], pairs=faulty)
-    found = work.result
-    runtime.stream_writer({"done": 1, "usage": found.usage if work.is_new else Usage()})
-    mended, dropped = list[DraftPair](), list[DraftPair]()
-    for number, (draft, pair) in enumerate(zip(chosen, found.pairs, strict=True), state.n_drafted):
-        if pair is None:
+    written = work.result
+    runtime.stream_writer({"done": 1, "usage": written.usage if work.is_new else Usage()})
+    repaired, dropped = list[DraftPair](), list[DraftPair]()
+    for n, (draft, new) in enumerate(zip(flawed, written.pairs, strict=True), state.n_drafted):
+        if new is None:
             given_up = PairFlaw("given_up", "the model had no better one")
             dropped.append(replace(draft, flaws=(*draft.flaws, given_up)))
             continue
-        made = _pair(pair, paper, tools, number)
-        mended.append(replace(draft, pair=made, n_mended=draft.n_mended + 1, flaws=()))
-    others = [draft for draft in state.open if draft not in chosen]
+        pair = _build_pair(new, paper, tools, n)
+        repaired.append(replace(draft, pair=pair, n_mended=draft.n_mended + 1, flaws=()))
+    others = [draft for draft in state.open if draft not in flawed]
     return {
-        "open": (*others, *mended),
+        "open": (*others, *repaired),
         "dropped": dropped,
-        "n_drafted": state.n_drafted + len(chosen),
-        "usage": found.usage,
+        "n_drafted": state.n_drafted + len(flawed),
+        "usage": written.usage,
     }
 
 
 def leave_flawed(state: QAState, failure: Failure) -> Update:
-    """Count a repair that failed: its pairs are dropped."""
-    _, chosen = _next_flawed(state)
-    left = tuple(draft for draft in state.open if draft not in chosen)
-    return {"open": left, "dropped": chosen, "failures": [failure]}
+    """Record a failed repair and drop its pairs."""
+    _, flawed = _next_flawed(state)
+    others = tuple(draft for draft in state.open if draft not in flawed)
+    return {"open": others, "dropped": flawed, "failures": [failure]}
 
 
 def next_call(state: QAState) -> str:
-    """Return what a round does next: repair, then write what is missing, then check."""
+    """Return the next node of a round: repair flawed pairs, write missing pairs, then check."""
     if state.has_tokens and any(draft.flaws for draft in state.open):
         return "mend_pairs"
     return "write_pairs" if state.has_tokens and state.queue else "check_pairs"
@@ -242,26 +239,16 @@ def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
     return part, [draft for draft in state.open if draft.flaws and draft.part == part]
 
 
-def _missing(
+def _missing_shares(
     state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the parts that have too few pairs, each with how many; not those whose call failed."""
-    has = [draft.part for draft in (*kept, *flawed)]
-    lacks = ((part, share - has.count(part)) for part, share in enumerate(state.shares))
-    return tuple((part, n) for part, n in lacks if n > 0 and part not in state.closed)
+    """Return the parts with missing pairs and the number missing, except parts that failed."""
+    drafted = [draft.part for draft in (*kept, *flawed)]
+    missing = ((part, share - drafted.count(part)) for part, share in enumerate(state.shares))
+    return tuple((part, n) for part, n in missing if n > 0 and part not in state.closed)
 
 
-def _drafts(
-    found: WrittenPairs, paper: Paper, tools: QATools, part: int, first: int
-) -> list[DraftPair]:
-    pairs = [pair for pair in found.pairs if pair is not None]
-    return [
-        DraftPair(_pair(pair, paper, tools, number), number, part)
-        for number, pair in enumerate(pairs, first)
-    ]
-
-
-def _pair(written: WrittenPair, paper: Paper, tools: QATools, number: int) -> QAPair:
+def _build_pair(written: WrittenPair, paper: Paper, tools: QATools, number: int) -> QAPair:
     return QAPair(
         id=f"{paper.id}/{number + 1}",
         question=written.question,
@@ -284,7 +271,7 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     """Compile the graph.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
     """
     builder = StateGraph(QAState, context_schema=QATools, input_schema=QAJob, output_schema=QAPairs)
     add = functools.partial(_add_call, builder, max_attempts)
@@ -313,13 +300,12 @@ def _add_call(
     on_failure: Callable[[Any, Failure], Update],
     given: type[QAState] | type[RatingTask],
 ) -> None:
-    """Add a node that asks a model; its failure is settled in the node itself."""
-    retried = retry_policies(max_attempts)
+    """Add a node that calls a model and handles failures itself."""
 
     async def ask_or_fail(state: Any, runtime: Runtime[QATools]) -> Update:
         try:
             return await ask(state, runtime)
-        except Exception as error:  # the boundary of a unit of work
+        except Exception as error:  # boundary of a unit of work
             info = runtime.execution_info
             attempt = info.node_attempt if info else max_attempts
             if pause_before_retry(error, attempt, max_attempts) is not None:
@@ -327,24 +313,24 @@ def _add_call(
             runtime.stream_writer({"done": 1, "failed": 1})
             return on_failure(state, failure_of(error))
 
-    node: Any = ask_or_fail  # LangGraph's types do not allow for a node of two kinds of input.
-    builder.add_node(name, node, input_schema=given, retry_policy=retried)
+    node: Any = ask_or_fail  # LangGraph's types do not support two input types.
+    builder.add_node(name, node, input_schema=given, retry_policy=retry_policies(max_attempts))
 
 
 def route_opened(state: QAState) -> str:
-    """Write, where the paper can be read."""
+    """Write pairs, or end if the paper cannot be used."""
     return END if state.end else "write_pairs"
 
 
 def route_rating(state: QAState, runtime: Runtime[QATools]) -> list[Send] | str:
-    """Have the pairs without a flaw rated, in each dimension at once."""
+    """Rate the pairs without flaws on all dimensions in parallel."""
     clean = tuple(draft.pair for draft in state.open if not draft.flaws)
     if runtime.context.rate is None or state.way != "pairs" or not (clean and state.has_tokens):
         return "sort_pairs"
     runtime.stream_writer({"expected": len(RACAR)})
-    return [Send("rate_pairs", RatingTask(state.paper, clean, one)) for one in RACAR]
+    return [Send("rate_pairs", RatingTask(state.paper, clean, dimension)) for dimension in RACAR]
 
 
 def route_round(state: QAState) -> str:
-    """Go on with the next round, or end."""
+    """Continue with the next round, or end."""
     return END if state.end else next_call(state)

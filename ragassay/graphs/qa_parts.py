@@ -1,4 +1,4 @@
-"""The parts of a paper that are read at a time, and rules for the pairs written from them."""
+"""Parts of a paper for prompts, and rules that check the question-answer pairs."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ragassay.text.search import tokenize
 from ragassay.text.sentences import sentences_of, split_sentences
 
 PAIRS_A_PARAGRAPH = 5
-"""Pairs that self-questioning asks of a paragraph (Wan et al. 2024, appendix D)."""
+"""Number of pairs per paragraph in self-questioning (Wan et al. 2024, appendix D)."""
 
 PARAGRAPH_WORDS = 40
-"""Fewest words of a paragraph that is questioned."""
+"""Minimum number of words of a paragraph for self-questioning."""
 
 PROMPT_TOKENS = 1_000
-"""Room for the instruction, the keywords and the questions that are known."""
+"""Number of tokens reserved for the instructions, keywords and known questions."""
 
 _BREAK = re.compile(r"\n+")
 
 
 def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
-    """Return what is read at a time: the whole, groups of sections, or single paragraphs."""
+    """Split a paper into prompt parts: the whole paper, groups of sections, or paragraphs."""
     if job.way == "self-questioning":
-        texts = _spread(
+        texts = _sample_evenly(
             [p for p in _paragraphs(paper) if len(p.split()) >= PARAGRAPH_WORDS],
             math.ceil(job.number / PAIRS_A_PARAGRAPH),
         )
@@ -47,7 +47,7 @@ def parts_of(paper: Paper, job: QAJob | QAState) -> list[Document]:
 
 
 def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...]:
-    """Deal the pairs to the parts, by their length; of self-questioning, five a paragraph.
+    """Distribute the pairs over the parts by length. Self-questioning uses 5 per paragraph.
 
     Example:
         >>> parts = [Document(id=str(n), text="x" * n) for n in (60, 25, 15)]
@@ -55,8 +55,9 @@ def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...
         (6, 3, 1)
     """
     if job.way == "self-questioning":
-        left = [job.number - PAIRS_A_PARAGRAPH * i for i in range(len(parts))]
-        return tuple(min(PAIRS_A_PARAGRAPH, n) for n in left)
+        return tuple(
+            min(PAIRS_A_PARAGRAPH, job.number - PAIRS_A_PARAGRAPH * i) for i in range(len(parts))
+        )
     lengths = [len(part.text) for part in parts]
     exact = [job.number * length / sum(lengths) for length in lengths]
     shares = list(map(math.floor, exact))
@@ -67,43 +68,43 @@ def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...
 
 
 def misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools) -> str:
-    """Return why a paper cannot be read by the writer, and what to do; "" where it can."""
+    """Return why a paper does not fit into the writer's context window, or ""."""
     longest = max((part.text for part in parts), key=len)
     reply = tools.tools.settings.prompting.max_reply_tokens * max(job.shares)
-    whole = job.long == "whole" and job.way == "pairs"
-    mend = (
-        "cut it: --long sections, or name a model with a longer window"
-        if whole
-        else "cut it finer: --section-chars"
+    is_whole = job.long == "whole" and job.way == "pairs"
+    fix = (
+        "use --long sections or a model with a longer context window"
+        if is_whole
+        else "reduce --section-chars"
     )
     if tools.window_tokens is None:
         if len(longest) <= tools.window_chars:
             return ""
         return (
-            f"{paper.id} has {len(longest):,} characters in one prompt, about "
-            f"{_n_tokens(longest):,} tokens; the window of {tools.writer.model} is not known, and "
-            f"{tools.window_chars:,} characters are allowed: {mend}, or set "
-            "RAGASSAY_PROMPTING__MAX_SOURCE_CHARS to what it reads"
+            f"{paper.id} has {len(longest):,} characters (about {_n_tokens(longest):,} tokens) in "
+            f"one prompt, but the context window of {tools.writer.model} is unknown and at most "
+            f"{tools.window_chars:,} characters are allowed; {fix}, or set "
+            "RAGASSAY_PROMPTING__MAX_SOURCE_CHARS to the limit of the model"
         )
     needed = _n_tokens(longest) + PROMPT_TOKENS + reply
     if needed <= tools.window_tokens:
         return ""
     return (
-        f"{paper.id} takes about {needed:,} tokens in one prompt, {reply:,} of them for the reply, "
-        f"and {tools.writer.model} has {tools.window_tokens:,}: {mend}"
+        f"{paper.id} needs about {needed:,} tokens in one prompt, including {reply:,} for the "
+        f"reply, but {tools.writer.model} supports only {tools.window_tokens:,}; {fix}"
     )
 
 
 def window_of(model: str) -> int | None:
-    """Return the tokens that a model reads, by the list that LiteLLM ships; None where unknown."""
+    """Return the context window of a model according to LiteLLM, or None if unknown."""
     known = import_litellm().model_cost
     names = (model, model.partition("/")[2])
-    found = next((known[n].get("max_input_tokens") for n in names if n in known), None)
-    return int(found) if found else None
+    window = next((known[n].get("max_input_tokens") for n in names if n in known), None)
+    return int(window) if window else None
 
 
 def _n_tokens(text: str) -> int:
-    """Return about how many tokens a text is: by cl100k, which LiteLLM ships."""
+    """Estimate the number of tokens with cl100k, the encoding included in LiteLLM."""
     return len(import_litellm().encoding.encode(text, disallowed_special=()))
 
 
@@ -113,23 +114,23 @@ def _paragraphs(paper: Paper) -> list[str]:
 
 
 def _units(paper: Paper, n_most: int) -> list[str]:
-    """Return sections; of those that are too long the paragraphs, of these the sentences."""
+    """Return the sections, splitting long sections into paragraphs or groups of sentences."""
     units: list[str] = []
     for section in paper.sections:
         if section.kind not in PROSE:
             continue
-        whole = "\n".join(filter(None, (section.title, section.text.strip())))
-        if len(whole) <= n_most:
-            units.append(whole)
+        text = "\n".join(filter(None, (section.title, section.text.strip())))
+        if len(text) <= n_most:
+            units.append(text)
             continue
-        for paragraph in _BREAK.split(whole):
+        for paragraph in _BREAK.split(text):
             fits = len(paragraph) <= n_most
             units += [paragraph] if fits else _pack_units(sentences_of(paragraph), n_most, " ")
     return units
 
 
 def _pack_units(units: Sequence[str], n_most: int, between: str = SECTION_BREAK) -> list[str]:
-    """Join neighbours as long as they fit; a unit that does not fit alone stays as it is."""
+    """Join adjacent units up to `n_most` characters. Longer units are kept as they are."""
     groups: list[str] = []
     for unit in units:
         if groups and len(groups[-1]) + len(between) + len(unit) <= n_most:
@@ -139,50 +140,46 @@ def _pack_units(units: Sequence[str], n_most: int, between: str = SECTION_BREAK)
     return groups
 
 
-def _spread(texts: Sequence[str], n: int) -> list[str]:
-    """Return n of the texts, spread evenly over them."""
+def _sample_evenly(texts: Sequence[str], n: int) -> list[str]:
+    """Return up to `n` evenly spaced texts."""
     n = min(n, len(texts))
     return [texts[i * len(texts) // n] for i in range(n)]
 
 
 LEAST_WORDS = 5
-"""Fewest words of an answer; a shorter one is no sentence that can be understood alone."""
+"""Minimum number of words of an answer that can be understood on its own."""
 
 LEAST_SPECIFICS = 2
-"""Fewest content words of the paper that an answer without a number adds to its question."""
+"""Minimum number of content words from the paper that an answer without numbers must add."""
 
 _NUMBER = re.compile(r"\d")
 
 
 class PairRules:
-    """The rules for the pairs of one paper.
-
-    Args:
-        paper: The paper; numbers and words are looked for in all its evidence.
-    """
+    """Rules that check the pairs of one paper."""
 
     def __init__(self, paper: Paper) -> None:
         self._numbers = SourceNumbers.of(paper.evidence_text)
         self._words = frozenset(tokenize(paper.evidence_text))
 
     def flaws(self, pair: QAPair) -> tuple[PairFlaw, ...]:
-        """Return what is wrong with a pair; nothing where no rule speaks."""
-        found = [
+        """Return the flaws of a pair."""
+        flaws = [
             PairFlaw("context", f'"{mark.text}" in the {mark.part} needs the paper: name it')
             for mark in context_marks(pair.question, pair.answer)
         ]
-        found += [
+        flaws += [
             PairFlaw("wording", f"the question: {flaw.why}: {flaw.mend}")
             for flaw in question_flaws(pair.question, [pair.answer])
         ]
-        found += [
+        flaws += [
             PairFlaw("number", f'the paper does not say "{number.text}" so')
             for number in answer_numbers(pair.answer, self._numbers)
             if not number.is_near
         ]
-        return (*found, *self._thin(pair))
+        return (*flaws, *self._content_flaws(pair))
 
-    def _thin(self, pair: QAPair) -> list[PairFlaw]:
+    def _content_flaws(self, pair: QAPair) -> list[PairFlaw]:
         n_words = len(pair.answer.split())
         if n_words < LEAST_WORDS:
             why = f"the answer has {n_words} words: answer in full sentences"
@@ -190,45 +187,47 @@ class PairRules:
         added = set(tokenize(pair.answer)) - set(tokenize(pair.question))
         if not added:
             return [PairFlaw("answer_told", "the question has all that its answer says")]
-        own = added & self._words
-        if len(own) < LEAST_SPECIFICS and not any(map(_NUMBER.search, own)):
+        specific = added & self._words
+        if len(specific) < LEAST_SPECIFICS and not any(map(_NUMBER.search, specific)):
             why = "the answer adds nothing specific of the paper to its question: say what it tells"
             return [PairFlaw("no_specifics", why)]
         return []
 
 
 def low_ratings(ratings: Sequence[RacarRating], least: int) -> dict[str, tuple[PairFlaw, ...]]:
-    """Return the flaws that ratings below a bound tell, by the pair's id."""
-    found: dict[str, tuple[PairFlaw, ...]] = {}
-    for one in ratings:
-        if one.rating is not None and one.rating < least:
-            why = f"{one.dimension} is rated {one.rating} of {one.scale[1]}: {one.reason}"
-            found[one.pair] = (*found.get(one.pair, ()), PairFlaw("rated_low", why))
-    return found
+    """Return flaws for ratings below a minimum, by pair id."""
+    flaws: dict[str, tuple[PairFlaw, ...]] = {}
+    for rating in ratings:
+        if rating.rating is not None and rating.rating < least:
+            why = (
+                f"{rating.dimension} is rated {rating.rating} of {rating.scale[1]}: {rating.reason}"
+            )
+            flaws[rating.pair] = (*flaws.get(rating.pair, ()), PairFlaw("rated_low", why))
+    return flaws
 
 
 def quoted_sentences(quote: str, text: str) -> tuple[str, ...]:
-    """Return the sentences of a text that a quote was taken from; none where it has no such words.
+    """Return the sentences of a text that contain a quote, or () if the quote is not found.
 
     Args:
-        quote: What a model says to be the text's words.
+        quote: Text that a model claims to quote.
     """
-    place = find_quote(quote, text)
-    if place is None:
+    span = find_quote(quote, text)
+    if span is None:
         return ()
-    start = text.rfind("\n", 0, place[0]) + 1
-    end = text.find("\n", place[1])
-    around = text[start : end if end >= 0 else len(text)]
-    first, last = place[0] - start, place[1] - start
-    found = tuple(
-        around[a:b]
-        for a, b in split_sentences(around)
-        # A quote that is found by likeness may take a few characters of a neighbour.
+    start = text.rfind("\n", 0, span[0]) + 1
+    end = text.find("\n", span[1])
+    line = text[start : end if end >= 0 else len(text)]
+    first, last = span[0] - start, span[1] - start
+    sentences = tuple(
+        line[a:b]
+        for a, b in split_sentences(line)
+        # A fuzzy match may include a few characters of an adjacent sentence.
         if min(b, last) - max(a, first) > (b - a) / 2 or (a <= first and last <= b)
     )
-    return found or (text[place[0] : place[1]],)
+    return sentences or (text[span[0] : span[1]],)
 
 
 def questions_of(drafts: Sequence[DraftPair]) -> list[str]:
-    """Return the questions of pairs."""
+    """Return the questions of the drafts."""
     return [draft.pair.question for draft in drafts]

@@ -1,4 +1,4 @@
-"""The state of the graph that writes question-answer pairs from a paper, and its tools."""
+"""State and runtime context of the graph that writes question-answer pairs from a paper."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.records import Failure, Paper, QAPair, RacarDimension, RacarRating, Usage
 
 Way = Literal["pairs", "self-questioning"]
-"""How pairs are written: SciQAG's way, or the baseline, paragraph by paragraph (Fang et al. 2024).
-"""
+"""Writing method: SciQAG's, or the paragraph-wise baseline (Fang et al. 2024)."""
 
 Long = Literal["whole", "sections"]
-"""The part of a paper that a prompt has: all, or a group of sections."""
+"""Part of a paper in a prompt: the whole paper or a group of sections."""
 
 QAEnd = Literal["done", "out_of_rounds", "out_of_tokens", "does_not_fit"]
-"""Why the work on a paper ended."""
+"""Reason why the work on a paper ended."""
 
 FlawKind = Literal[
     "context",
@@ -32,27 +31,27 @@ FlawKind = Literal[
     "rated_low",
     "given_up",
 ]
-"""A flaw of a pair; "given_up": the model had no better one."""
+"""Kind of flaw of a pair. "given_up" means that the model could not repair it."""
 
 Rate = Callable[[Paper, RacarDimension, Sequence[QAPair]], Awaitable[Sequence[RacarRating]]]
-"""Rates pairs of a paper in one dimension of RACAR, one rating a pair."""
+"""Function that rates pairs on one RACAR dimension, with one rating per pair."""
 
 Fold = Callable[[Sequence[str]], Mapping[int, int]]
-"""Returns the questions that ask what an earlier one does: position -> the earlier one's."""
+"""Function that maps positions of duplicate questions to positions of the earlier questions."""
 
 
 @dataclass(frozen=True)
 class QATools:
-    """The graph's run-time context.
+    """Runtime context of the graph.
 
     Attributes:
-        tools: The agents and the settings.
-        writer: The model that writes and repairs.
-        fold: Finds duplicates.
-        rate: The second model's ratings; None where rules alone check.
-        rater: Name of the second model; empty without one.
-        window_tokens: Tokens that the writer reads and writes in one call; None where unknown.
-        window_chars: Characters of a paper in a prompt, where that is unknown.
+        tools: Run with the agents and settings.
+        writer: Model that writes and repairs pairs.
+        fold: Function that finds duplicates.
+        rate: Function that rates pairs with a second model. None to use only rules.
+        rater: Name of the second model. Empty without one.
+        window_tokens: Context window of the writer in tokens. None if unknown.
+        window_chars: Maximum length of a paper in a prompt if the window is unknown.
     """
 
     tools: Run
@@ -67,17 +66,18 @@ class QATools:
 
 @dataclass(frozen=True)
 class QAJob:
-    """A paper from which pairs are to be written: the input of the graph.
+    """Input of the graph: a paper to write pairs from.
 
     Attributes:
-        paper: Its id.
-        keywords: What they should be about; empty for the paper's own, or those found in it.
-        way: How they are written.
-        long: What of the paper a prompt has.
-        section_chars: Most characters of a group of sections.
-        rounds: Most rounds of repair, in which missing pairs are written too.
-        max_tokens: Tokens after which no further call begins; 0 for no bound.
-        least: Lowest rating that a pair may have in any dimension.
+        paper: Paper id.
+        number: Number of pairs to write.
+        keywords: Topics of the pairs. If empty, keywords of the paper are used.
+        way: Writing method.
+        long: Part of the paper in a prompt.
+        section_chars: Maximum length of a group of sections in characters.
+        rounds: Maximum number of rounds to repair flawed pairs and write missing pairs.
+        max_tokens: Token budget after which no call is started. 0 for no limit.
+        least: Minimum rating of a pair on every dimension.
     """
 
     paper: str = ""
@@ -93,7 +93,7 @@ class QAJob:
 
 @dataclass(frozen=True)
 class PairFlaw:
-    """A flaw of a pair, and the words that tell it to the model that repairs it."""
+    """A flaw of a pair, with the explanation for the model that repairs it."""
 
     kind: FlawKind
     why: str
@@ -101,13 +101,13 @@ class PairFlaw:
 
 @dataclass(frozen=True)
 class DraftPair:
-    """A pair in the making.
+    """A draft of a pair.
 
     Attributes:
-        pair: The pair; its id is new with each repair.
-        place: Its number among all that were drafted.
-        part: The part of the paper that it is from.
-        n_mended: How often it was repaired.
+        pair: The pair. Each repair changes its id.
+        place: Number of the draft.
+        part: Part of the paper.
+        n_mended: Number of repairs.
     """
 
     pair: QAPair
@@ -119,7 +119,7 @@ class DraftPair:
 
 @dataclass(frozen=True)
 class RatingTask:
-    """The payload of a `Send`: pairs to rate in one dimension."""
+    """Task to rate pairs on one dimension, the payload of a `Send`."""
 
     paper: str
     pairs: tuple[QAPair, ...]
@@ -128,22 +128,23 @@ class RatingTask:
 
 @dataclass
 class QAState:
-    """The state of one paper.
+    """State of the graph for one paper.
 
     Attributes:
-        paper, number, keywords, way, long, section_chars, rounds, max_tokens, least: The job.
-        shares: Pairs to write from each part.
-        queue: Parts to write from next, each with a number of pairs.
-        closed: Parts whose call failed; no more pairs are requested from them.
-        n_drafted: Pairs and repairs so far; numbers the next one.
-        round: Rounds of repair so far.
-        open: Pairs that are not settled.
-        kept: Pairs that are.
-        dropped: Pairs that were given up, with their flaws.
-        n_empty: Pairs of the model without a question or an answer.
-        end: Why the work ended; None before.
+        paper, number, keywords, way, long, section_chars, rounds, max_tokens, least: See `QAJob`.
+        shares: Number of pairs to write from each part.
+        queue: Parts to write from next, with the number of pairs.
+        closed: Parts with a failed call, from which no more pairs are requested.
+        n_drafted: Number of drafts and repairs so far.
+        round: Number of repair rounds so far.
+        open: Drafts that are not accepted yet.
+        kept: Accepted drafts.
+        dropped: Rejected drafts with their flaws.
+        ratings: All ratings.
+        n_empty: Number of pairs without a question or an answer.
+        end: Reason why the work ended. None while it continues.
         failures: Failed calls.
-        usage: The cost of all calls.
+        usage: Total usage of all calls.
     """
 
     paper: str = ""
@@ -171,23 +172,23 @@ class QAState:
 
     @property
     def has_tokens(self) -> bool:
-        """Return whether another call may begin."""
+        """Whether the token budget allows another call."""
         used = self.usage.n_prompt_tokens + self.usage.n_completion_tokens
         return not self.max_tokens or used < self.max_tokens
 
 
 @dataclass(frozen=True)
 class QAPairs:
-    """The output of the graph; see `QAState`.
+    """Output of the graph; see `QAState`.
 
     Attributes:
-        kept: In the order of the paper's parts, then as drafted.
-        dropped: As they were given up.
-        ratings: All ratings, of repaired versions too.
-        n_empty: See `QAState`.
-        end: Why the work ended.
+        kept: Accepted drafts, by part of the paper and order of drafting.
+        dropped: Rejected drafts, in the order of rejection.
+        ratings: All ratings, including ratings of repaired pairs.
+        n_empty: Number of pairs without a question or an answer.
+        end: Reason why the work ended.
         failures: Failed calls.
-        usage: The cost of all calls.
+        usage: Total usage of all calls.
     """
 
     kept: Sequence[DraftPair]

@@ -1,6 +1,6 @@
-"""The graphs for LangGraph's own tools: see langgraph.json at the root.
+"""Graphs for the LangGraph tools, configured in langgraph.json.
 
-Such a tool has its own checkpointer and passes plain JSON; settings come from the environment.
+The tools have their own checkpointer and pass plain JSON. Settings come from the environment.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ragassay.graphs.nuggets import build_nugget_graph
 G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
-def _take_no_context(graph: G) -> G:
-    """Let a graph run with a server's empty context, of which no run can be made."""
+def _remove_context_schema(graph: G) -> G:
+    """Let a graph accept the server's empty context, which is not a valid `Run`."""
     graph.context_schema = None
     return graph
 
 
-evaluate = _take_no_context(build_evaluate_graph())
-write_nuggets = _take_no_context(build_nugget_graph())
+evaluate = _remove_context_schema(build_evaluate_graph())
+write_nuggets = _remove_context_schema(build_nugget_graph())

@@ -1,4 +1,4 @@
-"""Graphs of one call that writes: items of a test bank, or a synthesis of papers."""
+"""Graphs that write test bank items or a synthesis of papers with a single model call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from ragassay.text.search import condense
 def _build(
     name: str, write: Any, on_failure: Any, kinds: tuple[type, type, type], max_attempts: int
 ) -> Any:
-    """Compile a graph of one node, by the types of its state, input and output."""
+    """Compile a graph with one node.
+
+    Args:
+        kinds: Types of the state, the input and the output.
+    """
     state, job, output = kinds
     builder = StateGraph(state, context_schema=Run, input_schema=job, output_schema=output)
     add_call(builder, name, write, on_failure, given=state, goto=END, max_attempts=max_attempts)
@@ -31,14 +35,14 @@ def _build(
 
 @dataclass(frozen=True)
 class ExamJob:
-    """A query, or a part of it, whose items are to be written: the input of the graph.
+    """Input of the exam graph: a query, or one facet of it, to write items for.
 
     Attributes:
-        query: Its id.
-        text: Its text, or the title that the facet belongs to.
-        facet: Id of the part; empty for the whole.
-        facet_text: The part's heading; empty for the whole.
-        sources: Texts to write from; empty to write from the query alone.
+        query: Query id.
+        text: Query text, or the title that the facet belongs to.
+        facet: Id of the facet. Empty for the whole query.
+        facet_text: Heading of the facet. Empty for the whole query.
+        sources: Documents to write from. If empty, only the query is used.
     """
 
     query: str
@@ -53,14 +57,15 @@ class ExamJob:
 
 @dataclass
 class ExamState:
-    """The state of one job: the job, and what came of it.
+    """State of the exam graph: the job and its result.
 
     Attributes:
-        query, text, kind, facet, facet_text, sources, wants_answers, number: The job.
-        answers: The answer to each; "" where none is known.
-        n_unfounded: Answers that no source states.
+        query, text, kind, facet, facet_text, sources, wants_answers, number: See `ExamJob`.
+        texts: Texts of the items.
+        answers: Answer to each item, or "" if unknown.
+        n_unfounded: Number of answers that no source states.
         failures: Failed calls.
-        usage: The cost of all calls.
+        usage: Total usage of all calls.
     """
 
     query: str = ""
@@ -80,7 +85,7 @@ class ExamState:
 
 @dataclass(frozen=True)
 class ExamItems:
-    """The output of the graph; see `ExamState`."""
+    """Output of the exam graph; see `ExamState`."""
 
     texts: tuple[str, ...]
     answers: tuple[str, ...]
@@ -93,10 +98,10 @@ ExamGraph = CompiledStateGraph[ExamState, Run, ExamJob, ExamItems]
 
 
 def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
-    """Compile the graph.
+    """Compile the exam graph.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
     """
     kinds = ExamState, ExamJob, ExamItems
     return _build("write_exam", write_exam, leave_exam_unwritten, kinds, max_attempts)
@@ -108,7 +113,7 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
     facet = state.facet_text or state.facet
-    found = await run.judge.ask(
+    written = await run.judge.ask(
         run.agents.exam_writer,
         query=state.text,
         kind=state.kind,
@@ -117,32 +122,32 @@ async def write_exam(state: ExamState, runtime: Runtime[Run]) -> Update:
         wants_answers=state.wants_answers,
         number=state.number,
     )
-    runtime.stream_writer({"done": 1, "usage": found.usage})
+    runtime.stream_writer({"done": 1, "usage": written.usage})
     return {
-        "texts": found.texts,
-        "answers": found.answers,
-        "n_unfounded": found.n_unfounded,
-        "usage": found.usage,
+        "texts": written.texts,
+        "answers": written.answers,
+        "n_unfounded": written.n_unfounded,
+        "usage": written.usage,
     }
 
 
 def leave_exam_unwritten(state: ExamState, failure: Failure) -> Update:
-    """Count a failed call: the query has no items."""
+    """Record a failed call, which leaves the query without items."""
     return {"texts": (), "answers": (), "n_unfounded": 0, "failures": [failure]}
 
 
 WORDS = 200
-"""About how many words a synthesis has, as YESciEval's."""
+"""Approximate number of words in a synthesis, as in YESciEval."""
 
 
 @dataclass(frozen=True)
 class SynthesisJob:
-    """A question that a synthesis is to be written for: the input of the graph.
+    """Input of the synthesis graph: a question to write a synthesis for.
 
     Attributes:
-        topic: The question's id.
-        sources: Its papers; at least one.
-        words: About how many words the synthesis may have.
+        topic: Question id.
+        sources: Papers to use, at least one.
+        words: Approximate number of words.
     """
 
     topic: str
@@ -153,13 +158,13 @@ class SynthesisJob:
 
 @dataclass
 class SynthesisState:
-    """The state of one job: the job, and what came of it.
+    """State of the synthesis graph: the job and its result.
 
     Attributes:
-        topic, question, sources, words: The job.
-        text: The synthesis; empty until it is written, and where it could not be.
+        topic, question, sources, words: See `SynthesisJob`.
+        text: Synthesis. Empty until it is written, or if writing failed.
         failures: Failed calls.
-        usage: The cost of all calls.
+        usage: Total usage of all calls.
     """
 
     topic: str = ""
@@ -173,7 +178,7 @@ class SynthesisState:
 
 @dataclass(frozen=True)
 class SynthesisText:
-    """The output of the graph; see `SynthesisState`."""
+    """Output of the synthesis graph; see `SynthesisState`."""
 
     text: str
     failures: list[Failure]
@@ -184,10 +189,10 @@ SynthesisGraph = CompiledStateGraph[SynthesisState, Run, SynthesisJob, Synthesis
 
 
 def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
-    """Compile the graph.
+    """Compile the synthesis graph.
 
     Args:
-        max_attempts: Most attempts of a model call that fails for a temporary reason.
+        max_attempts: Maximum number of attempts of a model call with transient errors.
     """
     kinds = SynthesisState, SynthesisJob, SynthesisText
     return _build(
@@ -196,20 +201,20 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
 
 
 async def write_synthesis(state: SynthesisState, runtime: Runtime[Run]) -> Update:
-    """Write the synthesis from what fits into a prompt of the papers."""
+    """Write the synthesis from the parts of the papers that fit into a prompt."""
     run = run_of(runtime)
     # LangGraph's own tools pass plain JSON.
     sources = [Document.model_validate(source) for source in state.sources]
-    found = await run.judge.ask(
+    written = await run.judge.ask(
         run.agents.synthesizer,
         question=state.question,
         sources=condense(sources, state.question, run.settings.source_chars),
         words=state.words,
     )
-    runtime.stream_writer({"done": 1, "usage": found.usage})
-    return {"text": found.text, "usage": found.usage}
+    runtime.stream_writer({"done": 1, "usage": written.usage})
+    return {"text": written.text, "usage": written.usage}
 
 
 def leave_synthesis_unwritten(state: SynthesisState, failure: Failure) -> Update:
-    """Record a failed call: the question has no synthesis by this model."""
+    """Record a failed call, which leaves the question without a synthesis."""
     return {"text": "", "failures": [failure]}

@@ -1,4 +1,4 @@
-"""View of two answers side by side: what differs in words, findings and scores."""
+"""Side-by-side view of two answers with their differences in text, findings and scores."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from ragassay.reports.labels import finding_rank
 from ragassay.reports.text import score_name
 
 LEAST_GAIN = 0.005
-"""Share of its scale by which a score changes before it is listed."""
+"""Minimum change of a listed score, as a share of its scale."""
 
 Mark = Literal["", "del", "ins"]
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceLine:
-    """A sentence in parts, each with what became of its words; `state` is its worst finding's."""
+    """A sentence in deleted, inserted and unchanged parts, with the state of its finding."""
 
     index: int
     parts: tuple[tuple[str, Mark], ...]
@@ -60,7 +60,7 @@ class ScoreMove:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChangeView:
-    """Two answers to one question; `place` is that of their comparison."""
+    """Two answers to one question; `place` is the position of their comparison."""
 
     place: int
     direction: Direction
@@ -77,11 +77,10 @@ class AnswerChangeView:
 
 def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> AnswerChangeView:
     """Return the view of a pair of answers."""
-    scores, n_unchanged = _moves(answer)
+    scores, n_unchanged = _score_moves(answer)
     compared = {score_name(score.key) for score in change.scores}
-    moved = [move for move in scores if move.title in compared]
-    way = "better" if answer.direction == "better" else "worse"
-    moved = [move for move in moved if move.direction == way]
+    direction = "better" if answer.direction == "better" else "worse"
+    moves = [m for m in scores if m.title in compared and m.direction == direction]
     old_lines, new_lines = _align_sentences(answer)
     return AnswerChangeView(
         place=place,
@@ -94,7 +93,7 @@ def view_answer_change(answer: AnswerChange, change: Change, place: int = 0) -> 
         kept=_cards(answer.kept, answer.new),
         scores=scores,
         n_unchanged=n_unchanged,
-        most=(moved[-1] if way == "better" else moved[0]) if moved else None,
+        most=(moves[-1] if direction == "better" else moves[0]) if moves else None,
     )
 
 
@@ -108,8 +107,8 @@ def _cards(findings: Sequence[Finding], evaluation: Evaluation) -> tuple[Finding
     return tuple(view_card(finding, 1, evaluation) for finding in ranked)
 
 
-def _moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
-    """Return the scores that changed, the largest loss first, and how many did not."""
+def _score_moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
+    """Return the changed scores, largest loss first, and the number of unchanged scores."""
     old, new = answer.old.scores, answer.new.scores
     gains = {key: gain_of(key, old.get(key), new.get(key)) for key in dict.fromkeys((*old, *new))}
     known = {key: gain for key, gain in gains.items() if gain is not None}
@@ -132,63 +131,63 @@ def _moves(answer: AnswerChange) -> tuple[tuple[ScoreMove, ...], int]:
 def _align_sentences(
     answer: AnswerChange,
 ) -> tuple[tuple[SentenceLine, ...], tuple[SentenceLine, ...]]:
-    """Return the sentences of both answers, with the words that went or came."""
+    """Return the sentences of both answers with removed and added words marked."""
     old, new = (
-        [(1, e.answer)] if not e.sentences else list(_texts(e)) for e in (answer.old, answer.new)
+        [(s.index, s.text) for s in e.sentences] or [(1, e.answer)]
+        for e in (answer.old, answer.new)
     )
-    partners = _partners([text for _, text in old], [text for _, text in new])
-    states = _states((*answer.gone,), "gone"), _states(answer.appeared, "new")
-    kept = _states(answer.kept, "kept")
-    lost: dict[int, tuple[tuple[str, Mark], ...]] = {}
-    lines: list[SentenceLine] = []
-    for place, (index, text) in enumerate(new):
-        partner = partners.get(place)
+    partners = _match_sentences([text for _, text in old], [text for _, text in new])
+    gone, appeared, kept = (
+        _states(answer.gone, "gone"),
+        _states(answer.appeared, "new"),
+        _states(answer.kept, "kept"),
+    )
+    removed_parts: dict[int, tuple[tuple[str, Mark], ...]] = {}
+    new_lines: list[SentenceLine] = []
+    for position, (index, text) in enumerate(new):
+        partner = partners.get(position)
         before = text if partner is None else old[partner][1]
         removed, added = _word_changes(before, text)
         if partner is not None:
-            lost[partner] = removed
-        same = partner is not None and before == text
-        state = states[1].get(index) or kept.get(index, "")
-        lines.append(SentenceLine(index, added, same, state))
-    earlier = [
+            removed_parts[partner] = removed
+        is_same = partner is not None and before == text
+        state = appeared.get(index) or kept.get(index, "")
+        new_lines.append(SentenceLine(index, added, is_same, state))
+    old_lines = [
         SentenceLine(
             index,
-            lost.get(place, ((text, ""),)),
-            any(new[at][1] == text for at, was in partners.items() if was == place),
-            states[0].get(index, ""),
+            removed_parts.get(position, ((text, ""),)),
+            any(new[n][1] == text for n, partner in partners.items() if partner == position),
+            gone.get(index, ""),
         )
-        for place, (index, text) in enumerate(old)
+        for position, (index, text) in enumerate(old)
     ]
-    return tuple(earlier), tuple(lines)
-
-
-def _texts(evaluation: Evaluation) -> list[tuple[int, str]]:
-    return [(sentence.index, sentence.text) for sentence in evaluation.sentences]
+    return tuple(old_lines), tuple(new_lines)
 
 
 def _states(findings: Sequence[Finding], state: str) -> dict[int, str]:
     return {finding.sentence: state for finding in findings if finding.sentence}
 
 
-def _partners(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
-    """Pair each new sentence with the old one that it is, word for word or reworded."""
-    free = dict(enumerate(old))
+def _match_sentences(old: Sequence[str], new: Sequence[str]) -> dict[int, int]:
+    """Match new sentences with identical or similar old sentences, by position."""
+    unmatched = dict(enumerate(old))
     partners: dict[int, int] = {}
-    for least in (1.0, SAME_WORDS):
-        for place, text in enumerate(new):
-            if place in partners or not free:
+    for threshold in (1.0, SAME_WORDS):
+        for position, text in enumerate(new):
+            if position in partners or not unmatched:
                 continue
-            best = max(free, key=lambda at: words_shared(free[at], text))
-            if words_shared(free[best], text) >= least:
-                partners[place] = best
-                del free[best]
+            best = max(unmatched, key=lambda n: words_shared(unmatched[n], text))
+            if words_shared(unmatched[best], text) >= threshold:
+                partners[position] = best
+                del unmatched[best]
     return partners
 
 
 def _word_changes(
     old: str, new: str
 ) -> tuple[tuple[tuple[str, Mark], ...], tuple[tuple[str, Mark], ...]]:
-    """Return both texts in parts: what only the old one has, and what only the new one has."""
+    """Return the old text with deletions marked and the new text with insertions marked."""
     first, second = old.split(), new.split()
     removed: list[tuple[str, Mark]] = []
     added: list[tuple[str, Mark]] = []

@@ -1,4 +1,4 @@
-"""View of one evaluation for a page: words instead of fields, facts and gold nuggets."""
+"""View of one evaluation for a report."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ from ragassay.reports.text import (
 
 @dataclass(frozen=True, slots=True)
 class GoldView:
-    """A gold nugget: "stated", "missed" or "unscored (reason)", with the judge's verdict.
+    """A gold nugget and its status: "stated", "missed" or "unscored (reason)".
 
     Attributes:
-        matches: The answer's nuggets that state it, each with its similarity.
+        matches: Matching nuggets of the answer, each with its similarity.
+        assignment: Verdict of the judge, if it was asked.
     """
 
     text: str
@@ -61,53 +62,53 @@ class GoldView:
 
 
 def view_gold(evaluation: Evaluation) -> tuple[GoldView, ...]:
-    """Return an evaluation's gold nuggets with their outcome."""
+    """Return the gold nuggets of an evaluation with their status."""
     matches: dict[int, list[NuggetMatch]] = defaultdict(list)
     for match in evaluation.matches:
         matches[match.gold].append(match)
-    assigned = {one.gold: chip_of(one) for one in evaluation.assignments}
-    fate = _fate_without_match(evaluation)
+    assigned = {assignment.gold: chip_of(assignment) for assignment in evaluation.assignments}
+    unmatched_status = _unmatched_status(evaluation)
     views = []
     for position, nugget in enumerate(evaluation.gold_nuggets):
-        status = "stated" if matches[position] else fate
+        status = "stated" if matches[position] else unmatched_status
         tone = label_tone(status if status in {"stated", "missed"} else None)
-        found = tuple(_match(evaluation, match) for match in matches[position])
+        stated = tuple(_view_match(evaluation, match) for match in matches[position])
         chip = assigned.get(position)
-        views.append(GoldView(nugget.text, nugget.importance or "", status, tone, found, chip))
+        views.append(GoldView(nugget.text, nugget.importance or "", status, tone, stated, chip))
     return tuple(views)
 
 
-def _match(evaluation: Evaluation, match: NuggetMatch) -> tuple[str, str]:
+def _view_match(evaluation: Evaluation, match: NuggetMatch) -> tuple[str, str]:
     known = match.nugget < len(evaluation.nuggets)
     text = evaluation.nuggets[match.nugget].text if known else "(no such nugget in this answer)"
     return text, f"{match.similarity_score:.2f}"
 
 
-def _fate_without_match(evaluation: Evaluation) -> str:
-    """Return the outcome of an unmatched gold nugget: "missed" only if the matching succeeded."""
+def _unmatched_status(evaluation: Evaluation) -> str:
+    """Return the status of gold nuggets without a match: "missed" only if matching succeeded."""
     recall = evaluation.scores.get("nuggets.recall")
     if recall is not None:
         return "missed" if is_number(recall.value) else score_text(recall)
     return "missed" if evaluation.nuggets or evaluation.matches else NOT_JUDGED
 
 
-def _note(evaluation: Evaluation) -> str:
+def _gold_note(evaluation: Evaluation) -> str:
     recall = evaluation.scores.get("nuggets.recall")
     if not evaluation.gold_nuggets or recall is None or not recall.n_unscored:
         return ""
     if not is_number(recall.value):
         return ""
     return (
-        f"{recall.n_unscored} unscored: the answer may state a nugget marked as missed, in a "
-        "sentence without a list of facts."
+        f"{recall.n_unscored} unscored. The answer may state a nugget marked as missed in a "
+        "sentence from which no nuggets were extracted."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """A rubric's rating; for a panel, with each judge's rating.
+    """Rating on a rubric, with the rating by each judge of a panel.
 
-    `otherwise` is what verdicts on sentences have against it.
+    `otherwise` describes sentence verdicts that conflict with the rating.
     """
 
     title: str
@@ -125,7 +126,7 @@ class RubricView:
 
 @dataclass(frozen=True, slots=True)
 class OwnView:
-    """A grade, or a verdict of the user's own evaluator; no `place` means the whole answer."""
+    """A grade or custom verdict; an empty `place` means the whole answer."""
 
     title: str
     place: str
@@ -135,12 +136,12 @@ class OwnView:
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """One answer: its evaluation, and what is shown in other words than there.
+    """An evaluation, with the parts that a report formats as text.
 
     Attributes:
-        number: 1-based position in the report; it names the anchors, never an id.
-        scores: All but the rubrics, which are shown with their rationales.
-        own: Verdicts of the user's own evaluators.
+        number: 1-based position in the report, used for anchors instead of the untrusted id.
+        scores: All scores except the rubrics, which are shown with their rationales.
+        own: Verdicts of custom evaluators.
     """
 
     number: int
@@ -159,31 +160,30 @@ class AnswerView:
 
 
 def view_answer(number: int, evaluation: Evaluation) -> AnswerView:
-    """Return the view of an evaluation, the `number`th of the report."""
+    """Return the view of one evaluation."""
     return AnswerView(
         number=number,
         evaluation=evaluation,
         findings=_rank_findings(evaluation.primary_findings),
         secondary_findings=_rank_findings(shown_findings(evaluation, "secondary")),
         n_more_secondary=max(0, len(evaluation.secondary_findings) - N_SECONDARY),
-        rubrics=tuple(_rubric(judgment, evaluation) for judgment in evaluation.judgments),
+        rubrics=tuple(_view_rubric(judgment, evaluation) for judgment in evaluation.judgments),
         scores=_score_sheet(evaluation),
         sentences=view_sentences(evaluation),
         gold=view_gold(evaluation),
-        gold_note=_note(evaluation),
-        own=tuple(_own(verdict) for verdict in evaluation.of(OwnVerdict)),
-        grades=_grades(evaluation),
-        not_run=_not_run(evaluation),
+        gold_note=_gold_note(evaluation),
+        own=tuple(map(_view_own, evaluation.of(OwnVerdict))),
+        grades=_view_grades(evaluation),
+        not_run=_list_missing_steps(evaluation),
     )
 
 
 def _rank_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return findings, the worst kind first."""
     return tuple(sorted(findings, key=lambda finding: finding_rank(finding.kind)))
 
 
-def _grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
-    """Return the grades by the test bank's items, then by the query."""
+def _view_grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
+    """Return the grades on test bank items, followed by the relevance grades."""
     texts = {item.id: item.text for item in evaluation.exam}
     exam = (
         OwnView(
@@ -201,7 +201,7 @@ def _grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
     return (*exam, *direct)
 
 
-def _own(verdict: OwnVerdict) -> OwnView:
+def _view_own(verdict: OwnVerdict) -> OwnView:
     sentence = f"sentence {verdict.sentence}" if verdict.sentence else ""
     marker = f"citation {verdict.marker}" if verdict.marker else ""
     return OwnView(
@@ -212,7 +212,7 @@ def _own(verdict: OwnVerdict) -> OwnView:
     )
 
 
-def _rubric(judgment: Judgment, evaluation: Evaluation) -> RubricView:
+def _view_rubric(judgment: Judgment, evaluation: Evaluation) -> RubricView:
     key, scores = f"rubric.{judgment.rubric}", evaluation.scores
     judge = scores[key].judge if key in scores else ""
     value = judgment.score if is_number(judgment.score) else judgment.rating
@@ -248,13 +248,13 @@ def _score_sheet(evaluation: Evaluation) -> Sheet:
     return Sheet("Scores of this answer", words("Score", "Value", "Of"), rows)
 
 
-def _not_run(evaluation: Evaluation) -> str:
-    """Name the steps without a verdict on this answer, so that blanks are not misread."""
+def _list_missing_steps(evaluation: Evaluation) -> str:
+    """List the steps without a verdict, so that empty cells are not misread."""
     cited = any(sentence.citations for sentence in evaluation.sentences)
     steps = (
         ("rubrics", evaluation.judgments),
-        ("relevance of sentences", evaluation.labels or not evaluation.sentences),
-        ("evidence for sentences", evaluation.evidence or not evaluation.sentences),
+        ("sentence relevance", evaluation.labels or not evaluation.sentences),
+        ("sentence evidence", evaluation.evidence or not evaluation.sentences),
         ("citations", evaluation.citations or not cited),
     )
     return join_words(name for name, verdicts in steps if not verdicts)

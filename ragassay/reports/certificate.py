@@ -1,9 +1,9 @@
-"""View of a judge's certificate for a page, a Markdown summary and a terminal."""
+"""View of a judge's audit certificate for pages, Markdown and the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragassay.records import AttackFamily, Audit, TargetTrust, Trust
@@ -18,7 +18,7 @@ from ragassay.reports.text import (
 TrustTone = Literal["good", "wary", "bad", "unscored"]
 
 NOT_AUDITED = (
-    "Not audited. Run the same command with --audit 20 to measure this judge on each score."
+    "This judge was not audited. To measure it on each score, run the same command with --audit 20."
 )
 UNTOLD = "too few"
 WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
@@ -27,29 +27,28 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     "blind": ("blind", "\u2717", "bad"),
     None: (UNTOLD, "?", "unscored"),
 }
-"""Word, sign and tone of a verdict: no colour says more than its word."""
+"""Word, sign and tone of each verdict."""
 
 NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
-"""For whole answers at the top of the scale: an injection cannot raise them, so nothing is learnt.
-"""
+"""Verdict if the unperturbed scores are already at the maximum, which an injection cannot raise."""
 
 ABOUT_RUBRICS: tuple[AttackFamily, ...] = ("rubric", "pair")
 
-OTHERS = "Changed facts, and text that talks to the judge"
-"""Heading of the lines that are about no rubric."""
+OTHERS = "Changed facts and instructions to the judge"
+"""Heading of the lines that are not about rubrics."""
 
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 
 EXPLANATION = (
-    "Some answers were perturbed on purpose, and judged like the unperturbed ones. Trusted: "
-    "nearly all plainly perturbed answers and most of the subtly perturbed ones get a lower score. "
-    "Blind: no better than chance. Weak: in between."
+    "The judge scored deliberately perturbed versions of some answers. Trusted means that nearly "
+    "all extremely perturbed answers and most subtly perturbed answers got a lower score. Blind "
+    "means no better than chance. Weak is in between."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class TrustLine:
-    """A line of the certificate; `sign` and `tone` repeat what `word` says."""
+    """A line of the certificate; `sign` and `tone` repeat the verdict in `word`."""
 
     title: str
     word: str
@@ -60,12 +59,12 @@ class TrustLine:
 
 @dataclass(frozen=True, slots=True)
 class CertificateView:
-    """The certificate.
+    """Audit certificate of a judge.
 
     Attributes:
-        rubrics: Whether the judge detects damage to each rubric, or dimension of RACAR.
-        others: Clinical changes, and text that addresses the judge.
-        basis: The data behind the verdicts.
+        rubrics: Verdicts by rubric, or by RACAR dimension.
+        others: Verdicts on clinical changes and on injected instructions.
+        basis: Data behind the verdicts.
     """
 
     headline: str
@@ -75,18 +74,18 @@ class CertificateView:
 
     @property
     def sheet(self) -> Sheet:
-        """All lines as a table."""
+        """Table of all lines."""
         rows = tuple(
             (line.title, Shown(f"{line.sign} {line.word}", style=line.tone), line.reason)
             for line in (*self.rubrics, *self.others)
         )
         sections = {len(self.rubrics): Shown(OTHERS)}
-        columns = words("Of", "Judge is", "Why")
+        columns = words("Target", "Judge", "Reason")
         return Sheet("Audit of this judge", columns, rows, self.basis, sections=sections)
 
 
 def view_certificate(audit: Audit) -> CertificateView:
-    """Return the lines of an audit's certificate; injected text is one line."""
+    """Return the certificate of an audit, with a single line for injections."""
     groups = certificate_groups(audit)
     rubrics = [group for group in groups if group[1][0].family in ABOUT_RUBRICS]
     return CertificateView(
@@ -98,62 +97,60 @@ def view_certificate(audit: Audit) -> CertificateView:
 
 
 def certificate_groups(audit: Audit) -> tuple[tuple[TrustLine, tuple[TargetTrust, ...]], ...]:
-    """Return each line of a certificate with the verdicts that it stands for."""
+    """Return each certificate line with the verdicts it summarizes."""
     rubrics = [
         (_line(target_title(t.target), t), (t,))
         for family in ABOUT_RUBRICS
-        for t in _of(audit, family)
+        for t in _select_family(audit, family)
     ]
     clinical = [
         (_line(f"Changed facts: {target_title(t.target).lower()}", t), (t,))
-        for t in _of(audit, "clinical")
+        for t in _select_family(audit, "clinical")
     ]
-    injected = tuple(_of(audit, "injection"))
-    return (*rubrics, *clinical, *((line, injected) for line in _injection(injected)))
+    injected = tuple(_select_family(audit, "injection"))
+    return (*rubrics, *clinical, *((line, injected) for line in _injection_lines(injected)))
 
 
 def trust_headline(rubrics: Sequence[TargetTrust]) -> str:
-    """Summarise the rubrics in one sentence: "Trusted on 2 of 3 rubrics; blind on cohesion."."""
+    """Summarize the rubrics, for example "Trusted on 2 of 3 rubrics; blind on cohesion."."""
     if not rubrics:
         return "No rubric was audited."
-    named: list[str] = []
+    n_trusted = sum(t.trust == "trusted" for t in rubrics)
+    noun = "dimension" if all(t.family == "pair" for t in rubrics) else "rubric"
+    parts = [f"Trusted on {n_trusted} of {count_text(len(rubrics), noun)}"]
     for trust in ("blind", "weak", None):
         titles = [target_title(t.target).lower() for t in rubrics if t.trust == trust]
         if titles:
             start = "too few pairs for" if trust is None else f"{trust} on"
-            named.append(f"{start} {join_words(titles)}")
-    n_trusted = sum(t.trust == "trusted" for t in rubrics)
-    what = "dimension" if all(t.family == "pair" for t in rubrics) else "rubric"
-    start = f"Trusted on {n_trusted} of {count_text(len(rubrics), what)}"
-    return f"{'; '.join([start, *named])}."
+            parts.append(f"{start} {join_words(titles)}")
+    return f"{'; '.join(parts)}."
 
 
 def basis_text(audit: Audit) -> str:
-    """Return the number of answers behind the certificate, and what was left out."""
+    """Describe the judge and the answers behind the certificate."""
     source = "read from the file" if audit.pools == "given" else f"made with seed {audit.seed}"
-    is_of_pairs = any(trust.family == "pair" for trust in audit.certificate)
-    whole = count_text(audit.n_answers, f"unperturbed {'pair' if is_of_pairs else 'answer'}")
-    hurt = count_text(audit.n_perturbed, "perturbed one")
+    noun = "pair" if any(trust.family == "pair" for trust in audit.certificate) else "answer"
     parts = [
         f"Judge: {audit.judge}{', with the signals of each answer' * audit.is_measured}",
-        f"{whole} and {hurt}, {source}",
+        f"{count_text(audit.n_answers, f'unperturbed {noun}')} and "
+        f"{count_text(audit.n_perturbed, f'perturbed {noun}')}, {source}",
     ]
     if audit.paraphraser:
         n_asked = audit.n_paraphrased + audit.n_by_rule
-        written = f"{audit.n_paraphrased} of {count_text(n_asked, 'redundant sentence')}"
-        parts.append(f"{written} by {audit.paraphraser}, the others by rule")
+        n_written = f"{audit.n_paraphrased} of {count_text(n_asked, 'redundant sentence')}"
+        parts.append(f"{n_written} written by {audit.paraphraser}, the others by rule")
     if audit.n_failed:
         parts.append(f"{count_text(audit.n_failed, 'answer')} could not be evaluated")
     return f"{'; '.join(parts)}."
 
 
 def target_title(target: str) -> str:
-    """Return the title of a score or finding that an attack targets."""
+    """Return the title of the score or finding that an attack targets."""
     group, _, kind = target.partition(".")
     return finding_title(kind, 1) if group == "findings" else score_title(target)
 
 
-def _of(audit: Audit, family: AttackFamily) -> list[TargetTrust]:
+def _select_family(audit: Audit, family: AttackFamily) -> list[TargetTrust]:
     return [trust for trust in audit.certificate if trust.family == family]
 
 
@@ -162,33 +159,24 @@ def _line(title: str, trust: TargetTrust) -> TrustLine:
     return TrustLine(title, word, sign, tone, trust.reason)
 
 
-def _injection(lines: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
-    """Return one line for all scores: the verdict on the worst of them, by its largest lift.
+def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
+    """Return a single line with the verdict on the score that injections raise the most.
 
-    Scores without room to rise are only counted; if there are no others, they are that line.
+    Scores already at the maximum are only counted, unless all of them are.
     """
-    if not lines:
+    if not trusts:
         return ()
-    telling = [trust for trust in lines if trust.has_room] or lines
-    worst = min(telling, key=lambda t: (WORST_FIRST.index(t.trust), -_lift(t)))
+    raisable = [trust for trust in trusts if trust.has_room] or trusts
+    worst = min(raisable, key=lambda t: (WORST_FIRST.index(t.trust), -_lift(t)))
+    among = f", the worst of {count_text(len(raisable), 'score')}" if len(raisable) > 1 else ""
+    if n_at_top := len(trusts) - len(raisable):
+        among += f" ({n_at_top} more were already at the maximum)"
     line = _line("Instructions in the answer", worst)
-    among = f", the worst of {count_text(len(telling), 'score')}" if len(telling) > 1 else ""
-    n_silent = len(lines) - len(telling)
-    if n_silent:
-        among += f" ({n_silent} more were already at the top)"
-    return (
-        TrustLine(
-            line.title,
-            line.word,
-            line.sign,
-            line.tone,
-            f"{target_title(worst.target)}{among}: {worst.reason}",
-        ),
-    )
+    return (replace(line, reason=f"{target_title(worst.target)}{among}: {worst.reason}"),)
 
 
 def _lift(trust: TargetTrust) -> float:
-    """Return the lift as a share of its scale; that of an unscored target is the lowest."""
+    """Return the lift as a share of the scale, -1 for an unscored target."""
     lift = trust.lift
     if lift is None or lift.value is None:
         return -1.0

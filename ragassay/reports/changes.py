@@ -1,7 +1,7 @@
-"""Changes between two runs or systems, in words and as one self-contained page.
+"""Comparison of two runs or systems as a self-contained HTML page.
 
-First the outcome in a sentence and a plot of differences, then every pair of answers, the worst
-change first. Answers, questions and names are untrusted: the templates escape everything.
+The page starts with the outcome and a plot of differences, followed by all pairs of answers, worst
+change first. Answers, questions and names are untrusted, so the templates escape everything.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ PAGE, STYLE, SCRIPT = "compare.html.j2", "compare_style.html.j2", "compare_scrip
 ROW = "compare_answer.html.j2"
 PLOT_WIDTH = 240.0
 LIMITS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Where the axis of differences may end, as a share of a scale."""
+"""Possible ends of the difference axis, as a share of the scale."""
 
 WORDS: dict[Direction, str] = {"worse": "worse", "better": "better", "same": "no clear change"}
 METHOD = (
-    "Each score is a mean over the questions that both sides answer. Significance: paired "
-    f"permutation tests over questions, two-sided, at {ALPHA:g} after Holm's correction over all "
-    "scores shown; 95 % intervals resample questions. An answer is worse if it has more serious "
-    "findings than before, or as many and scores that fall by more than "
+    "Each score is a mean over the questions that both sides answer. Significance is tested with "
+    f"two-sided paired permutation tests over questions at {ALPHA:g}, after Holm's correction over "
+    "all scores shown. The 95 % intervals resample questions. An answer is worse if it has more "
+    "serious findings than before, or the same number and its scores fall by more than "
     f"{MARGIN:.0%} of their scales on average. It is better in the reverse case."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreLine:
-    """A score's change: in words, and where its mark and interval lie on the plot."""
+    """Change of a score as text, with the coordinates of its mark and interval."""
 
     title: str
     old: str
@@ -68,7 +68,7 @@ class ScoreLine:
 
 @dataclass(frozen=True, slots=True)
 class ChangeView:
-    """A comparison with the baseline; `limit` is the end of the plot's axis in per cent."""
+    """Comparison with the baseline; `limit` is the end of the plot axis in percent."""
 
     old: str
     new: str
@@ -80,23 +80,20 @@ class ChangeView:
 
 
 def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ()) -> str:
-    """Render comparisons with one baseline as a page for a browser.
+    """Render comparisons with one baseline as an HTML page.
 
     Args:
-        changes: At least one, as `find_changes` returns them.
-        warnings: Why the sides may not be comparable.
-
-    Returns:
-        An HTML document; the same bytes for the same input.
+        changes: At least one comparison from `find_changes`.
+        warnings: Reasons why the sides may not be comparable.
     """
     environment = page_environment()
     style = environment.get_template(STYLE).render()
     script = environment.get_template(SCRIPT).render()
     ranked = sorted(
-        ((place, answer) for place, change in enumerate(changes) for answer in change.answers),
-        key=lambda one: one[1].rank(),
+        ((n, answer) for n, change in enumerate(changes) for answer in change.answers),
+        key=lambda pair: pair[1].rank(),
     )
-    answers = [view_answer_change(answer, changes[place], place) for place, answer in ranked]
+    answers = [view_answer_change(answer, changes[n], n) for n, answer in ranked]
     limit = _limit([score for change in changes for score in change.scores])
     row = environment.get_template(ROW)
     rows = [
@@ -109,7 +106,7 @@ def render_changes_html(changes: Sequence[Change], warnings: Sequence[str] = ())
         method=METHOD,
         width=PLOT_WIDTH,
         counts=[(name, sum(map(test, answers))) for name, test in FILTERS.items()],
-        index=json.dumps([_index(answer) for answer in answers], separators=(",", ":")),
+        index=json.dumps([_index_answer(answer) for answer in answers], separators=(",", ":")),
         chunks=pack("answers", rows).chunks,
         chunk_size=CHUNK,
         style=style,
@@ -125,16 +122,20 @@ FILTERS = {
     "better": lambda answer: answer.direction == "better",
     "new findings": lambda answer: bool(answer.appeared),
 }
-"""Tests that narrow the list of answers."""
+"""Filters for the list of answers."""
 
 
-def _index(answer: AnswerChangeView) -> list[int]:
-    """Return what the page filters by: the place of its comparison, and each filter as 0 or 1."""
+def _index_answer(answer: AnswerChangeView) -> list[int]:
+    """Return the position of the comparison, followed by the result of each filter as 0 or 1."""
     return [answer.place, *(int(test(answer)) for test in FILTERS.values())]
 
 
 def view_change(change: Change, limit: float = 1.0) -> ChangeView:
-    """Return the view of one comparison; its plot ends at `limit`, a share of a score's scale."""
+    """Return the view of one comparison.
+
+    Args:
+        limit: End of the plot axis, as a share of the scale.
+    """
     return ChangeView(
         old=change.old,
         new=change.new,
@@ -147,73 +148,79 @@ def view_change(change: Change, limit: float = 1.0) -> ChangeView:
 
 
 def outcome_text(change: Change) -> str:
-    """Say in one sentence what became better and worse.
+    """Summarize a comparison in one sentence.
 
-    "beta is worse than alpha on 3 of 5 scores, better on none; 12 of 40 answers got worse, none
-    better."
+    "beta is worse than alpha on 3 of 5 scores and better on none; 12 of 40 answers got worse and
+    none got better."
     """
     if not change.answers:
         return f"{change.new} answers none of the questions that {change.old} answers."
     scores = [score for score in change.scores if score.test.n_questions]
-    worse, better = (sum(score.direction == way for score in scores) for way in ("worse", "better"))
-    of = count_text(len(scores), "score")
+    worse, better = (sum(s.direction == d for s in scores) for d in ("worse", "better"))
+    n_scores = count_text(len(scores), "score")
     if not worse and not better:
-        start = f"{change.new} differs clearly from {change.old} on none of {of}"
+        start = f"{change.new} and {change.old} differ clearly on none of {n_scores}"
     elif worse:
-        start = f"{change.new} is worse than {change.old} on {worse} of {of}, better on "
-        start += str(better or "none")
+        start = (
+            f"{change.new} is worse than {change.old} on {worse} of {n_scores} and better on "
+            f"{better or 'none'}"
+        )
     else:
-        start = f"{change.new} is better than {change.old} on {better} of {of}, worse on none"
-    ways = [answer.direction for answer in change.answers]
-    of = f"of {count_text(len(ways), 'answer')}"
-    n_worse, n_better = (ways.count(way) or "none" for way in ("worse", "better"))
-    return f"{start}; {n_worse} {of} got worse, {n_better} better."
+        start = (
+            f"{change.new} is better than {change.old} on {better} of {n_scores} and worse on none"
+        )
+    directions = [answer.direction for answer in change.answers]
+    n_worse, n_better = (directions.count(d) or "none" for d in ("worse", "better"))
+    n_answers = count_text(len(directions), "answer")
+    return f"{start}; {n_worse} of {n_answers} got worse and {n_better} got better."
 
 
 def _notes(change: Change) -> list[str]:
     notes: list[str] = []
     if change.answers and not can_be_significant(change.scores):
         n = max(score.test.n_questions for score in change.scores)
-        few = count_text(n, "question")
-        scores = count_text(len(change.scores), "score")
-        notes.append(f"With {few} and {scores}, no difference can be significant.")
-    lost = [
-        f"{count_text(len(found), 'answer')} of {name}"
-        for name, found in ((change.old, change.only_old), (change.new, change.only_new))
-        if found
+        n_questions = count_text(n, "question")
+        n_scores = count_text(len(change.scores), "score")
+        notes.append(f"With {n_questions} and {n_scores}, no difference can be significant.")
+    unpaired = [
+        f"{count_text(len(answers), 'answer')} of {name}"
+        for name, answers in ((change.old, change.only_old), (change.new, change.only_new))
+        if answers
     ]
-    if lost:
-        notes.append(f"Left out, because only one side has them: {join_words(lost)}.")
+    if unpaired:
+        notes.append(
+            f"Excluded because the other side does not answer the question: {join_words(unpaired)}."
+        )
     return notes
 
 
 def change_text(score: ScoreChange) -> str:
-    """Return a change in one line: from, to, difference, interval, p."""
+    """Describe the change of a score on one line."""
     test = score.test
-    shown = " -> ".join(_sides(score))
+    shown = " -> ".join(_side_texts(score))
     if score.overlaps:
         return f"{shown}, {OVERLAP}"
     ends = interval_text(test, score.scale)
     interval = f" ({ends})" if ends else ""
     number = difference_text(test.difference, score.scale)
-    way = ", lower is better" if score.lower_is_better else ""
+    direction = ", lower is better" if score.lower_is_better else ""
     return (
         f"{shown}, {number}{interval}, p{NBSP}{p_text(test.p_holm)} over "
-        f"{count_text(test.n_questions, 'question')}{way}"
+        f"{count_text(test.n_questions, 'question')}{direction}"
     )
 
 
-def _sides(score: ScoreChange) -> tuple[str, str]:
-    """Return both sides' means, or the ranges where undecided verdicts leave these too wide."""
+def _side_texts(score: ScoreChange) -> tuple[str, str]:
+    """Return the means of both sides, or their ranges if too many verdicts are undecided."""
     if score.ranges is None:
         return format_value(score.old, score.scale), format_value(score.new, score.scale)
-    old, new = (score_text(one) for one in score.ranges)
+    old, new = map(score_text, score.ranges)
     return old, new
 
 
 def _line(score: ScoreChange, limit: float) -> ScoreLine:
     test = score.test
-    # The better end stands on the right, also where less is better.
+    # Better is always on the right, even if lower values are better.
     low, high = sorted(
         (score.as_gain(end) for end in (test.low, test.high)), key=lambda gain: gain or 0.0
     )
@@ -224,7 +231,7 @@ def _line(score: ScoreChange, limit: float) -> ScoreLine:
     if score.lower_is_better:
         parts.append("lower is better")
     known = measured and not score.overlaps
-    old, new = _sides(score)
+    old, new = _side_texts(score)
     word = WORDS[score.direction] if measured else "not measured"
     if known:
         parts.append(f"p{NBSP}{p_text(test.p_holm)}")
@@ -237,14 +244,14 @@ def _line(score: ScoreChange, limit: float) -> ScoreLine:
         word=OVERLAP if score.overlaps else word,
         direction=score.direction,
         detail=", ".join(parts),
-        x=_place(score.gain, limit),
-        low=_place(low, limit) if known else None,
-        high=_place(high, limit) if known else None,
+        x=_x_of(score.gain, limit),
+        low=_x_of(low, limit) if known else None,
+        high=_x_of(high, limit) if known else None,
     )
 
 
 def _limit(scores: Sequence[ScoreChange]) -> float:
-    """Return the end of the axis: the least that holds every interval."""
+    """Return the smallest axis limit that fits all intervals."""
     ends = [
         abs(gain)
         for score in scores
@@ -254,7 +261,7 @@ def _limit(scores: Sequence[ScoreChange]) -> float:
     return next((limit for limit in LIMITS if limit >= max(ends, default=0.0)), 1.0)
 
 
-def _place(gain: float | None, limit: float) -> float | None:
+def _x_of(gain: float | None, limit: float) -> float | None:
     if gain is None or not math.isfinite(gain):
         return None
     share = max(-1.0, min(1.0, gain / limit))

@@ -1,6 +1,6 @@
-"""Geometry of the charts: from numbers to coordinates. A template draws them.
+"""Chart coordinates, which the templates draw as SVG.
 
-The dot-and-interval plot is 480 units wide, so that its text is legible on a phone.
+The dot-and-interval plot is 480 units wide so that its text is legible on a phone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SPARK_BAR = 4
 
 @dataclass(frozen=True, slots=True)
 class PlotMark:
-    """One series in one row; `x` is None where nothing was scored."""
+    """Value of one series in one row; `x` is None if it is unscored."""
 
     series: int
     y: float
@@ -40,7 +40,7 @@ class PlotMark:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """One score with a mark for each series; `label` is its title, cut to fit."""
+    """A score with a mark for each series; `label` is the truncated title."""
 
     title: str
     label: str
@@ -65,14 +65,11 @@ class Plot:
 
 
 def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> Plot:
-    """Lay out scores that share a scale.
+    """Lay out a dot-and-interval plot.
 
     Args:
-        keys: Keys of the scores, one row each; the scale is that of the first one found.
-        series: Name to scores; up to `MAX_SERIES`. A single series also shows its values.
-
-    Returns:
-        The plot; without rows where `keys` is empty.
+        keys: Score keys, one row each. All scores must share a scale.
+        series: Scores by series name, at most `MAX_SERIES`. Values are printed for a single series.
     """
     right = RIGHT_SINGLE if len(series) == 1 else RIGHT_SERIES
     scale = _scale(keys, series)
@@ -96,12 +93,12 @@ def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, 
 
 
 def _scale(keys: Sequence[str], series: Mapping[str, Mapping[str, Score]]) -> tuple[float, float]:
-    found = [scores[key].scale for key in keys for scores in series.values() if key in scores]
-    return found[0] if found else (0.0, 1.0)
+    scales = (scores[key].scale for key in keys for scores in series.values() if key in scores)
+    return next(scales, (0.0, 1.0))
 
 
-def _place(value: float | None, scale: tuple[float, float], right: float) -> float | None:
-    """Return the x of a value, clipped to the axis; None without a finite value."""
+def _x_of(value: float | None, scale: tuple[float, float], right: float) -> float | None:
+    """Return the x coordinate of a value, clipped to the axis, or None if it is not finite."""
     share = share_of_scale(value, scale)
     return None if share is None else round(LEFT + (right - LEFT) * share, 1)
 
@@ -134,15 +131,15 @@ def _mark(
     right: float,
 ) -> PlotMark:
     text = score_text(score)
-    place = _place(score.value if score else None, scale, right)
-    ends = (score.low, score.high) if score and place is not None else (None, None)
+    x = _x_of(score.value if score else None, scale, right)
+    ends = (score.low, score.high) if score and x is not None else (None, None)
     if score and score.is_open and score.range is not None:
         ends = score.range
-    low, high = (_place(end, scale, right) for end in ends)
+    low, high = (_x_of(end, scale, right) for end in ends)
     detail = f"{name} {text}" if name else text
-    if score and place is not None and low is not None and high is not None:
+    if score and x is not None and low is not None and high is not None:
         detail += f" ({format_interval(score)})"
-    return PlotMark(index, y, place, low, high, text, detail)
+    return PlotMark(index, y, x, low, high, text, detail)
 
 
 def _ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str], ...]:
@@ -153,7 +150,7 @@ def _ticks(scale: tuple[float, float], right: float) -> tuple[tuple[float, str],
     n = int(high - low) if whole else 4
     values = [low + (high - low) * i / n for i in range(n + 1)]
     return tuple(
-        (_place(value, scale, right) or LEFT, f"{value:g}" if whole else format_value(value, scale))
+        (_x_of(value, scale, right) or LEFT, f"{value:g}" if whole else format_value(value, scale))
         for value in values
     )
 
@@ -163,13 +160,10 @@ def _describe(row: PlotRow) -> str:
 
 
 def spark_path(distribution: Sequence[float]) -> str:
-    """Return the path of a small bar chart, one bar for each probability.
+    """Return the SVG path data of a small bar chart.
 
     Args:
-        distribution: Probabilities, in [0, 1].
-
-    Returns:
-        SVG path data; a probability of zero leaves a visible hairline.
+        distribution: Probabilities in [0, 1]. A zero is drawn as a hairline.
     """
     bars = []
     for index, probability in enumerate(distribution):

@@ -1,4 +1,4 @@
-"""The tables of leaderboards and of their tests."""
+"""Tables of leaderboards and significance tests."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import score_title
 
 OVERLAP = "ranges overlap"
-"""Stands in place of a rank or a difference that undecided verdicts leave open."""
+"""Text for a rank or difference that cannot be determined because of undecided verdicts."""
 
 
 def leaderboard_sheet(board: Leaderboard) -> Sheet:
-    """Return systems, the best first: rank, possible ranks by the tests, mean, interval, n."""
-    way = " (lower is better)" if board.lower_is_better else ""
+    """Return the systems from best to worst with ranks, means and intervals."""
     columns = (
         *(Column("score"), *words("Rank", "Tied"), Column("system", "System")),
         *(number("rank"), number("rank_low"), number("rank_high")),
@@ -52,12 +51,13 @@ def leaderboard_sheet(board: Leaderboard) -> Sheet:
         )
         for row in board.rows
     )
-    title = f"{score_title(board.key)}{way}, mean over questions"
+    direction = " (lower is better)" if board.lower_is_better else ""
+    title = f"{score_title(board.key)}{direction}, mean over questions"
     return Sheet(title, columns, rows, coverage_text(board))
 
 
 def pair_test_sheet(board: Leaderboard) -> Sheet:
-    """Return each pair of systems: mean difference on shared questions, p-value, corrected one."""
+    """Return the mean difference and p-values of each pair of systems."""
     columns = (
         *(Column("score"), Column("first", "First"), Column("second", "Second")),
         *(number("n_questions", "Questions"), number("difference", "Difference")),
@@ -81,39 +81,42 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
         for test in board.tests
     )
     caption = (
-        "Paired permutation tests over questions, two-sided; "
-        f"bold: significant at {ALPHA:g} after Holm's correction over all pairs"
+        "Two-sided paired permutation tests over questions. Bold values are significant at "
+        f"{ALPHA:g} after Holm's correction over all pairs"
     )
     return Sheet(f"{score_title(board.key)}: pairs", columns, rows, caption)
 
 
 def coverage_text(board: Leaderboard) -> str:
-    """Explain how ties are found, and on how many questions systems are compared."""
+    """Explain how ties are determined and how many questions all systems share."""
     text = (
-        "Tied: the possible ranks by the paired tests (Holm, "
-        f"{ALPHA:g}); all systems share {board.n_shared} of {board.n_questions} questions"
+        f"Tied shows the possible ranks according to the paired tests (Holm, {ALPHA:g}). "
+        f"All systems share {board.n_shared} of {board.n_questions} questions"
     )
     if board.n_shared < board.n_questions:
-        text += "; a mean uses all questions of a system, a test those of both systems"
+        text += (
+            ". Means use all questions of a system, and tests use the questions shared by both "
+            "systems"
+        )
     return text
 
 
 def tie_text(row: LeaderboardRow) -> str:
-    """Return the possible ranks by the tests, as "1-3"; "no" for a single one."""
+    """Return the range of possible ranks, such as "1-3", or "no" for a single rank."""
     if row.rank_low is None or row.rank_high is None:
         return NOT_DEFINED
     return "no" if row.rank_low == row.rank_high else f"{row.rank_low}{EN_DASH}{row.rank_high}"
 
 
 def p_text(p_value: float | None) -> str:
-    """Return a p-value with three decimals; never a zero."""
+    """Format a p-value with three decimals, "<0.001" at the least."""
     if p_value is None:
         return NOT_DEFINED
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
 def leaderboards_latex(boards: Sequence[Leaderboard]) -> str:
-    r"""Return all leaderboards as LaTeX tables; they need \usepackage{booktabs}."""
+    r"""Return all leaderboards as LaTeX tables, which need \usepackage{booktabs}."""
     tables = (sheet_latex(leaderboard_sheet(board), f"tab:{board.key}") for board in boards)
     return NEEDS_BOOKTABS + "\n".join(tables)
 

@@ -1,8 +1,4 @@
-"""Words for verdicts, scores and judges, and the tones of labels.
-
-What is undecided or unscored, a value, a bounded score, an interval and a judge's name read alike
-on the terminal, the page, in Markdown, CSV and LaTeX: all of them take their words from here.
-"""
+"""Text for verdicts, scores and judges, shared by the terminal and all report formats."""
 
 from __future__ import annotations
 
@@ -15,9 +11,9 @@ from ragassay.records import Failure, FailureReason, Finding, MissingState, Scor
 Tone = Literal["good", "plain", "weak", "bad"] | MissingState
 
 UNDECIDED: MissingState = "undecided"
-"""The judge cannot tell."""
+"""State of a verdict that the judge could not decide."""
 UNSCORED: MissingState = "unscored"
-"""There is no verdict, for any other reason."""
+"""State of a verdict that is missing for any other reason."""
 
 LABEL_TONES: dict[str, Tone] = {
     "required": "good",
@@ -64,24 +60,24 @@ NOT_JUDGED = f"{UNSCORED} (not judged)"
 
 
 def label_text(label: str) -> str:
-    """Return a label as words: "not_relevant" becomes "not relevant"."""
+    """Replace underscores with spaces: "not_relevant" becomes "not relevant"."""
     return label.replace("_", " ")
 
 
 def label_tone(label: str | None, failure: Failure | None = None) -> Tone:
-    """Return a label's tone; without one the failure's state, of an unknown label "plain"."""
+    """Return a label's tone, "plain" if unknown. Without a label, return the failure state."""
     if label is None:
         return failure.state if failure else UNSCORED
     return LABEL_TONES.get(label, "plain")
 
 
 def reason_text(reason: str) -> str:
-    """Return a failure's reason as words."""
+    """Return a failure reason as readable text."""
     return {**FAILURE_REASONS}.get(reason, label_text(reason))
 
 
 def unscored_text(failure: Failure | None, tentative_label: str | None = None) -> str:
-    """Return the text in place of a missing verdict: "unscored (time-out)", or "undecided"."""
+    """Return the text for a missing verdict, such as "unscored (time-out)" or "undecided"."""
     if failure and failure.is_undecided:
         return (
             f"{UNDECIDED}, leans to {label_text(tentative_label)}" if tentative_label else UNDECIDED
@@ -90,7 +86,7 @@ def unscored_text(failure: Failure | None, tentative_label: str | None = None) -
 
 
 def count_missing(n_undecided: int, n_unscored: int, unscored: str = UNSCORED) -> list[str]:
-    """Return the numbers of missing verdicts with their states, those above 0.
+    """Return the nonzero counts of missing verdicts with their states.
 
     Example:
         >>> count_missing(2, 1), count_missing(0, 3, "not to be had")
@@ -101,36 +97,36 @@ def count_missing(n_undecided: int, n_unscored: int, unscored: str = UNSCORED) -
 
 
 def judge_text(judge: str) -> str:
-    """Return who judged; "no model asked" without a judge."""
+    """Return the judge's name, or "no model asked" without a judge."""
     return judge or "no model asked"
 
 
 def judged_by_text(judge: str) -> str:
-    """Return who judged, after the name of what was judged."""
+    """Return "judged by" and the judge's name, or "no model asked"."""
     return f"judged by {judge}" if judge else judge_text(judge)
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Name the judge that decided, and the first judge's verdict; "" if one judge was sure."""
+    """Describe the second judge's decision and the first verdict, or "" without escalation."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
     if escalation.failure is not None:
         reason = reason_text(escalation.failure.reason)
-        return f"{escalation.judge} gave no verdict ({reason})"
+        return f"{escalation.judge} returned no verdict ({reason})"
     before: VerdictBase | None = getattr(verdict, "escalated_from", None)
-    before_text = f"; the first judge: {value_text(before)}" if before is not None else ""
+    before_text = f", first judge: {value_text(before)}" if before is not None else ""
     return f"decided by {escalation.judge}{before_text}"
 
 
 def detail_text(verdict: VerdictBase) -> str:
-    """Return why there is no verdict, and which judge decided; "" for a sure judge."""
+    """Return the failure detail and the escalation, or "" if there is neither."""
     why = verdict.failure.detail if verdict.failure else ""
     return " ".join(filter(None, (why, decided_text(verdict))))
 
 
 def value_text(verdict: VerdictBase) -> str:
-    """Return a verdict's value: a label in words, a number on its scale, or that it failed."""
+    """Return a verdict's label, number or failure as text."""
     value = verdict.value
     if value is None:
         return unscored_text(verdict.failure, verdict.tentative_label)
@@ -141,12 +137,12 @@ def value_text(verdict: VerdictBase) -> str:
 
 
 def is_number(value: float | None) -> bool:
-    """Return whether there is a finite number to show."""
+    """Return whether the value is a finite number."""
     return value is not None and math.isfinite(value)
 
 
 def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | None:
-    """Return how far up its scale a value is, in [0, 1]; None without a finite value."""
+    """Rescale a value to [0, 1] and clip it. Return None without a finite value."""
     low, high = scale
     if value is None or not math.isfinite(value):
         return None
@@ -169,56 +165,57 @@ def format_share(share: float) -> str:
 
 
 def format_value(value: float | None, scale: tuple[float, float] = SHARE_SCALE) -> str:
-    """Return a number on its scale: per cent on 0 to 1, otherwise two decimals; or "n/a"."""
+    """Format a share as a percentage and other values with two decimals, or return "n/a"."""
     if value is None or not math.isfinite(value):
         return NOT_DEFINED
     return format_share(value) if tuple(scale) == SHARE_SCALE else f"{value:.2f}"
 
 
 def format_span(low: float | None, high: float | None, scale: tuple[float, float]) -> str:
-    """Return two ends of a range, the unit once, as in "62-71 %"; "n/a" if an end is missing."""
+    """Format a range with a single unit, such as "62-71 %", or "n/a" if an end is missing."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return NOT_DEFINED
     first, last = format_value(low, scale), format_value(high, scale)
     unit = f"{NBSP}%"
     if first.endswith(unit) and last.endswith(unit):
         first = first.removesuffix(unit)
-    # A dash next to a minus sign would look like another minus.
+    # An en dash next to a minus sign looks like a second minus sign.
     return f"{first}{' to ' if low < 0 else EN_DASH}{last}"
 
 
 def decimals_text(value: float | None, digits: int = 3, is_signed: bool = False) -> str:
-    """Return a number that is neither a share nor a rating, as "0.123" or "+0.123"; or "n/a"."""
+    """Format a plain number such as "0.123" or "+0.123", or return "n/a"."""
     if value is None:
         return NOT_DEFINED
     return f"{value + 0.0:{'+' if is_signed else ''}.{digits}f}"
 
 
 def decimals_span(score: Score | PairTest, digits: int = 3, is_signed: bool = False) -> str:
-    """Return the 95 % interval of such a number; "n/a" where it has none."""
+    """Format the 95 % interval of a plain number, or return "n/a"."""
     if score.low is None or score.high is None:
         return NOT_DEFINED
     low, high = (decimals_text(end, digits, is_signed) for end in (score.low, score.high))
-    # A dash next to a sign would look like another sign.
+    # An en dash next to a sign looks like a second sign.
     return f"{low}{' to ' if is_signed or score.low < 0 else EN_DASH}{high}"
 
 
 def precision_text(finding: Finding) -> str:
-    """Return the measured precision of a finding of its kind, with its interval where known."""
+    """Return the measured precision of findings like this one, with its interval if known."""
     low, high = finding.precision_low, finding.precision_high
     interval = "" if None in (low, high) else f" ({format_span(low, high, (0, 1))})"
     return f"{format_share(finding.precision or 0.0)}{interval}"
 
 
 def format_interval(score: Score) -> str:
-    """Return the 95 % interval; "n/a" where undefined, and where only a range is known."""
+    """Format the 95 % interval, or return "n/a" if it is undefined or only a range is known."""
     return NOT_DEFINED if score.is_open else format_span(score.low, score.high, score.scale)
 
 
 def format_bounds(score: Score) -> str:
-    """Return the range that unscored verdicts leave open; empty without any, or if it is shown.
+    """Format the worst and best case given the unscored verdicts.
 
-    Which end is the worst depends on the direction, so both are named.
+    Returns:
+        Empty without unscored verdicts, or if the score is already shown as a range.
     """
     if not score.n_unscored or score.is_open:
         return ""
@@ -227,7 +224,7 @@ def format_bounds(score: Score) -> str:
 
 
 def score_text(score: Score | None) -> str:
-    """Return the value of a score, its range, or "unscored (reason)"."""
+    """Format a score as a value, a range or "unscored (reason)"."""
     if score is None:
         return NOT_JUDGED
     if is_number(score.value):
@@ -240,7 +237,7 @@ def score_text(score: Score | None) -> str:
 
 
 def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
-    """Return the least and largest value that a score can have: "0 to 83 %"."""
+    """Format the smallest and largest possible value of a score, such as "0 to 83 %"."""
     first, last = format_value(low, scale), format_value(high, scale)
     unit = f"{NBSP}%"
     start = first.removesuffix(unit) if last.endswith(unit) else first
@@ -248,7 +245,7 @@ def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
 
 
 def difference_text(difference: float | None, scale: tuple[float, float]) -> str:
-    """Return a difference with its sign: of shares in points of a hundred, else two decimals."""
+    """Format a signed difference, in percentage points for shares, else with two decimals."""
     if difference is None:
         return NOT_DEFINED
     number = signed_text(difference, scale)
@@ -256,14 +253,14 @@ def difference_text(difference: float | None, scale: tuple[float, float]) -> str
 
 
 def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
-    """Return the interval of a difference, without its unit; empty without one."""
+    """Format the interval of a difference without the unit, or return "" without an interval."""
     if test.low is None or test.high is None:
         return ""
     return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"
 
 
 def signed_text(difference: float, scale: tuple[float, float]) -> str:
-    """Return the number of a difference; of shares in points of a hundred, without the unit."""
+    """Format a signed difference without its unit, in percentage points for shares."""
     is_share = tuple(scale) == SHARE_SCALE
     number = f"{abs(difference) * 100:.0f}" if is_share else f"{abs(difference):.2f}"
     sign = "" if not float(number) else "+" if difference > 0 else MINUS

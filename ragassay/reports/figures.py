@@ -1,6 +1,6 @@
-"""Plots as SVG, by matplotlib without a display. The same input gives the same bytes.
+"""SVG plots with matplotlib. The output is deterministic and needs no display.
 
-Names are untrusted: they are drawn as text, never read as mathematics, and escaped.
+Names are untrusted, so they are escaped and never parsed as math text.
 """
 
 from __future__ import annotations
@@ -32,41 +32,40 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def can_plot() -> bool:
-    """Return whether matplotlib is installed; without it, tables are written and plots left out."""
+    """Return whether matplotlib is installed. Plots are skipped without it."""
     return is_installed("matplotlib")
 
 
 def interval_plot(board: Leaderboard) -> str:
-    """Plot a leaderboard: a dot for each mean, a bar for its 95 % interval, the best on top.
+    """Plot the means of a leaderboard with their 95 % intervals, best system first.
 
-    Where only the range of a mean is known, that is a dashed line.
+    A dashed line shows the range of a mean with too many unscored verdicts.
     """
     rows = [row for row in board.rows if row.score.value is not None or row.score.is_open]
     figure, axes = _figure(7.0, 1.3 + ROW_HEIGHT_IN * max(1, len(rows)))
-    for place, row in enumerate(reversed(rows)):
+    for y, row in enumerate(reversed(rows)):
         score = row.score
         if score.value is None and score.range is not None:
-            axes.plot(score.range, [place, place], color=BLUE, linestyle="--", zorder=1)
+            axes.plot(score.range, [y, y], color=BLUE, linestyle="--", zorder=1)
             continue
         if score.low is not None and score.high is not None:
-            axes.plot([score.low, score.high], [place, place], color=GREY, linewidth=2, zorder=1)
-        axes.plot([score.value or 0.0], [place], "o", color=BLUE, zorder=2)
+            axes.plot([score.low, score.high], [y, y], color=GREY, linewidth=2, zorder=1)
+        axes.plot([score.value or 0.0], [y], "o", color=BLUE, zorder=2)
     names = [_name(row.system) for row in reversed(rows)]
     axes.set_yticks(range(len(rows)), labels=names, parse_math=False)
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.grid(axis="x", color="#dddddd")
-    way = ", lower is better" if board.lower_is_better else ""
-    title = f"{score_title(board.key)}{way}"
+    title = f"{score_title(board.key)}{', lower is better' if board.lower_is_better else ''}"
     is_open = any(row.score.value is None for row in rows)
-    dashed = "; dashed: its range, where too much is unscored" if is_open else ""
-    axes.set_xlabel(f"mean over questions, with its 95 % interval{dashed}")
+    dashed = " (dashed: possible range, too many unscored)" if is_open else ""
+    axes.set_xlabel(f"mean over questions with 95 % interval{dashed}")
     return _svg(figure, axes, title)
 
 
 def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
-    """Plot a judge's accuracy against its confidence; a calibrated judge is on the diagonal.
+    """Plot a judge's accuracy against its confidence, with dot areas by bin size.
 
-    The area of a dot grows with the number of labels in its bin.
+    A calibrated judge lies on the diagonal.
     """
     figure, axes = _figure(4.6, 4.6)
     axes.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1)
@@ -86,16 +85,13 @@ def reliability_plot(title: str, bins: Sequence[ReliabilityBin]) -> str:
         )
     axes.set_xlim(0, 1)
     axes.set_ylim(-0.03, 1.12)
-    axes.set_xlabel("confidence of the judge")
-    axes.set_ylabel("share of labels that are right")
+    axes.set_xlabel("judge confidence")
+    axes.set_ylabel("share of correct labels")
     return _svg(figure, axes, title)
 
 
 def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequence[int]]) -> str:
-    """Plot counts of labels: people's in rows, the judge's in columns.
-
-    The shade is the share of the row.
-    """
+    """Plot a confusion matrix with human labels in rows, shaded by row share."""
     figure, axes = _figure(2.2 + 0.9 * len(labels), 1.6 + 0.6 * len(labels))
     shares = [[n / max(1, sum(row)) for n in row] for row in confusion]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation="nearest")
@@ -107,18 +103,18 @@ def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequen
     axes.set_xticks(range(len(labels)), labels=names, parse_math=False, rotation=30, ha="right")
     axes.set_yticks(range(len(labels)), labels=names, parse_math=False)
     axes.set_xlabel("judge")
-    axes.set_ylabel("people")
+    axes.set_ylabel("human")
     return _svg(figure, axes, title)
 
 
 def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
-    """Plot a matrix of means; the darker a cell, the better its value.
+    """Plot a matrix of means in which darker cells are better.
 
-    Cells on the diagonal are framed. In a matrix of similarities they are left out of the shades
-    too, since each text equals itself.
+    Diagonal cells are framed. Similarity matrices leave them unshaded because each text equals
+    itself.
 
     Args:
-        texts: The texts of the cells, shape (n_rows, n_columns).
+        texts: Cell texts, shape (n_rows, n_columns).
     """
     from matplotlib.patches import Rectangle
 
@@ -141,7 +137,7 @@ def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
 
 
 def _shades(matrix: Matrix) -> list[list[float]]:
-    """Return shades from 0 for the worst cell to 1 for the best; nan for an empty one."""
+    """Return shades from 0 (worst) to 1 (best), with NaN for empty cells."""
     left_out = matrix.own if matrix.is_reflexive else frozenset[tuple[int, int]]()
     values = {
         (y, x): -value if matrix.lower_is_better else value
@@ -160,7 +156,7 @@ def _shades(matrix: Matrix) -> list[list[float]]:
 
 
 def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, float]) -> str:
-    """Plot a dot for each system: people's mean against the judge's."""
+    """Plot the human mean of each system against the judge's mean."""
     figure, axes = _figure(4.6, 4.6)
     for system, value in human.items():
         axes.scatter([value], [judge[system]], color=BLUE, s=22)
@@ -172,15 +168,15 @@ def ranking_plot(title: str, human: Mapping[str, float], judge: Mapping[str, flo
             fontsize=7,
             parse_math=False,
         )
-    axes.set_xlabel("by labels of people")
-    axes.set_ylabel("by the judge")
+    axes.set_xlabel("human mean")
+    axes.set_ylabel("judge mean")
     return _svg(figure, axes, title)
 
 
 def curve_plot(
     title: str, x_label: str, y_label: str, curves: Mapping[str, Mapping[int, Score]]
 ) -> str:
-    """Plot scores against whole numbers: a line for each name, its 95 % interval as a band."""
+    """Plot score curves over integers, with 95 % intervals as bands."""
     figure, axes = _figure(6.4, 4.2)
     for name, points in curves.items():
         known = {x: score for x, score in sorted(points.items()) if score.value is not None}
@@ -201,7 +197,7 @@ def curve_plot(
 
 
 def _figure(width_in: float, height_in: float) -> tuple[Figure, Axes]:
-    # Not pyplot: it keeps figures in a global list and looks for a display.
+    # pyplot would keep figures in a global list and look for a display.
     need("matplotlib")
     from matplotlib.figure import Figure
 
@@ -225,7 +221,7 @@ def _svg(figure: Figure, axes: Axes, title: str) -> str:
 
 
 def _quiet() -> warnings.catch_warnings[None]:
-    """Silence warnings of letters that matplotlib's font lacks; the reader's font may have them."""
+    """Silence missing-glyph warnings, because the viewer's font may have the glyphs."""
     return warnings.catch_warnings(action="ignore", category=UserWarning)
 
 
@@ -235,5 +231,5 @@ def _name(name: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Return text without characters that XML cannot express, even escaped."""
+    """Replace characters that XML cannot represent."""
     return _NOT_XML.sub("\ufffd", one_line(text))

@@ -1,4 +1,4 @@
-"""View of a run's findings: what leads the report, and each as a card with its passage."""
+"""Views of a run's findings: the lead sentence, tables by kind, and cards with passages."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ from ragassay.reports.text import (
 
 @dataclass(frozen=True, slots=True)
 class FindingCard:
-    """A finding in its place.
+    """A finding, with the sentence and the passage it is about.
 
     Attributes:
-        number: 1-based number of the answer in the report.
-        sentence: 1-based; 0 where it is about the whole answer.
-        pieces: The sentence, its wrong words marked; empty where it is about the whole answer.
-        passage: What the sentence was compared with.
-        shown: The passage's text around the sentence that is closest.
-        sure: How sure that is; empty where nobody measured.
-        likelihood: How likely a finding is right that is worth a look, in [0, 1]; 0 where nothing
-            tells, and of a finding that leads.
+        number: 1-based position of the answer in the report.
+        sentence: 1-based sentence number, or 0 for a finding about the whole answer.
+        pieces: Sentence text with the wrong words marked. Empty for the whole answer.
+        passage: Passage that the sentence was compared with.
+        shown: Passage text around the closest sentence.
+        sure: Measured precision of such findings. Empty if unmeasured.
+        likelihood: Probability in [0, 1] that a secondary finding is right. 0 if unknown, and for
+            primary findings.
     """
 
     number: int
@@ -76,31 +76,30 @@ class FindingCard:
 
 
 def view_cards(evaluations: Sequence[Evaluation]) -> tuple[FindingCard, ...]:
-    """Return the primary findings as `rank_cards` orders them."""
-    found = [
+    """Return the cards of all primary findings, in the order of `rank_cards`."""
+    return rank_cards(
         card
         for number, outline in enumerate(outlines_of(evaluations), start=1)
         if outline.primary_findings
         for card in cards_of(number, evaluations[number - 1], "primary")
-    ]
-    return rank_cards(found)
+    )
 
 
 def rank_cards(cards: Iterable[FindingCard]) -> tuple[FindingCard, ...]:
-    """Return cards, the likeliest first, then the worst kind, in the order of the answers."""
+    """Sort cards by likelihood, then by severity of the kind, then by answer."""
     return tuple(sorted(cards, key=lambda c: (-c.likelihood, finding_rank(c.kind), c.number)))
 
 
 def cards_of(number: int, evaluation: Evaluation, level: FindingLevel) -> list[FindingCard]:
-    """Return the shown cards of a level of an evaluation, the `number`th of the report."""
+    """Return the cards of one answer at a finding level."""
     findings = shown_findings(evaluation, level)
     return [view_card(finding, number, evaluation) for finding in findings]
 
 
 def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingCard:
-    """Return the card of a finding of an evaluation, the `number`th of the report."""
+    """Return the card of one finding."""
     n = finding.sentence or 0
-    text = next((one.text for one in evaluation.sentences if one.index == n), "")
+    text = next((sentence.text for sentence in evaluation.sentences if sentence.index == n), "")
     verdict = evaluation.verdict_of(finding)
     span, difference, marker, pieces = None, "", "", mark_places(text, ())
     if isinstance(verdict, CitationVerdict | EvidenceVerdict):
@@ -131,35 +130,37 @@ def view_card(finding: Finding, number: int, evaluation: Evaluation) -> FindingC
 
 
 def sure_text(finding: Finding) -> str:
-    """Say how sure a finding is; empty where nobody measured."""
+    """Describe the measured precision of a finding, or return "" if there is nothing to add."""
     if finding.precision is not None:
-        data = f", on {finding.data}" if finding.data else ""
+        data = f" on {finding.data}" if finding.data else ""
         n = f"{finding.n_measured:,} " if finding.n_measured else ""
-        seldom = ": not enough for a main finding" if finding.level == "secondary" else ""
-        return f"Right in {precision_text(finding)} of {n}such findings{data}{seldom}"
-    return "Not certain enough for a main finding" if finding.level == "secondary" else ""
+        limit = ", too few for a main finding" if finding.level == "secondary" else ""
+        return f"{precision_text(finding)} of {n}such findings{data} were correct{limit}"
+    return "Too uncertain for a main finding" if finding.level == "secondary" else ""
 
 
-UNMEASURED = "It was not measured how often such findings of this judge are right."
+UNMEASURED = "The precision of such findings was not measured for this judge."
 
-WORTH_A_LOOK = "Not certain enough for a main finding: compare the sentence with its source."
+WORTH_A_LOOK = (
+    "These findings are too uncertain to be main findings. Compare each sentence with its source."
+)
 
 FLAG = "--escalate"
 
 UNDECIDED_NOTE = (
-    "verdicts: in such cases, the judge was not right often enough when it was measured, so it "
-    "decides nothing. They are not missing at random. A score with many of them is shown as its "
-    "range: from all of them wrong to all of them right."
+    "verdicts are cases in which the judge was not accurate enough when it was measured. They are "
+    "not missing at random. If a score has many of them, the report shows the range of values "
+    "that it could take."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FindingGroup:
-    """All findings of a kind, those that are listed as a table.
+    """All findings of one kind.
 
     Attributes:
-        n: The summary's count, which may exceed the list by `n_unlisted`.
-        measured: How often such findings are right.
+        n: Number of findings, including `n_unlisted` findings that the table omits.
+        measured: Measured precision of such findings.
     """
 
     title: str
@@ -172,9 +173,9 @@ class FindingGroup:
 def view_findings(
     summary: Summary, evaluations: Sequence[Outlined], level: FindingLevel = "primary"
 ) -> tuple[FindingGroup, ...]:
-    """Return findings of a level by kind, the worst kind first, in the order of the answers.
+    """Group the findings of a level by kind, most severe kind first.
 
-    Of what is worth a look, the likeliest `N_SECONDARY` of an answer are listed.
+    At the secondary level, only the `N_SECONDARY` most likely findings of each answer are listed.
     """
     listed: dict[str, list[tuple[str, Finding]]] = defaultdict(list)
     for evaluation in evaluations:
@@ -184,72 +185,69 @@ def view_findings(
     kinds = {*listed, *(kind for kind, n in counts.items() if n)}
     groups: list[FindingGroup] = []
     for kind in sorted(kinds, key=finding_rank):
-        found = listed.get(kind, ())
-        n = max(counts.get(kind, 0), len(found))
+        findings = listed.get(kind, ())
+        n = max(counts.get(kind, 0), len(findings))
         title = finding_title(kind, n) if level == "primary" else possible_title(kind, n)
         rows = tuple(
-            (record, Shown(one.message, notes=tuple(filter(None, [place_text(one)]))))
-            for record, one in found
+            (record, Shown(finding.message, notes=tuple(filter(None, [place_text(finding)]))))
+            for record, finding in findings
         )
         sheet = Sheet(title, words("Answer", "Finding"), rows)
-        measured = measured_text([one for _, one in found])
-        groups.append(FindingGroup(title, n, n - len(found), sheet, measured))
+        measured = measured_text([finding for _, finding in findings])
+        groups.append(FindingGroup(title, n, n - len(findings), sheet, measured))
     return tuple(groups)
 
 
 def lead_text(summary: Summary, evaluations: Sequence[Outlined]) -> str:
-    """Return what is wrong, in a sentence that leads the page."""
+    """Return the first sentence of the page, which summarizes the main findings."""
     serious = {kind: n for kind, n in summary.findings.items() if is_serious(kind)}
     n_wrong = sum(any(is_serious(f.kind) for f in e.primary_findings) for e in evaluations)
     n = len(evaluations)
     if not n or summary.judged_nothing:
         return headline(summary)
-    # No fault as such, but what a reader has to know before all else.
+    # A refusal is not an error, but readers should know about it first.
     refused = findings_text({kind: n for kind, n in summary.findings.items() if kind == REFUSAL})
     if serious:
-        where = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"
-        return f"{findings_text(serious)} in {where}{'; ' if refused else ''}{refused}."
+        scope = f"{n_wrong:,} of {count_text(n, 'answer')}" if n > 1 else "this answer"
+        return f"{findings_text(serious)} in {scope}{'; ' if refused else ''}{refused}."
     rest = [refused] if refused else []
-    rest += [
-        f"{count_text(n, 'finding')} worth a look"
-        for n in [sum(summary.secondary_findings.values())]
-        if n
-    ]
+    if n_secondary := sum(summary.secondary_findings.values()):
+        rest.append(f"{count_text(n_secondary, 'finding')} worth a look")
     if summary.n_undecided:
         rest.append(count_text(summary.n_undecided, f"{UNDECIDED} verdict"))
-    where = f"{n:,} answers" if n > 1 else "this answer"
-    return f"No serious main finding in {where}{'; ' if rest else ''}{join_words(rest)}."
+    scope = f"{n:,} answers" if n > 1 else "this answer"
+    return f"No serious main findings in {scope}{'; ' if rest else ''}{join_words(rest)}."
 
 
 def measured_text(findings: Sequence[Finding]) -> str:
-    """Say how often such findings are right; empty where nobody measured."""
-    parts = list(dict.fromkeys(_measured_part(f) for f in findings if f.precision is not None))
+    """Describe the measured precision of findings of one kind, or return "" if unmeasured."""
+    parts = dict.fromkeys(_precision_part(f) for f in findings if f.precision is not None)
     if not parts:
         return ""
-    seldom = (
-        "" if any(f.level == "primary" for f in findings) else ": not enough for a main finding"
-    )
-    return f"Measured: right in {' or '.join(parts)}{seldom}."
+    is_primary = any(f.level == "primary" for f in findings)
+    limit = "" if is_primary else " This is too low for a main finding."
+    return f"Measured precision: {'; '.join(parts)}.{limit}"
 
 
-def _measured_part(finding: Finding) -> str:
-    n = f" of {finding.n_measured:,}" if finding.n_measured else ""
-    return f"{precision_text(finding)}{n}{f' ({finding.data})' if finding.data else ''}"
+def _precision_part(finding: Finding) -> str:
+    n = f"n = {finding.n_measured:,}" if finding.n_measured else ""
+    basis = ", ".join(filter(None, (n, finding.data)))
+    return f"{precision_text(finding)}{f', {basis}' if basis else ''}"
 
 
 def unmeasured_text(evaluations: Iterable[Outlined]) -> str:
-    """Say once that nobody measured how often the judge's leading findings are right."""
+    """Return a note if the precision of any primary finding was not measured, else ""."""
     primary = (finding for evaluation in evaluations for finding in evaluation.primary_findings)
     return UNMEASURED if any(f.kind in JUDGED and f.precision is None for f in primary) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenLines:
-    """The numbers of verdicts without a value, one line per kind.
+    """Counts of verdicts without a value, one line per kind.
 
     Attributes:
-        unscored: Failed ones, with the reasons.
-        undecided: Those that the judge left open.
+        unscored: Failed verdicts, with the reasons.
+        undecided: Verdicts that the judge left undecided.
     """
 
     unscored: tuple[str, ...]
@@ -257,61 +255,60 @@ class OpenLines:
 
 
 def view_open(evaluations: Iterable[Evaluation]) -> OpenLines:
-    """Count the verdicts without a value, in one pass."""
+    """Count the verdicts without a value."""
     reasons: dict[str, Counter[str]] = {}
     undecided: Counter[str] = Counter()
     for evaluation in evaluations:
         undecided.update(verdict.evaluator for verdict in evaluation.undecided)
         for name, verdicts in single_verdicts(evaluation).items():
             failures = [v.failure for v in verdicts if v.failure and not v.is_undecided]
-            known = reasons.setdefault(name, Counter())
-            known.update(reason_text(failure.reason) for failure in failures)
+            counts = reasons.setdefault(name, Counter())
+            counts.update(reason_text(failure.reason) for failure in failures)
     return OpenLines(
-        tuple(_unscored_line(name, found) for name, found in reasons.items() if found),
-        tuple(_count_kind(name, n) for name, n in undecided.items()),
+        tuple(_unscored_line(name, counts) for name, counts in reasons.items() if counts),
+        tuple(_count_verdicts(name, n) for name, n in undecided.items()),
     )
 
 
 def _unscored_line(name: str, reasons: Counter[str]) -> str:
     causes = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    several = len(causes) > 1
-    words = (f"{n:,} {reason}" if several else reason for reason, n in causes)
-    return f"{_count_kind(name, reasons.total())}: {', '.join(words)}"
+    texts = (f"{n:,} {reason}" if len(causes) > 1 else reason for reason, n in causes)
+    return f"{_count_verdicts(name, reasons.total())}: {', '.join(texts)}"
 
 
-def _count_kind(name: str, n: int) -> str:
+def _count_verdicts(name: str, n: int) -> str:
     return count_text(n, verdict_title(name), verdict_title(name, 2))
 
 
 def undecided_note(summary: Summary) -> str:
-    """Say what undecided verdicts are, and who can decide them."""
-    return (
-        UNDECIDED_NOTE
-        if summary.cascade
-        else f"{UNDECIDED_NOTE} A second judge can decide them: {FLAG} MODEL."
-    )
+    """Explain undecided verdicts and how to have them decided."""
+    if summary.cascade:
+        return UNDECIDED_NOTE
+    return f"{UNDECIDED_NOTE} To have a second judge decide them, use {FLAG} MODEL."
 
 
 def secondary_text(summary: Summary) -> str:
-    """Name what is worth a look, in a line of the terminal; empty where nothing is."""
+    """Return a terminal line that counts the secondary findings, or "" if there are none."""
     if not summary.secondary_findings:
         return ""
-    return (
-        f"Worth a look, but each may be a false alarm: {possible_text(summary.secondary_findings)}."
-    )
+    findings = possible_text(summary.secondary_findings)
+    return f"Worth a look, though possibly false alarms: {findings}."
 
 
 def more_secondary_text(n_more: int) -> str:
-    """Say how many findings worth a look are not shown; empty where all are."""
+    """Return the number of secondary findings that are not shown, or "" if all are shown."""
     if not n_more:
         return ""
-    return f"The likeliest {N_SECONDARY} of each answer are shown, {n_more:,} more are not."
+    return (
+        f"Only the {N_SECONDARY} most likely findings of each answer are shown. "
+        f"{n_more:,} more are not listed."
+    )
 
 
 def undecided_text(summary: Summary) -> str:
-    """Count what the judge left open, and say who can decide it; empty where it is nothing."""
+    """Count the undecided verdicts and suggest a second judge; "" if there are none."""
     if not summary.n_undecided:
         return ""
-    mend = "" if summary.cascade else f": {FLAG} MODEL asks a judge for them"
+    hint = "" if summary.cascade else f" Use {FLAG} MODEL to have a second judge decide."
     verb = "is" if summary.n_undecided == 1 else "are"
-    return f"{count_text(summary.n_undecided, 'verdict')} {verb} {UNDECIDED}{mend}."
+    return f"{count_text(summary.n_undecided, 'verdict')} {verb} {UNDECIDED}.{hint}"

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML page, packed so that it opens at once."""
+"""Report as a self-contained HTML page with compressed contents."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ P = ParamSpec("P")
 
 
 def join_result(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
-    """Return the function that gives a report as one text, from the one that gives its pieces."""
+    """Turn a function that yields a report in pieces into one that returns the whole text."""
 
     def render(*args: P.args, **kwargs: P.kwargs) -> str:
         return "".join(pieces(*args, **kwargs))
@@ -74,18 +74,18 @@ def join_result(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
 
 
 CHUNK = 40
-"""Fragments in a chunk: they share their markup, and are unpacked together."""
+"""Number of fragments that are compressed together."""
 
 N_IN_MEMORY = 2**22
-"""Bytes of a packed list from which on it waits in a temporary file."""
+"""Maximum size in bytes of a packed list in memory. Larger lists use a temporary file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A list in chunks, each a JSON array, deflated (RFC 1950) and in base64.
+    """A list in chunks, each a JSON array compressed with zlib (RFC 1950) and base64-encoded.
 
     Attributes:
-        chunks: All of `CHUNK` members but the last; to be read once.
+        chunks: Chunks of `CHUNK` members each; the last may be shorter. Can be read only once.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Packed:
 
 
 class Packer:
-    """Packs a list while it grows: of a list of thousands, only one chunk is in memory unpacked."""
+    """Packs a list as it grows, with at most one unpacked chunk in memory."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -101,18 +101,18 @@ class Packer:
         self._open: list[object] = []
 
     def add(self, member: object) -> None:
-        """Add a member, which JSON must be able to hold."""
+        """Add a JSON-serializable member."""
         self._open.append(member)
         if len(self._open) == CHUNK:
-            self._close()
+            self._write_chunk()
 
     def pack(self) -> Packed:
         """Return the packed list."""
         if self._open:
-            self._close()
+            self._write_chunk()
         return Packed(self._name, self._read())
 
-    def _close(self) -> None:
+    def _write_chunk(self) -> None:
         self._chunks.write(_pack_members(self._open) + "\n")
         self._open = []
 
@@ -124,7 +124,7 @@ class Packer:
 
 
 def pack(name: str, members: Iterable[object]) -> Packed:
-    """Pack a list whose members JSON can hold; same members, same bytes.
+    """Pack a list of JSON-serializable members. The output is deterministic.
 
     Example:
         >>> len(list(pack("answers", ["<p>one</p>"] * 41).chunks))
@@ -151,10 +151,10 @@ TEXTS = {
     "estimated": ESTIMATED,
     "cost_note": COST_NOTE,
 }
-"""The words that every page may say."""
+"""Texts available to all page templates."""
 
 N_STATIC = 10
-"""Findings of a level that are there before the script is."""
+"""Number of findings per level that the page contains without running its script."""
 
 PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 
@@ -164,9 +164,9 @@ STATES = (
     ("primary", "a main finding"),
     ("secondary", "a finding worth a look"),
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
-    ("none", "nothing found"),
+    ("none", "no findings"),
 )
-"""What answers may be filtered by, beside the kinds of findings."""
+"""Filters for answers, besides the finding kinds."""
 
 
 def html_pieces(
@@ -178,10 +178,10 @@ def html_pieces(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> Iterator[str]:
-    """Render a run as a page for a browser or a printer; of no evaluation it is a page too.
+    """Render a run as a page for browsing or printing.
 
     Returns:
-        An HTML document in pieces, for one of many answers is large. Same input, same bytes.
+        Pieces of an HTML document, which may be large. The output is deterministic.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
@@ -231,67 +231,67 @@ render_html = join_result(html_pieces)
 
 
 class _Parts:
-    """The page's packed parts: what its script filters, and the fragments that it shows.
+    """Packed parts of the page: the index that its script filters, and the HTML fragments.
 
     Args:
-        columns: The titles of the scores that answers are filtered and sorted by, by key.
+        columns: Titles of the scores for filtering and sorting, by key.
 
     Attributes:
-        cards: The findings so far, by level.
+        cards: Findings so far, by level.
     """
 
     def __init__(self, environment: Environment, columns: Mapping[str, str]) -> None:
         self._environment, self._columns = environment, columns
         self._index, self._answers, self._sources = map(Packer, ("index", "answers", "sources"))
-        self._places: dict[bytes, int] = {}
+        self._source_positions: dict[bytes, int] = {}
         self.cards: dict[FindingLevel, list[FindingCard]] = {level: [] for level in LEVELS}
 
     def add(self, number: int, evaluation: Evaluation) -> None:
-        """Add an answer, the `number`th of the page."""
+        """Add an answer with its 1-based number on the page."""
         cards: list[FindingCard] = []
         for level in LEVELS:
-            found = cards_of(number, evaluation, level)
-            self.cards[level] += found
-            cards += rank_cards(found)
-        sources = [self._place(source) for source in evaluation.sources]
+            level_cards = cards_of(number, evaluation, level)
+            self.cards[level] += level_cards
+            cards += rank_cards(level_cards)
+        sources = [self._add_source(source) for source in evaluation.sources]
         self._index.add(index_answer(evaluation, self._columns, sources))
         prose = view_prose(evaluation, cards)
         self._answers.add(self._fragment("answer", view_answer(number, evaluation), prose))
 
-    def _place(self, source: Document) -> int:
-        """Return the position of a source in the page, which has every source once."""
+    def _add_source(self, source: Document) -> int:
+        """Return the position of a source on the page, adding the source if it is new."""
         key = hashlib.sha256(source.model_dump_json().encode()).digest()
-        if key not in self._places:
-            self._places[key] = len(self._places)
+        if key not in self._source_positions:
+            self._source_positions[key] = len(self._source_positions)
             self._sources.add(self._fragment("source", view_source(source)))
-        return self._places[key]
+        return self._source_positions[key]
 
     def packs(self, cards: Mapping[FindingLevel, Sequence[FindingCard]]) -> Iterator[Packed]:
-        """Yield all parts, the findings of each level in the given order."""
+        """Yield all parts."""
         titles = list(self._columns.values())
         main = [list(self._columns).index(key) for key in main_columns(self._columns)]
         yield pack("about", [{"titles": titles, "main": main}])
         yield self._index.pack()
-        for level, found in cards.items():
-            yield pack(f"{level}-index", index_cards(found))
-            yield pack(level, (self._fragment("finding", card) for card in found))
+        for level, level_cards in cards.items():
+            yield pack(f"{level}-index", index_cards(level_cards))
+            yield pack(level, (self._fragment("finding", card) for card in level_cards))
         yield self._answers.pack()
         yield self._sources.pack()
 
-    def _fragment(self, name: str, *given: object) -> str:
-        """Render the macro of a template, which has its name."""
+    def _fragment(self, name: str, *args: object) -> str:
+        """Render the macro that has the same name as its template."""
         render = getattr(self._environment.get_template(f"{name}.html.j2").module, name)
-        return without_controls(str(render(*given)))
+        return without_controls(str(render(*args)))
 
 
 def _kinds(cards: Iterable[Sequence[FindingCard]]) -> dict[str, str]:
-    """Return the titles of all kinds of findings that there are, the worst first."""
+    """Return the titles of the finding kinds that occur, most severe first."""
     kinds = {card.kind for level in cards for card in level}
     return {kind: finding_title(kind, 1) for kind in sorted(kinds, key=finding_rank)}
 
 
 def content_policy(style: str, script: str) -> str:
-    """Return the content security policy that allows only this style and script."""
+    """Return a Content Security Policy that allows only this style and script."""
     return "; ".join(
         (
             "default-src 'none'",
@@ -310,7 +310,7 @@ def _digest(text: str) -> str:
 
 @functools.cache
 def page_environment() -> Environment:
-    """Return the environment of page templates: they escape everything and refuse unknown names."""
+    """Return the template environment, with autoescaping and strict undefined names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -1,4 +1,4 @@
-"""The head of a page: its systems a line each, and its answers to filter and sort."""
+"""System lines at the top of a report page, and the answer index for filtering and sorting."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import MAIN_SCORES, RUBRIC_MEAN, rubric_mean, score_title
 
 MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
-"""Scores that the page's head and its list of answers show; "" is the mean of the rubrics."""
+"""Scores in the system lines and the answer list; "" is the rubric mean."""
 
 MOST_SOURCE_CHARS = 6_000
-"""Characters of a source that the page holds: an abstract is whole, a full text is not."""
+"""Maximum length of a source on the page, enough for abstracts but not for full texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceView:
-    """A source, cut where it is long; `n_cut` counts what is left out."""
+    """A source with truncated text; `n_cut` is the number of omitted characters."""
 
     id: str
     title: str
@@ -48,7 +48,7 @@ def view_source(source: Document) -> SourceView:
 
 
 def score_columns(evaluations: Sequence[Outlined]) -> dict[str, str]:
-    """Return the titles of the scores that answers are filtered and sorted by, by key."""
+    """Return the titles of the scores for filtering and sorting, by key."""
     keys = dict.fromkeys(key for e in evaluations for key in e.scores)
     mean = {"": RUBRIC_MEAN} if any(rubric_mean(e.scores) for e in evaluations) else {}
     return mean | {key: score_title(key) for key in keys}
@@ -57,12 +57,14 @@ def score_columns(evaluations: Sequence[Outlined]) -> dict[str, str]:
 def index_answer(
     evaluation: Evaluation, columns: Collection[str], sources: Sequence[int]
 ) -> dict[str, object]:
-    """Return an answer's entry.
+    """Return the index entry of an answer.
 
-    It has id, system, question; kinds of `primary` and `secondary` findings; numbers of `undecided`
-    and `unscored` verdicts; `scores` with their `texts`, in the order of the columns, None where
-    unscored; `shown` are the texts of the main ones, `sources`
-    the positions of its sources among all.
+    Args:
+        sources: Positions of the answer's sources on the page.
+
+    Returns:
+        `primary` and `secondary` are finding kinds, `undecided` and `unscored` are counts. `scores`
+        are in column order, None if unscored. `shown` are the texts of the main scores.
     """
     e = evaluation
     return {
@@ -80,7 +82,7 @@ def index_answer(
 
 
 def main_columns(columns: Iterable[str]) -> list[str]:
-    """Return the keys of the scores that a list of answers has room for."""
+    """Return the keys of the scores shown in the answer list."""
     known = set(columns)
     return [key for key in MAIN if key in known]
 
@@ -95,7 +97,7 @@ def _score(evaluation: Evaluation, key: str) -> Score | None:
 
 
 def _value(evaluation: Evaluation, key: str) -> float | None:
-    """Return what an answer is sorted and filtered by: of a range its worst case."""
+    """Return the value for sorting and filtering, the worst case for a range."""
     score = _score(evaluation, key)
     value = score.worst if score and score.is_open else score.value if score else None
     return round(value, 4) if value is not None and is_number(value) else None
@@ -111,11 +113,11 @@ EVERY = "All answers"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A score on its scale; places in per cent of it, None where undefined.
+    """A score as a bar; coordinates are percentages of the scale, None if undefined.
 
     Attributes:
         low: Lower end of the 95 % interval.
-        worst: Lower end of what unscored verdicts leave open; None without any.
+        worst: Lower end of the range left open by unscored verdicts. None without any.
     """
 
     title: str
@@ -130,7 +132,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class SystemLine:
-    """A system: its answers, how many have a serious finding, and its main scores."""
+    """A system with its number of answers, of answers with serious findings, and main scores."""
 
     name: str
     is_named: bool
@@ -140,7 +142,7 @@ class SystemLine:
 
 
 def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[SystemLine, ...]:
-    """Return a line for each system, or one for all answers where fewer than two are named."""
+    """Return a line for each system, or a single line if there are fewer than two systems."""
     is_named = len(summary.systems) > 1
     systems = summary.systems if is_named else {EVERY: summary.scores}
     keys = main_columns(score_columns(evaluations))
@@ -157,7 +159,7 @@ def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[Syste
             bars=tuple(
                 view_bar(score_title(key), scores.get(key))
                 if key
-                else view_bar(RUBRIC_MEAN, _rubrics(scores, members[name]))
+                else view_bar(RUBRIC_MEAN, _rubric_mean(scores, members[name]))
                 for key in keys
             ),
         )
@@ -166,7 +168,7 @@ def view_lines(summary: Summary, evaluations: Sequence[Outlined]) -> tuple[Syste
 
 
 def is_wrong(evaluation: Outlined) -> bool:
-    """Return whether a serious finding leads an answer."""
+    """Return whether an answer has a serious primary finding."""
     return any(is_serious(finding.kind) for finding in evaluation.primary_findings)
 
 
@@ -175,7 +177,7 @@ def view_bar(title: str, score: Score | None) -> Bar:
     if score is None or not is_number(score.value):
         text = score_text(score)
         ends = score.range if score and score.is_open else None
-        low, high = (_place(end, score.scale) for end in ends) if score and ends else (None, None)
+        low, high = (_percent(e, score.scale) for e in ends) if score and ends else (None, None)
         return Bar(title, text, None, None, None, low, high, f"{title}: {text}")
     detail = f"{title}: {score_text(score)}, 95 % interval {format_interval(score)}"
     worst = best = None
@@ -186,27 +188,27 @@ def view_bar(title: str, score: Score | None) -> Bar:
     return Bar(
         title=title,
         text=score_text(score),
-        value=_place(score.value, score.scale),
-        low=_place(score.low, score.scale),
-        high=_place(score.high, score.scale),
-        worst=_place(worst, score.scale),
-        best=_place(best, score.scale),
+        value=_percent(score.value, score.scale),
+        low=_percent(score.low, score.scale),
+        high=_percent(score.high, score.scale),
+        worst=_percent(worst, score.scale),
+        best=_percent(best, score.scale),
         detail=detail,
     )
 
 
-def _place(value: float | None, scale: tuple[float, float]) -> float | None:
+def _percent(value: float | None, scale: tuple[float, float]) -> float | None:
     share = share_of_scale(value, scale)
     return None if share is None else round(100 * share, 1)
 
 
-def _rubrics(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
-    """Return the mean of the rubrics, with the interval of its mean over answers."""
+def _rubric_mean(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
+    """Return the rubric mean with the interval of its mean over answers."""
     mean = rubric_mean(scores)
     if mean is None:
         return None
-    own = [(rubric_mean(e.scores), question_of(e)) for e in evaluations]
-    known = [(one.value, of) for one, of in own if one is not None and one.value is not None]
-    interval = mean_interval([value for value, _ in known], [of for _, of in known])
+    means = ((rubric_mean(e.scores), question_of(e)) for e in evaluations)
+    known = [(m.value, question) for m, question in means if m is not None and m.value is not None]
+    interval = mean_interval([value for value, _ in known], [question for _, question in known])
     low, high = interval or (None, None)
     return mean.model_copy(update={"low": low, "high": high, "n_unscored": 0})

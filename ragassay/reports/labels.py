@@ -1,4 +1,4 @@
-"""The kinds of findings in words and in reading order; text made safe to show."""
+"""Titles and order of finding kinds, and helpers that make text safe to display."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Severity = Literal["serious", "caution", "note"]
 
 
 class FindingDisplay(NamedTuple):
-    """Singular, plural and severity of a kind of finding."""
+    """Singular title, plural title and severity of a finding kind."""
 
     singular: str
     plural: str
@@ -22,19 +22,17 @@ class FindingDisplay(NamedTuple):
 
 REFUSAL = "refusal"
 
-# In reading order.
+# In display order.
 FINDINGS: dict[str, FindingDisplay] = {
     "other_language": FindingDisplay(
-        "Answer in another language than its question",
-        "Answers in another language than their questions",
+        "Answer in a different language than its question",
+        "Answers in a different language than their questions",
         "serious",
     ),
     "cut_off_answer": FindingDisplay(
-        "Answer that stops within a sentence", "Answers that stop within a sentence", "serious"
+        "Answer that ends mid-sentence", "Answers that end mid-sentence", "serious"
     ),
-    REFUSAL: FindingDisplay(
-        "Answer that gives no answer", "Answers that give no answer", "caution"
-    ),
+    REFUSAL: FindingDisplay("Refusal to answer", "Refusals to answer", "caution"),
     "inappropriate_sentence": FindingDisplay(
         "Inappropriate sentence", "Inappropriate sentences", "serious"
     ),
@@ -45,7 +43,9 @@ FINDINGS: dict[str, FindingDisplay] = {
         "Contradicted sentence", "Contradicted sentences", "serious"
     ),
     "contradicted_evidence": FindingDisplay(
-        "Sentence against the evidence", "Sentences against the evidence", "serious"
+        "Sentence contradicted by the evidence",
+        "Sentences contradicted by the evidence",
+        "serious",
     ),
     "retracted_citation": FindingDisplay(
         "Citation of a retracted article", "Citations of retracted articles", "serious"
@@ -55,42 +55,36 @@ FINDINGS: dict[str, FindingDisplay] = {
         "Citation that could not be resolved", "Citations that could not be resolved", "caution"
     ),
     "ambiguous_citation": FindingDisplay(
-        "Number of a citation with two meanings",
-        "Numbers of citations with two meanings",
-        "caution",
+        "Ambiguous citation number", "Ambiguous citation numbers", "caution"
     ),
-    "irrelevant_citation": FindingDisplay(
-        "Citation about something else", "Citations about something else", "serious"
-    ),
+    "irrelevant_citation": FindingDisplay("Off-topic citation", "Off-topic citations", "serious"),
     "number_not_in_source": FindingDisplay(
-        "Sentence with a number that its sources do not state",
-        "Sentences with numbers that their sources do not state",
+        "Sentence with a number missing from its sources",
+        "Sentences with numbers missing from their sources",
         "caution",
     ),
     "missed_nugget": FindingDisplay(
         "Answer that misses facts", "Answers that miss facts", "caution"
     ),
     "one_source_cited": FindingDisplay(
-        "Answer that cites one source for everything",
-        "Answers that cite one source for everything",
+        "Answer that cites only one source",
+        "Answers that cite only one source",
         "caution",
     ),
     "uncited_sentence": FindingDisplay(
-        "Answer with sentences that cite nothing",
-        "Answers with sentences that cite nothing",
-        "note",
+        "Answer with uncited sentences", "Answers with uncited sentences", "note"
     ),
     "later_citation": FindingDisplay(
-        "Citation of an article younger than the answer",
-        "Citations of articles younger than the answer",
+        "Citation of an article published after the answer",
+        "Citations of articles published after the answer",
         "serious",
     ),
     "concern_citation": FindingDisplay(
-        "Citation under an expression of concern",
-        "Citations under an expression of concern",
+        "Citation of an article with an expression of concern",
+        "Citations of articles with an expression of concern",
         "caution",
     ),
-    # A corpus may be a part of PubMed, and the answer's own sources may include the article.
+    # Not serious: the corpus may cover only part of PubMed.
     "unknown_citation": FindingDisplay("Unknown citation", "Unknown citations", "caution"),
     "corrected_citation": FindingDisplay(
         "Citation of a corrected article", "Citations of corrected articles", "note"
@@ -98,39 +92,37 @@ FINDINGS: dict[str, FindingDisplay] = {
     "preprint_citation": FindingDisplay("Citation of a preprint", "Citations of preprints", "note"),
     "unscored": FindingDisplay("Unscored verdict", "Unscored verdicts", "caution"),
     "escalation_failed": FindingDisplay(
-        "Answer with verdicts that the second judge did not give",
-        "Answers with verdicts that the second judge did not give",
+        "Answer with failed second verdicts",
+        "Answers with failed second verdicts",
         "caution",
     ),
     "no_evidence": FindingDisplay(
-        "Answer with claims without a passage", "Answers with claims without a passage", "note"
+        "Answer with claims without evidence", "Answers with claims without evidence", "note"
     ),
     "nowhere_to_search": FindingDisplay(
-        "Answer without anything to search", "Answers without anything to search", "caution"
+        "Answer with no sources to search", "Answers with no sources to search", "caution"
     ),
     "search_without_queries": FindingDisplay(
-        "Search without the model's queries", "Searches without the model's queries", "caution"
+        "Search without model queries", "Searches without model queries", "caution"
     ),
     "search_not_judged": FindingDisplay(
-        "Search whose passages were not judged",
-        "Searches whose passages were not judged",
-        "caution",
+        "Search with unjudged passages", "Searches with unjudged passages", "caution"
     ),
     "withdrawn_evidence": FindingDisplay(
-        "Answer whose retracted evidence was left out",
-        "Answers whose retracted evidence was left out",
+        "Answer with retracted evidence excluded",
+        "Answers with retracted evidence excluded",
         "note",
     ),
     "empty_answer": FindingDisplay("Empty answer", "Empty answers", "caution"),
     "source_speaks_to_judge": FindingDisplay(
-        "Source that speaks to a judge", "Sources that speak to a judge", "caution"
+        "Source with instructions to the judge", "Sources with instructions to the judge", "caution"
     ),
     "sources_cut": FindingDisplay("Truncated source list", "Truncated source lists", "caution"),
     "extractive_nugget": FindingDisplay("Extractive nugget", "Extractive nuggets", "note"),
 }
 
 CONTRADICTED = frozenset({"contradicted_citation", "contradicted_sentence"})
-"""Kinds of findings that name a sentence which a document contradicts."""
+"""Finding kinds for sentences that a document contradicts."""
 
 JUDGED = CONTRADICTED | frozenset(
     {
@@ -140,7 +132,7 @@ JUDGED = CONTRADICTED | frozenset(
         "number_not_in_source",
     }
 )
-"""Kinds of findings that somebody judged, and may be wrong about."""
+"""Finding kinds that rest on a model's judgment, which may be wrong."""
 
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D, 0x2028, 0x2029), " ")
 _ONE_LINE = dict.fromkeys((*CONTROLS, *REORDERING), "\ufffd") | _SPACES
@@ -148,7 +140,7 @@ _PAGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def finding_title(kind: str, n: int = 2) -> str:
-    """Return the title of a kind of finding, in the number that fits `n`."""
+    """Return the title of a finding kind, singular if `n` is 1."""
     known = FINDINGS.get(kind)
     if known:
         return known.singular if n == 1 else known.plural
@@ -163,19 +155,16 @@ POSSIBLE = {
     "contradicted_citation": ("possibly contradicted citation", "possibly contradicted citations"),
     "contradicted_sentence": ("possibly contradicted sentence", "possibly contradicted sentences"),
     "contradicted_evidence": (
-        "sentence possibly against the evidence",
-        "sentences possibly against the evidence",
+        "sentence possibly contradicted by the evidence",
+        "sentences possibly contradicted by the evidence",
     ),
-    "irrelevant_citation": (
-        "citation possibly about something else",
-        "citations possibly about something else",
-    ),
+    "irrelevant_citation": ("possibly off-topic citation", "possibly off-topic citations"),
 }
-"""Singular and plural of kinds of findings that are worth a look: they may be wrong."""
+"""Singular and plural titles of uncertain findings by kind."""
 
 
 def possible_title(kind: str, n: int = 2) -> str:
-    """Return the title of a kind of finding that is worth a look.
+    """Return the title of a finding kind at the secondary level.
 
     Example:
         >>> possible_title("contradicted_citation", 1), possible_title("missed_nugget", 1)
@@ -186,29 +175,29 @@ def possible_title(kind: str, n: int = 2) -> str:
 
 
 def finding_severity(kind: str) -> Severity:
-    """Return the severity of a kind of finding; "caution" for an unknown kind."""
+    """Return the severity of a finding kind, "caution" if the kind is unknown."""
     known = FINDINGS.get(kind)
     return known.severity if known else "caution"
 
 
 def place_text(finding: Finding) -> str:
-    """Return the sentence that a finding is about, as "sentence 4"; "" if its message names it."""
-    place = f"sentence {finding.sentence}" if finding.sentence else ""
-    is_named = re.search(rf"\b{place}\b", finding.message, re.IGNORECASE)
-    return "" if is_named else place
+    """Return a location such as "sentence 4", or "" if the message already includes it."""
+    location = f"sentence {finding.sentence}" if finding.sentence else ""
+    is_in_message = re.search(rf"\b{location}\b", finding.message, re.IGNORECASE)
+    return "" if is_in_message else location
 
 
 def is_serious(kind: str) -> bool:
-    """Return whether a kind belongs in the headline."""
+    """Return whether findings of this kind appear in the headline."""
     return finding_severity(kind) == "serious"
 
 
 N_SECONDARY = 5
-"""Findings worth a look that are shown of an answer."""
+"""Maximum number of secondary findings shown per answer."""
 
 
 def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
-    """Return the findings of a level that are shown: all that lead, the likeliest `N_SECONDARY`."""
+    """Return all primary findings, or the `N_SECONDARY` most likely secondary ones."""
     return (
         evaluation.primary_findings
         if level == "primary"
@@ -217,17 +206,17 @@ def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, 
 
 
 def finding_rank(kind: str) -> tuple[int, str]:
-    """Return the sort key: the order of `FINDINGS`; unknown kinds before mere notes, by name."""
+    """Return a sort key that follows `FINDINGS`. Unknown kinds sort before notes, by name."""
     kinds = list(FINDINGS)
     notes = sum(FINDINGS[k].severity == "note" for k in kinds)
     return (2 * kinds.index(kind) if kind in FINDINGS else 2 * (len(kinds) - notes) - 1, kind)
 
 
 def one_line(text: str) -> str:
-    """Return untrusted text on one line of a terminal or table: no control or reordering."""
+    """Put untrusted text on one line and replace control and bidirectional characters."""
     return text.translate(_ONE_LINE)
 
 
 def without_controls(page: str) -> str:
-    """Return a page without control characters, which HTML forbids; tabs and line ends stay."""
+    """Replace control characters, which HTML forbids, except tabs and line breaks."""
     return _PAGE.sub("\ufffd", page)

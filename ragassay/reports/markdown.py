@@ -1,9 +1,9 @@
-"""The report as Markdown: a compact summary for a terminal, a pull request or a wiki.
+"""Report as Markdown, for pull requests and wikis.
 
-Text from answers, questions and documents is untrusted: every character that Markdown or HTML
-could read as markup is escaped, and a line break becomes a space, so that a table stays a table.
-No line begins with it, so what is markup only there (a dash, "1.", "=") needs no escape.
-The templates escape all that they are given; only the filters here give them marked-up text.
+Text from answers, questions and documents is untrusted. All characters with a meaning in Markdown
+or HTML are escaped, and line breaks become spaces so that tables stay intact. Untrusted text never
+starts a line, so line-start markup such as "-" or "1." needs no escaping. The templates escape
+everything except the output of the filters defined here.
 """
 
 from __future__ import annotations
@@ -36,18 +36,17 @@ def markdown_pieces(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> Iterator[str]:
-    """Write a run as Markdown (GitHub's dialect, for its tables).
+    """Render a run as GitHub Flavored Markdown.
 
     Args:
-        manifest: What the run depends on.
-        evaluations: One for each answer, shown in this order; may be empty.
+        evaluations: Evaluations in display order. May be empty.
         failures: Records without an evaluation.
-        rejections: Lines that could not be read.
-        audit: What the judge can tell; None where nobody has looked.
-        repeats: The judge measured against itself; None where it was not.
+        rejections: Input lines that could not be read.
+        audit: Audit of the judge, if available.
+        repeats: Consistency of repeated verdicts, if measured.
 
     Returns:
-        Markdown in pieces, ending in a newline; the same bytes for the same input.
+        Pieces of a Markdown document that ends with a newline. The output is deterministic.
     """
     return (
         _environment()
@@ -62,18 +61,18 @@ def markdown_pieces(
 
 
 render_markdown = join_result(markdown_pieces)
-"""Write a run as Markdown; see `markdown_pieces`."""
+"""Render a run as Markdown; see `markdown_pieces`."""
 
 
 def certificate_block(view: CertificateView) -> str:
-    """Return the certificate of a judge as a section."""
+    """Render the certificate of a judge as a Markdown section."""
     template = _environment().get_template(CERTIFICATE)
     return template.render(certificate=view, explanation=EXPLANATION)
 
 
 @functools.cache
 def _environment() -> Environment:
-    """Return the templates, which escape for Markdown whatever no filter here has marked up."""
+    """Return the template environment, which escapes for Markdown."""
     from markupsafe import Markup
 
     environment = page_environment().overlay(
@@ -94,8 +93,8 @@ def _reasons(rubric: RubricView) -> str:
     if rubric.members:
         lines = "; ".join(member.line for member in rubric.members)
         return " ".join(filter(None, (lines, rubric.otherwise)))
-    parts = (rubric.rationale, rubric.otherwise, rubric.detail, rubric.pointing)
-    return " ".join(filter(None, parts))
+    pointing = f"({rubric.pointing})" if rubric.pointing else ""
+    return " ".join(filter(None, (rubric.rationale, pointing, rubric.otherwise, rubric.detail)))
 
 
 def _chip(chip: Chip) -> Markup:

@@ -1,4 +1,4 @@
-"""Cut a text into pieces, so that a page can mark some of them."""
+"""Text split into pieces so that a page can highlight some of them."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from ragassay.text.sentences import split_sentences
 
 Mark = Literal["", "wrong", "close", "against", "unsupported"]
 MOST_CHARS = 520
-"""Characters of a passage that a finding quotes; the answer's own place has all of it."""
+"""Maximum length in characters of the passage excerpt in a finding."""
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a text: words that are "wrong", the "close" sentence, what is "against" it.
+    """A piece of text with an optional mark.
 
-    "unsupported" are words of a claim that a verifier of tokens does not find in its passage.
+    Marks are "wrong" (wrong part of a claim), "close" (sentence closest to the claim), "against"
+    (part of the passage that contradicts the claim) and "unsupported" (part of a claim that a
+    token-level verifier does not find in the passage).
     """
 
     text: str
@@ -29,10 +31,10 @@ class Piece:
 
 
 def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tuple[Piece, ...]:
-    """Return a text in pieces, which joined are the text.
+    """Split a text into marked and unmarked pieces.
 
     Args:
-        places: (start, end) of what is marked; one inside another is passed over.
+        places: (start, end) of the marked pieces. Overlapping places are skipped.
 
     Example:
         >>> [piece.text for piece in mark_places("by 5 mm", [(3, 4)])]
@@ -47,12 +49,12 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
 
 
 def marked_claim(claim: str, difference: str) -> tuple[Piece, ...]:
-    """Return a claim with the words that its document does not support."""
+    """Mark the parts of a claim that the document does not support."""
     return mark_places(claim, places_of_difference(difference, claim, "here"))
 
 
 def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piece, ...]:
-    """Return a passage with the sentence closest to a claim, cut around that where it is long."""
+    """Mark the sentence of a passage closest to a claim and truncate the text around it."""
     spans = split_sentences(passage)
     if not spans:
         return mark_places(passage, ())
@@ -65,26 +67,26 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
     inner = tuple(
         Piece(piece.text, piece.mark or "close") for piece in mark_places(close, against, "against")
     )
-    whole = (
+    pieces = (
         Piece("\u2026 " if first else ""),
         Piece(before),
         *inner,
         Piece(after),
         Piece(" \u2026" if last + 1 < len(spans) else ""),
     )
-    return tuple(piece for piece in whole if piece.text)
+    return tuple(piece for piece in pieces if piece.text)
 
 
 def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
-    """Return the number of the sentence to show: the closest one that has what differs."""
+    """Return the position of the sentence closest to the claim, preferably with the difference."""
     texts = [passage[start:end] for start, end in spans]
-    ranked = [place for place, _ in rank(claim, texts)]
+    ranked = [position for position, _ in rank(claim, texts)]
     differing = (n for n in ranked if places_of_difference(difference, texts[n], "there"))
     return next(differing, ranked[0])
 
 
 def _window(spans: Sequence[Span], best: int) -> tuple[int, int]:
-    """Return the first and the last sentence around the best one that fit into a quotation."""
+    """Return the first and last sentence of the longest excerpt around the best sentence."""
     first = last = best
     while True:
         after = last + 1 if last + 1 < len(spans) else last

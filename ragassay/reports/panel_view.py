@@ -1,4 +1,4 @@
-"""Views of a panel and of a cascade of judges for a page: ratings, agreement, cost."""
+"""Views of judge panels and cascades: ratings, agreement and cost."""
 
 from __future__ import annotations
 
@@ -36,19 +36,22 @@ from ragassay.reports.sheets import (
 from ragassay.reports.text import count_text, join_words, question_title
 
 INDEPENDENT = (
-    "Only ratings that each judge gave alone are independent: their agreement shows how reliable "
-    "the judges are. Later agreement shows how far they accepted each other's reasons."
+    "Only the initial ratings are independent, so their agreement shows how reliable the judges "
+    "are. Agreement after the discussion shows how far the judges accepted each other's reasons."
 )
 
 
 ALIKE = 0.8
-"""Least agreement beyond chance, or correlation of errors, at which a second judge adds little: two
-count as 1.1. Krippendorff (2004) calls coders interchangeable from there."""
+"""Chance-corrected agreement or error correlation from which a second judge adds little.
+
+At this value, two judges are worth 1.1 independent ones. Krippendorff (2004) considers coders
+interchangeable from there.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """One panel judge's rating; `before` is its first rating, if it changed."""
+    """Rating by one panel judge; `before` is the initial rating, if it changed."""
 
     judge: str
     text: str
@@ -59,7 +62,7 @@ class MemberView:
 
     @property
     def line(self) -> str:
-        """The rating on one line."""
+        """Rating and reason on one line."""
         rating = f"{self.judge} {self.text}{f' ({self.before})' if self.before else ''}"
         reason = " ".join(part for part in (self.rationale, self.detail) if part)
         return f"{rating}{self.sentences}: {reason}" if reason else f"{rating}{self.sentences}"
@@ -67,26 +70,24 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True)
 class PanelView:
-    """The judges' agreement: sentences, and a row for each judge."""
+    """Agreement of the judges as sentences, with a table of judges."""
 
     lines: tuple[str, ...]
     sheet: Sheet
 
 
 def view_members(judgment: Judgment) -> tuple[MemberView, ...]:
-    """Return each panel judge's rating on a rubric; empty for a single judge."""
-    return tuple(_member(member) for member in judgment.members)
+    """Return the rating by each panel judge, or an empty tuple for a single judge."""
+    return tuple(map(_view_member, judgment.members))
 
 
-def _member(member: Judgment) -> MemberView:
+def _view_member(member: Judgment) -> MemberView:
     text = unscored_text(member.failure)
     if member.score is not None:
         text = format_value(member.score, scale_of(member))
     before = ""
     if member.first is not None and member.first.score is not None:
-        before = (
-            f"{format_value(member.first.score, scale_of(member.first))} before it read the others"
-        )
+        before = f"{format_value(member.first.score, scale_of(member.first))} before the discussion"
     pointing = pointing_text(member)
     return MemberView(
         judge=member.judge,
@@ -99,72 +100,72 @@ def _member(member: Judgment) -> MemberView:
 
 
 def scale_of(judgment: Judgment) -> tuple[float, float]:
-    """Return a judgment's scale, as `format_value` takes it."""
+    """Return a judgment's scale as floats."""
     low, high = judgment.scale
     return float(low), float(high)
 
 
 def pointing_text(judgment: Judgment) -> str:
-    """Return the sentences that a judgment names, e.g. "pointing to 3, 7"; "" if it names none."""
+    """Return the sentences that a judgment refers to, such as "sentences 3, 7", or ""."""
     numbers = ", ".join(map(str, judgment.sentences))
-    return f"pointing to {numbers}" if numbers else ""
+    return f"sentence{'s' * (len(judgment.sentences) > 1)} {numbers}" if numbers else ""
 
 
 def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
-    """Return the view of the judges' agreement; None for a single judge."""
+    """Return the view of the judges' agreement, or None for a single judge."""
     if agreement is None:
         return None
-    return PanelView(panel_lines(agreement), _sheet(agreement.members))
+    return PanelView(panel_lines(agreement), _members_sheet(agreement.members))
 
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
-    """Describe the agreement: of ratings given alone, the disputes, and of the final ratings."""
+    """Describe the initial agreement, the disputes and the final agreement."""
     alone = f"Judging alone, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
     alike = alike_lines(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
         return (alone, "No two judges differed by two points or more.", *alike)
     points = f"{DISPUTED_POINTS:g} points or more"
     disputes = (
-        f"In {count_text(agreement.n_disputed, 'judgment')}, two judges differed by {points}. They "
-        f"read each other's reasons once: {count_text(agreement.n_heard_again, 'rating')} given "
-        f"again, {agreement.n_moved:,} of them changed, {agreement.n_resolved:,} of the "
-        f"{agreement.n_disputed:,} disputes ended."
+        f"In {count_text(agreement.n_disputed, 'judgment')}, two judges differed by {points} and "
+        f"read each other's reasons once. They repeated "
+        f"{count_text(agreement.n_heard_again, 'rating')} and changed {agreement.n_moved:,}. This "
+        f"resolved {agreement.n_resolved:,} of {count_text(agreement.n_disputed, 'dispute')}."
     )
     final = f"After the discussion, {_describe_agreement(agreement.exact, agreement.alpha)}"
     return alone, disputes, final, *alike
 
 
 def alike_lines(pairs: Sequence[PanelPair], n_effective: float | None) -> tuple[str, ...]:
-    """Say how many independent judges a panel is worth, and which judge adds little to another.
+    """Describe the effective number of independent judges and the redundant pairs.
 
     Args:
-        n_effective: From `effective_judges`.
+        n_effective: Result of `effective_judges`.
     """
     if n_effective is None:
         return ()
     n = len({judge for pair in pairs for judge in (pair.first, pair.second)})
-    what, least = ("errors", "") if pairs[0].is_of_errors else ("ratings", "at least ")
+    subject, least = ("errors", "") if pairs[0].is_of_errors else ("ratings", "at least ")
     line = (
-        f"Their {what} are correlated: the {n} judges are worth {least}{n_effective:.1f} "
-        "independent ones."
+        f"Because their {subject} are correlated, the {n} judges are worth "
+        f"{least}{n_effective:.1f} independent judges."
     )
-    return line, *(_alike(pair) for pair in pairs if (pair.alike.value or 0.0) >= ALIKE)
+    return line, *(_redundancy_line(p) for p in pairs if (p.alike.value or 0.0) >= ALIKE)
 
 
-def _alike(pair: PanelPair) -> str:
+def _redundancy_line(pair: PanelPair) -> str:
     figure = f"{pair.alike.value:.2f}{_span(pair.alike)}"
     judges = f"{pair.first} and {pair.second}"
     if pair.is_of_errors:
-        return f"{judges} make similar errors (correlation {figure}): the second adds little."
+        return f"{judges} make similar errors (correlation {figure}), so the second adds little."
     return (
-        f"{judges} agree so much (alpha {figure}) that the second adds little to the first, unless "
-        "both are right. People's labels show which (`ragassay meta-evaluate`)."
+        f"{judges} agree so often (alpha {figure}) that the second adds little, unless both are "
+        "right. Run `ragassay meta-evaluate` with human labels to find out."
     )
 
 
 def _describe_agreement(exact: Score, alpha: Score) -> str:
     if not is_number(exact.value):
-        return "no judgment had two ratings to compare."
+        return "no judgment has two ratings to compare."
     coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_span(alpha)}"
     return (
         f"they gave the same rating in {score_text(exact)}{_span(exact)} of "
@@ -176,8 +177,8 @@ def _span(score: Score) -> str:
     return "" if score.low is None or score.high is None else f" [{format_interval(score)}]"
 
 
-def _sheet(members: Sequence[PanelMember]) -> Sheet:
-    titles = ("Mean of all rubrics", "95 % interval", "Ratings", "Unscored", "Given again")
+def _members_sheet(members: Sequence[PanelMember]) -> Sheet:
+    titles = ("Mean of all rubrics", "95 % interval", "Ratings", "Unscored", "Repeated")
     rows = tuple(
         (
             member.judge,
@@ -190,73 +191,72 @@ def _sheet(members: Sequence[PanelMember]) -> Sheet:
         for member in members
     )
     columns = (Column("", "Judge", has_names=True), *numbers(*titles))
-    return Sheet("The judges of the panel", columns, rows)
+    return Sheet("Panel judges", columns, rows)
 
 
 ESTIMATED = (
-    "The estimate for asking the second judge everything: for each kind of question, the mean cost "
-    "of a call times the number of questions."
+    "The estimated cost of asking the second judge every question multiplies the mean cost of a "
+    "call by the number of questions, separately for each kind of question."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CascadeView:
-    """The cascade in sentences, and a row for each kind of question."""
+    """Description of the cascade, with a table of question kinds."""
 
     lines: tuple[str, ...]
     sheet: Sheet
 
 
 def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
-    """Return the view of a run's cascade; None without one."""
+    """Return the view of a run's cascade, or None without a cascade."""
     if cascade is None:
         return None
     return CascadeView(cascade_lines(cascade), _parts_sheet(cascade))
 
 
 def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
-    """Describe the cascade: the escalated verdicts, their cost, and the cost of asking for all."""
+    """Describe the escalated verdicts, their cost and the cost of escalating everything."""
     n, n_kept = (sum(getattr(p, name) for p in cascade.parts) for name in ("n", "n_kept"))
     n_failed = sum(part.n_failed for part in cascade.parts)
     if not n:
-        return (f"No question was asked, so none went to {cascade.second}.",)
-    split = (
+        return (f"No questions were asked, so none were sent to {cascade.second}.",)
+    lines = [
         f"Of {count_text(n, 'question')}, "
         f"{cascade.judge} decided {n_kept:,} ({format_share(n_kept / n)}). "
-        f"{n - n_kept:,} went to {cascade.second} ({cascade.when})."
-    )
-    lines = [split]
+        f"{n - n_kept:,} were sent to {cascade.second} ({cascade.when})."
+    ]
     if n_failed:
         lines.append(
-            f"{n_failed:,} of these got no second verdict: the first judge's verdict is kept."
+            f"{n_failed:,} of these got no second verdict and keep the first judge's verdict."
         )
     usage = cascade.usage
-    spent = (
+    lines.append(
         f"Cost of the second judge: {count_text(usage.n_calls, 'call')}, {tokens_text(usage)}, "
-        f"{usd_text(usage.cost_usd)}. {_full_text(cascade)}"
+        f"{usd_text(usage.cost_usd)}. {_full_cost_text(cascade)}"
     )
-    return (*lines, spent)
+    return tuple(lines)
 
 
-def _full_text(cascade: CascadeSummary) -> str:
-    """Return the cost of asking for all; kinds without an escalated verdict are named apart."""
+def _full_cost_text(cascade: CascadeSummary) -> str:
+    """Describe the cost of escalating everything, except question kinds never escalated."""
     if cascade.usage.cost_usd is None:
-        return "The cost of asking it everything is unknown: its price is not listed."
-    silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
+        return "The cost of sending it every question is unknown because its price is not listed."
     if cascade.full_cost_usd is None:
-        return "The cost of asking it everything is unknown: it decided nothing."
+        return "The cost of sending it every question is unknown because it decided nothing."
+    silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
     without = f", without {join_words(silent)}, which it never judged" if silent else ""
     full = usd_text(cascade.full_cost_usd)
-    return f"Asking it everything would cost about {full} (an estimate{without})."
+    return f"Sending it every question would cost about {full} (an estimate{without})."
 
 
 def tokens_text(usage: Usage) -> str:
-    """Return tokens sent and received in words."""
+    """Return the number of tokens sent and received as text."""
     return f"{usage.n_prompt_tokens:,} tokens sent and {usage.n_completion_tokens:,} received"
 
 
 def usd_text(cost: float | None) -> str:
-    """Return a price in words; an unknown one is never shown as nothing.
+    """Format a price; None is shown as unknown, not as zero.
 
     Example:
         >>> usd_text(0.1234), usd_text(0.00001), usd_text(None)
@@ -269,8 +269,8 @@ def usd_text(cost: float | None) -> str:
 
 def _parts_sheet(cascade: CascadeSummary) -> Sheet:
     titles = (
-        *("Asked", "First judge only", "Sent to the second", "Without a second verdict"),
-        *("Tokens", "Cost", "Cost of sending all, estimated"),
+        *("Asked", "First judge only", "Sent to second judge", "No second verdict"),
+        *("Tokens", "Cost", "Estimated cost of sending all"),
     )
     rows = tuple(
         (
@@ -285,5 +285,4 @@ def _parts_sheet(cascade: CascadeSummary) -> Sheet:
         )
         for part in cascade.parts
     )
-    title = "Questions that the second judge was asked"
-    return Sheet(title, (*words("Question"), *numbers(*titles)), rows)
+    return Sheet("Escalated questions", (*words("Question"), *numbers(*titles)), rows)

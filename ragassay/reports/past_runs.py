@@ -1,4 +1,4 @@
-"""Past runs for the terminal: two lines each."""
+"""Past runs formatted for the terminal."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ State = Literal["finished", "running", "stopped", "failed", "damaged"]
 
 
 class PastRun(Frozen):
-    """A run of a folder.
+    """A run folder.
 
     Attributes:
-        when: When it was last written to, in UTC.
-        state: "failed" is a finished run of which no answer was evaluated.
-        n_evaluated: Answers with an evaluation so far.
-        n_records: Answers that it was to evaluate.
-        scores: The main ones of a finished run; None where unscored, or only the range is known.
-        ranges: Worst and best case of the latter.
-        n_findings: Findings that lead its report; None where the run is not finished.
-        note: An audit's verdict, or what is wrong with a damaged folder.
+        when: Time of the last change, in UTC.
+        state: State of the run. "failed" is a finished run without any evaluated answer.
+        n_evaluated: Number of answers evaluated so far.
+        n_records: Number of answers to evaluate.
+        scores: Main scores of a finished run. None if unscored or if only a range is known.
+        ranges: Worst and best case of scores for which only a range is known.
+        n_findings: Number of primary findings. None if the run is not finished.
+        note: Result of an audit, or the problem of a damaged folder.
     """
 
     name: str
@@ -53,7 +53,7 @@ class PastRun(Frozen):
 
 
 def past_run_lines(runs: Sequence[PastRun]) -> Iterator[RenderableType]:
-    """Yield two lines for each run: name, time and state; then its scores and its judge."""
+    """Yield a line with the name, time and state of each run, and a line with its scores."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -62,16 +62,16 @@ def past_run_lines(runs: Sequence[PastRun]) -> Iterator[RenderableType]:
         first = Text(f"{one_line(run.name):<{width}}", style="bold")
         first.append(f"  {run.when:%Y-%m-%d %H:%M}  ", style="not bold")
         yield first.append(state_text(run), style=STYLES.get(run.state, "not bold"))
-        if told := detail_text(run):
-            yield Padding(Text(one_line(told), style="dim"), (0, 0, 0, width + 2))
+        if detail := detail_text(run):
+            yield Padding(Text(one_line(detail), style="dim"), (0, 0, 0, width + 2))
 
 
 def state_text(run: PastRun) -> str:
-    """Return how far a run came, and how many findings lead its report."""
+    """Describe the progress of a run and the number of its primary findings."""
     if run.state == "damaged":
         return "damaged"
     if run.state == "failed":
-        return f"failed: no answer of {run.n_records} was evaluated"
+        return f"failed: none of {run.n_records} answers were evaluated"
     if run.state != "finished":
         return f"{run.state} at {run.n_evaluated} of {run.n_records}"
     parts = [f"finished, {count_text(run.n_evaluated, 'answer')}"]
@@ -83,7 +83,7 @@ def state_text(run: PastRun) -> str:
 
 
 def detail_text(run: PastRun) -> str:
-    """Return a run's main scores, note and judge."""
+    """Return the main scores, note and judge of a run."""
     scores = [
         f"{score_name(key).lower()} {_value(key, value, run.ranges.get(key))}"
         for key, value in run.scores.items()

@@ -1,4 +1,4 @@
-"""View of an answer as it was written: statements with their states, and the text around them."""
+"""View of an answer as written: its statements with their states, and the text between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragassay.reports.sentence_view import (
 )
 
 MOST_MARK_CHARS = 8
-"""The longest list mark that stands before a statement: "- [ ] ", "(iii)"."""
+"""Maximum length of a list marker before a statement, such as "- [ ] " or "(iii)"."""
 
 _WORD = re.compile(r"[^\W_]")
 _TAG = re.compile(r"</?[a-zA-Z][^<>\n]{0,500}>")
@@ -37,18 +37,20 @@ STATES: dict[State, str] = {
     "unscored": UNSCORED,
     "": "no verdict",
 }
-"""Words for the marks."""
+"""Text of each sentence state."""
 
 
 _STATE_OF: dict[Tone, State] = {"good": "good", UNDECIDED: "open", UNSCORED: "unscored"}
-"""The mark of a sentence by the tones of its verdicts, the first that is there."""
+"""Sentence state by verdict tone. The first tone that occurs applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A verdict on a sentence: of what, in a word, and why.
+    """A verdict on a sentence.
 
-    `unsupported` are the sentence's words that the passage does not support.
+    Attributes:
+        about: What was judged, such as "evidence" or a citation marker.
+        unsupported: Parts of the sentence that the passage does not support.
     """
 
     about: str
@@ -60,9 +62,11 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A passage, and all that was said of the sentence by it; no passage where none was kept.
+    """A passage and all verdicts that compare the sentence with it.
 
-    `source` is the position of its document among the answer's sources, if it is one of them.
+    Attributes:
+        passage: None if the passage was not stored.
+        source: Position of the document among the answer's sources, or None.
     """
 
     passage: PassageView | None
@@ -74,7 +78,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """A citation's marker in the text, with its verdict."""
+    """A citation marker in the text, with its verdict."""
 
     text: str
     tone: str
@@ -83,7 +87,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class ProseSentence:
-    """A sentence in the text, and what a click on it opens; `shown` is its text with marks."""
+    """A sentence with its marked text and the details that a click opens."""
 
     index: int
     text: str
@@ -97,7 +101,7 @@ class ProseSentence:
 
     @property
     def word(self) -> str:
-        """Its state in words."""
+        """State as text."""
         return STATES[self.state]
 
 
@@ -109,9 +113,9 @@ class ProseBlock:
     """A block of an answer on the page.
 
     Attributes:
-        kind: Statements; text that states nothing, such as a heading or a reference; the model's
-            reasoning, which was not judged.
-        text: The text; of statements, the list mark or table rule before the first.
+        kind: "statements", "text" for headings and references, or "reasoning" for the unjudged
+            reasoning of the model.
+        text: Text of the block. For statements, the list marker before the first statement.
     """
 
     kind: BlockKind
@@ -119,42 +123,44 @@ class ProseBlock:
     sentences: tuple[ProseSentence, ...] = ()
 
 
-def view_prose(evaluation: Evaluation, found: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
-    """Return the answer as blocks; empty if it was not split into statements."""
-    cards: dict[int, list[FindingCard]] = defaultdict(list)
-    for card in found:
-        cards[card.sentence].append(card)
-    n_heads = {finding.sentence for finding in evaluation.primary_findings}
-    places = {source.id: place for place, source in enumerate(evaluation.sources)}
+def view_prose(evaluation: Evaluation, cards: Sequence[FindingCard]) -> tuple[ProseBlock, ...]:
+    """Return the answer as blocks, or an empty tuple if it was not split into statements."""
+    by_sentence: dict[int, list[FindingCard]] = defaultdict(list)
+    for card in cards:
+        by_sentence[card.sentence].append(card)
+    wrong = {finding.sentence for finding in evaluation.primary_findings}
+    positions = {source.id: position for position, source in enumerate(evaluation.sources)}
     sentences = {
-        view.index: _sentence(view, cards[view.index], view.index in n_heads, places)
+        view.index: _view_sentence(view, by_sentence[view.index], view.index in wrong, positions)
         for view in view_sentences(evaluation)
     }
-    return tuple(_blocks(evaluation, sentences)) if sentences else ()
+    return tuple(_split_blocks(evaluation, sentences)) if sentences else ()
 
 
-def _blocks(evaluation: Evaluation, known: Mapping[int, ProseSentence]) -> Iterator[ProseBlock]:
-    """Yield the blocks: a line break between two statements begins a new one."""
+def _split_blocks(
+    evaluation: Evaluation, views: Mapping[int, ProseSentence]
+) -> Iterator[ProseBlock]:
+    """Yield the blocks. A line break or other text between two statements starts a new block."""
     block = ProseBlock("statements")
     end = 0
-    for one in evaluation.sentences:
-        gap = evaluation.answer[end : one.start]
+    for sentence in evaluation.sentences:
+        gap = evaluation.answer[end : sentence.start]
         if "\n" in gap or not block.sentences or _WORD.search(_without_tags(gap)):
             if block.sentences:
                 yield block
-            yield from _between(evaluation, end, one.start)
+            yield from _between(evaluation, end, sentence.start)
             block = ProseBlock("statements", text=_line_start(gap))
-        block = replace(block, sentences=(*block.sentences, known[one.index]))
-        end = one.end
-    unknown = sorted(known.keys() - {one.index for one in evaluation.sentences})
-    block = replace(block, sentences=(*block.sentences, *(known[n] for n in unknown)))
+        block = replace(block, sentences=(*block.sentences, views[sentence.index]))
+        end = sentence.end
+    unknown = sorted(views.keys() - {sentence.index for sentence in evaluation.sentences})
+    block = replace(block, sentences=(*block.sentences, *(views[n] for n in unknown)))
     if block.sentences:
         yield block
     yield from _between(evaluation, end, len(evaluation.answer), is_last=True)
 
 
 def _line_start(gap: str) -> str:
-    """Return what stands before a statement on its line, unless it is a line of its own."""
+    """Return the list marker before a statement, or "" if the text there is longer."""
     start = _without_tags(gap.rpartition("\n")[2]).strip()
     return start if len(start) <= MOST_MARK_CHARS else ""
 
@@ -166,17 +172,17 @@ def _without_tags(text: str) -> str:
 def _between(
     evaluation: Evaluation, start: int, end: int, *, is_last: bool = False
 ) -> Iterator[ProseBlock]:
-    """Yield the lines between two statements that hold words, and the reasoning there."""
+    """Yield the text lines and the reasoning between two statements."""
     position = start
     for first, last in evaluation.reasoning:
         if start <= first < end:
-            yield from _lines(evaluation.answer[position:first], is_last=True)
+            yield from _text_blocks(evaluation.answer[position:first], is_last=True)
             yield ProseBlock("reasoning", evaluation.answer[first:last].strip())
             position = last
-    yield from _lines(evaluation.answer[position:end], is_last=is_last)
+    yield from _text_blocks(evaluation.answer[position:end], is_last=is_last)
 
 
-def _lines(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
+def _text_blocks(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
     *lines, rest = _without_tags(text).split("\n")
     if is_last or len(rest.strip()) > MOST_MARK_CHARS:
         lines.append(rest)
@@ -185,46 +191,46 @@ def _lines(text: str, *, is_last: bool) -> Iterator[ProseBlock]:
             yield ProseBlock("text", line.strip())
 
 
-def _sentence(
-    view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool, places: Mapping[str, int]
+def _view_sentence(
+    view: SentenceView, cards: Sequence[FindingCard], is_wrong: bool, positions: Mapping[str, int]
 ) -> ProseSentence:
     return ProseSentence(
         index=view.index,
         text=view.text,
         shown=mark_places(view.text, view.unsupported, "unsupported"),
-        state="wrong" if is_wrong else "look" if cards else _state(view),
+        state="wrong" if is_wrong else "look" if cards else _verdict_state(view),
         markers=tuple(Marker(c.marker, c.chip.tone, c.chip.word) for c in view.citations),
         label=view.label,
         cards=tuple(cards),
-        quoted=tuple(_quote_passages(view, places)),
+        quoted=tuple(_quote_passages(view, positions)),
         search=view.search,
     )
 
 
-def _state(view: SentenceView) -> State:
-    """Return what the verdicts come to where nothing was found against a sentence."""
+def _verdict_state(view: SentenceView) -> State:
+    """Return the state of a sentence without findings."""
     tones = [verdict.chip.tone for verdict in (*(view.evidence or ()), *view.citations)]
     if view.label:
         tones.append(view.label.tone)
-    found: list[State] = [state for tone, state in _STATE_OF.items() if tone in tones]
-    return found[0] if found else ""
+    states: list[State] = [state for tone, state in _STATE_OF.items() if tone in tones]
+    return states[0] if states else ""
 
 
-def _quote_passages(view: SentenceView, places: Mapping[str, int]) -> Iterator[Quoted]:
-    """Yield each passage once, with all verdicts by it, those on citations first."""
+def _quote_passages(view: SentenceView, positions: Mapping[str, int]) -> Iterator[Quoted]:
+    """Yield each passage once with all of its verdicts, citations first."""
     verdicts: list[tuple[str, VerdictView]] = [
-        *((f"[{one.marker}]", one) for one in view.citations),
-        *((_SIDES.get(one.side, "evidence"), one) for one in view.evidence or ()),
+        *((f"[{verdict.marker}]", verdict) for verdict in view.citations),
+        *((_SIDES.get(verdict.side, "evidence"), verdict) for verdict in view.evidence or ()),
         *([("correctness", view.correctness)] if view.correctness else []),
     ]
     groups: dict[tuple[str, str], list[tuple[str, VerdictView]]] = defaultdict(list)
-    for about, one in verdicts:
-        place = one.passage
-        key = (place.document, place.text) if place else ("", one.target or about)
-        groups[key].append((about, one))
+    for about, verdict in verdicts:
+        passage = verdict.passage
+        key = (passage.document, passage.text) if passage else ("", verdict.target or about)
+        groups[key].append((about, verdict))
     for group in groups.values():
         first = group[0][1]
-        difference = next((one.difference for _, one in group if one.difference), "")
+        difference = next((v.difference for _, v in group if v.difference), "")
         yield Quoted(
             passage=first.passage,
             shown=marked_passage(first.passage.text, view.text, difference)
@@ -232,15 +238,21 @@ def _quote_passages(view: SentenceView, places: Mapping[str, int]) -> Iterator[Q
             else (),
             target=first.target,
             remarks=tuple(
-                Remark(about, one.chip, one.difference, one.nuggets, _words(view.text, one))
-                for about, one in group
+                Remark(
+                    about=about,
+                    chip=verdict.chip,
+                    difference=verdict.difference,
+                    nuggets=verdict.nuggets,
+                    unsupported=_span_texts(view.text, verdict),
+                )
+                for about, verdict in group
             ),
-            source=places.get(first.passage.document) if first.passage else None,
+            source=positions.get(first.passage.document) if first.passage else None,
         )
 
 
-def _words(text: str, verdict: VerdictView) -> tuple[str, ...]:
-    return tuple(words for start, end in verdict.spans if (words := text[start:end].strip()))
+def _span_texts(text: str, verdict: VerdictView) -> tuple[str, ...]:
+    return tuple(part for start, end in verdict.spans if (part := text[start:end].strip()))
 
 
 _SIDES = {"for": "evidence", "against": "evidence against"}

@@ -1,4 +1,4 @@
-"""A run's manifest, the cards of its models, and what the run and an application cost."""
+"""Views of a run's manifest, model cards and costs."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ from ragassay.reports.sheets import Column, Sheet, Shown, numbers, words
 from ragassay.reports.text import count_text
 
 UNKNOWN_JUDGE = (
-    "Nobody has measured this judge on data that it had not seen. "
+    "This judge has no measured accuracy on held-out data. "
     "Check a sample of its scores by hand before you rely on them."
 )
-NO_FIGURES = "This judge has a card, but was not measured on data that it had not seen."
+NO_FIGURES = "This judge has a model card, but the card has no results on held-out data."
 
 BOUNDS_NOTE = (
-    f"Bounds: below its bound, a verdict is {UNDECIDED} and a finding only worth a look. Of those "
-    "above it, at most the named share is wrong, with probability 1 - delta over such data."
+    f"A verdict below its threshold is {UNDECIDED}, and a finding below its threshold is only "
+    "worth a look. Above the threshold, the error rate is at most the listed maximum with "
+    "probability 1 - delta on data like this."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """A model's card; `role` is its part in the run, `notice` says what is missing."""
+    """Card of a model, its role in the run, and a warning if results are missing."""
 
     model: str
     role: str
@@ -57,7 +58,7 @@ class JudgeView:
 
 
 def who_text(manifest: Manifest, summary: Summary) -> str:
-    """Return how many answers, by how many systems, and who judged, on one line."""
+    """Return the number of answers and systems and the judges on one line."""
     answers = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
         answers += f" by {count_text(len(summary.systems), 'system')}"
@@ -68,34 +69,37 @@ def who_text(manifest: Manifest, summary: Summary) -> str:
 
 
 def view_judges(manifest: Manifest) -> tuple[JudgeView, ...]:
-    """Return the cards of judge, rater, panel and verifier, or a notice for each without one."""
+    """Return a card for each model that judged. Models without a card get a warning."""
     is_tuned = bool(manifest.base)
-    own = "Rubrics were rated" if is_tuned else "Judged"
-    views = [_judge(manifest.judge, own, manifest.card)]
+    role = "Rubrics were rated" if is_tuned else "Judged"
+    views = [_view_judge(manifest.judge, role, manifest.card)]
     if is_tuned:
         views.append(
-            _judge(manifest.base, "Everything but the rubrics was judged", manifest.base_card)
+            _view_judge(
+                manifest.base, "Everything except the rubrics was judged", manifest.base_card
+            )
         )
     if manifest.rater:
         role = "Rubrics were also rated" if is_tuned else "Rubrics were rated"
-        views.append(_judge(manifest.rater, role, manifest.rater_card))
+        views.append(_view_judge(manifest.rater, role, manifest.rater_card))
     views += [
-        _judge(member.judge, "Rubrics were also rated", member.card) for member in manifest.panel
+        _view_judge(member.judge, "Rubrics were also rated", member.card)
+        for member in manifest.panel
     ]
-    if manifest.second:
-        second = manifest.second
-        views.append(_judge(second.judge, "Unsure cases were decided", second.card))
+    if second := manifest.second:
+        views.append(_view_judge(second.judge, "Uncertain cases were decided", second.card))
     if manifest.verifier not in ("", manifest.judge):
-        views.append(_judge(manifest.verifier, "Verified", manifest.verifier_card))
+        views.append(_view_judge(manifest.verifier, "Verified", manifest.verifier_card))
     if manifest.grader:
-        views.append(_judge(manifest.grader, "Graded", manifest.grader_card))
+        views.append(_view_judge(manifest.grader, "Graded", manifest.grader_card))
     return tuple(views)
 
 
-def _judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
+def _view_judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
     if card is None:
-        none = figures_sheet(()), (), bounds_sheet(())
-        return JudgeView(model, role, "", "", UNKNOWN_JUDGE, *none)
+        return JudgeView(
+            model, role, "", "", UNKNOWN_JUDGE, figures_sheet(()), (), bounds_sheet(())
+        )
     return JudgeView(
         model=model,
         role=role,
@@ -109,32 +113,34 @@ def _judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
 
 
 def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
-    """Return how sure a model has to be of each verdict, and how often it then is right."""
-    titles = ("Verdict", "Admits", "From", "Wrong at most", "Decides", "Right", "N", "Data")
+    """Return the decision thresholds of a model, with its accuracy above each."""
+    titles = (
+        *("Verdict", "Use", "Threshold", "Maximum error rate", "Decided", "Correct", "N", "Data"),
+    )
     rows = tuple(
         (
             bound.label.replace("_", " "),
             f"{bound.level}, {bound.kind.replace('_', ' ')}" if bound.kind else bound.level,
-            _least_text(bound),
+            _threshold_text(bound),
             f"{format_share(bound.risk)} (delta {bound.delta:.3g})",
             format_share(bound.coverage),
-            _right_text(bound),
+            _correct_text(bound),
             f"{bound.n:,}",
-            bound.data or "not named",
+            bound.data or "not stated",
         )
         for bound in bounds
     )
-    return Sheet("Bounds", words(*titles), rows)
+    return Sheet("Thresholds", words(*titles), rows)
 
 
-def _least_text(bound: Bound) -> str:
+def _threshold_text(bound: Bound) -> str:
     if bound.threshold is None:
-        return "never" if bound.is_tested else "never: too few data"
-    cosine = "" if bound.least_cosine is None else f", cosine from {bound.least_cosine:.3g}"
+        return "never" if bound.is_tested else "never (too little data)"
+    cosine = "" if bound.least_cosine is None else f", cosine at least {bound.least_cosine:.3g}"
     return f"{bound.threshold:.3g}{cosine}"
 
 
-def _right_text(bound: Bound) -> str:
+def _correct_text(bound: Bound) -> str:
     if bound.precision is None:
         return NOT_DEFINED
     if bound.low is None or bound.high is None:
@@ -143,41 +149,41 @@ def _right_text(bound: Bound) -> str:
 
 
 def figures_sheet(figures: Sequence[CardFigure], has_commands: bool = True) -> Sheet:
-    """Return the figures of a model's card."""
+    """Return the held-out results of a model card."""
     columns = (
         *(Column("", "Held-out task"), Column("", "Data", is_below=True), Column("", "Metric")),
-        *(replace(one, is_unbroken=True) for one in numbers("Value", "95 % interval", "n")),
+        *(replace(column, is_unbroken=True) for column in numbers("Value", "95 % interval", "n")),
         *(Column("", "Command", is_below=True),) * has_commands,
     )
     rows = tuple(
         (
-            *(one.task, one.data, one.metric, Shown(f"{one.value:.3g}", style="strong")),
-            *(_ends_text(one), one.n),
-            *(Shown(one.command, style="code"),) * has_commands,
+            *(figure.task, figure.data, figure.metric),
+            *(Shown(f"{figure.value:.3g}", style="strong"), _interval_text(figure), figure.n),
+            *(Shown(figure.command, style="code"),) * has_commands,
         )
-        for one in figures
+        for figure in figures
     )
-    return Sheet("Figures on data that it was not tuned on", columns, rows)
+    return Sheet("Results on held-out data", columns, rows)
 
 
-def _ends_text(figure: CardFigure) -> str:
-    ends = (figure.low, figure.high)
-    return "" if None in ends else f"{figure.low:.3g}{NBSP}to{NBSP}{figure.high:.3g}"
+def _interval_text(figure: CardFigure) -> str:
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:.3g}{NBSP}to{NBSP}{figure.high:.3g}"
 
 
 def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
-    """Return everything in the manifest, and the run's cost."""
-    card = manifest.card.digest if manifest.card else ""
+    """Return the contents of the manifest and the cost of the run."""
     rows = [
         ("ragassay", Shown(manifest.ragassay)),
         ("Judge", Shown(manifest.judge)),
         ("Judge, SHA-256", _code(manifest.judge_digest)),
-        *[("Judge of all but the rubrics", Shown(manifest.base))] * bool(manifest.base),
-        *(("Further judge of the rubrics", Shown(member.judge)) for member in manifest.panel),
-        *(("Second judge", Shown(one.judge)) for one in [manifest.second] if one),
-        ("Judge's card, digest", _code(card)),
+        *[("Judge of everything except rubrics", Shown(manifest.base))] * bool(manifest.base),
+        *(("Additional rubric judge", Shown(member.judge)) for member in manifest.panel),
+        *([("Second judge", Shown(manifest.second.judge))] if manifest.second else []),
+        ("Judge's model card, digest", _code(manifest.card.digest if manifest.card else "")),
         *[
-            ("Rater of the rubrics", Shown(manifest.rater)),
+            ("Rubric rater", Shown(manifest.rater)),
             ("Rater, SHA-256", _code(manifest.rater_digest)),
         ]
         * bool(manifest.rater),
@@ -191,7 +197,10 @@ def provenance_sheet(manifest: Manifest, usage: Usage) -> Sheet:
             ("Compiled prompt", Shown(_prompt_text(fingerprint)))
             for fingerprint in manifest.prompts
         ),
-        *((f"Your own: {name}, SHA-256", _code(digest)) for name, digest in manifest.own.items()),
+        *(
+            (f"Custom evaluator {name}, SHA-256", _code(digest))
+            for name, digest in manifest.own.items()
+        ),
         *[("Answered by", _code("\n".join(manifest.answered_by)))] * bool(manifest.answered_by),
         *_file("Answers", manifest.answers),
         *_file("Corpus", manifest.corpus),
@@ -208,13 +217,9 @@ def _code(value: str) -> Shown:
 
 
 def _prompt_text(fingerprint: PromptFingerprint) -> str:
-    """Return a compiled prompt's agent, and its figures on held-out data."""
-    about = (
-        f"{fingerprint.agent} ({', '.join(fingerprint.rubrics)})"
-        if fingerprint.rubrics
-        else fingerprint.agent
-    )
-    text = f"{about}: found by {fingerprint.optimizer} for {fingerprint.model}"
+    """Return a compiled prompt's agent and its held-out results."""
+    rubrics = f" ({', '.join(fingerprint.rubrics)})" if fingerprint.rubrics else ""
+    text = f"{fingerprint.agent}{rubrics}: by {fingerprint.optimizer} for {fingerprint.model}"
     if fingerprint.before is not None and fingerprint.after is not None:
         figures = (
             UNSCORED if score.value is None else f"{score.value:.3f}"
@@ -222,7 +227,7 @@ def _prompt_text(fingerprint: PromptFingerprint) -> str:
         )
         text += f", {fingerprint.metric} {' -> '.join(figures)} on {fingerprint.after.n} items"
     if not fingerprint.is_better:
-        text += "; not better than the shipped prompt, but used because it was forced"
+        text += ", no better than the default prompt but used with --force"
     return f"{text} (SHA-256 {fingerprint.sha256[:12]})"
 
 
@@ -239,7 +244,7 @@ def _pairs(values: Mapping[str, str | int | float | bool | None]) -> str:
 
 
 def usage_text(usage: Usage) -> str:
-    """Return calls, tokens and price in words; an unknown price is called unknown."""
+    """Return the number of calls and tokens and the price, which may be unknown."""
     price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.2f} USD"
     if usage.cost_usd is not None and 0 < usage.cost_usd < 0.005:
         price = "less than 0.01 USD"
@@ -252,40 +257,40 @@ def usage_text(usage: Usage) -> str:
 
 
 class Estimated(Protocol):
-    """An estimate of a run's cost in USD; see `ragassay.runs.preflight.Estimate`."""
+    """Estimated cost of a run in USD; see `ragassay.runs.preflight.Estimate`."""
 
     @property
     def usd(self) -> float | None:
-        """Without a cache."""
+        """Cost without a prompt cache."""
         ...
 
     @property
     def cached_usd(self) -> float | None:
-        """With the provider's cache."""
+        """Cost with the provider's prompt cache."""
         ...
 
     @property
     def batch_usd(self) -> float | None:
-        """Through the provider's batch interface."""
+        """Cost with the provider's batch API."""
         ...
 
 
 def estimate_text(cost: Estimated) -> str:
-    """Return the most that a run costs, in one line; empty where it costs nothing."""
+    """Return the maximum cost of a run on one line, or "" if the run is free."""
     if cost.usd == 0:
         return ""
     if cost.usd is None:
-        return "the cost is unknown: LiteLLM's price list does not have the model"
-    parts = [f"at most {usd_text(cost.usd)}, if every reply has its full length"]
+        return "the cost is unknown because LiteLLM has no price for the model"
+    parts = [f"at most {usd_text(cost.usd)}, if every reply has the maximum length"]
     if cost.cached_usd is not None and cost.cached_usd < cost.usd:
-        parts.append(f"{usd_text(cost.cached_usd)} with the provider's cache of prompts")
+        parts.append(f"{usd_text(cost.cached_usd)} with the provider's prompt cache")
     if cost.batch_usd is not None:
-        parts.append(f"{usd_text(cost.batch_usd)} at its batch price")
+        parts.append(f"{usd_text(cost.batch_usd)} at the batch price")
     return "; ".join(parts)
 
 
 def application_text(use: ApplicationUse) -> str:
-    """Return latency, tokens and cost of an application as one line.
+    """Return the latency, tokens and cost of an application on one line.
 
     Example:
         >>> application_text(ApplicationUse(name="a:b", n_asked=3, n_failed=1,

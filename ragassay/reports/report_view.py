@@ -1,4 +1,4 @@
-"""View of a run for a page: every figure as words, in reading order."""
+"""View of a run for a report, with all values formatted as text."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ from ragassay.reports.text import (
     shortfall,
 )
 
-UNKNOWN = "It was not measured how often this judge is right."
+UNKNOWN = "The accuracy of this judge was not measured."
 
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """The whole report but its answers."""
+    """Contents of the report except the answers."""
 
     name: str
     headline: str
@@ -89,7 +89,7 @@ def view_report(
     audit: Audit | None = None,
     repeats: Repeats | None = None,
 ) -> ReportView:
-    """Return the view of a run but its answers, which are many: see `view_answer`."""
+    """Return the view of a run. `view_answer` handles the answers."""
     outlines, open_lines = outlines_of(evaluations), view_open(evaluations)
     return ReportView(
         name=manifest.answers.name,
@@ -123,21 +123,19 @@ def view_report(
 
 
 def belief_text(report: ReportView) -> str:
-    """Say in a line how far the judge that said all this can be trusted."""
+    """Summarize how far the judges can be trusted."""
     if report.certificate:
         return report.certificate.headline
-    known = [judge for judge in report.judges if judge.figures]
+    known = [judge.model for judge in report.judges if judge.figures]
+    verb = "was" if len(known) == 1 else "were"
     cards = (
-        f"{join_words(judge.model for judge in known)} {'was' if len(known) == 1 else 'were'} "
-        f"measured on data that {'it' if len(known) == 1 else 'they'} had not seen: see below."
-        if known
-        else UNKNOWN
+        f"{join_words(known)} {verb} measured on held-out data (see below)." if known else UNKNOWN
     )
     return f"{cards} {NOT_AUDITED}"
 
 
 def view_plots(summary: Summary) -> tuple[Plot, ...]:
-    """Return one plot for rubrics and one for shares; a series for each of a few systems."""
+    """Return a plot of rubrics and a plot of shares, split by system if there are only a few."""
     few = 1 < len(summary.systems) <= MAX_SERIES
     series = summary.systems if few else {"": summary.scores}
     keys = list(dict.fromkeys(chain(summary.scores, *series.values())))

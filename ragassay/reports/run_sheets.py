@@ -1,4 +1,4 @@
-"""The tables of a run: scores, averages, systems, answers, costs, a judge against itself."""
+"""Tables of a run: scores, averages, systems, answers, costs and repeated verdicts."""
 
 from __future__ import annotations
 
@@ -49,39 +49,40 @@ from ragassay.reports.text import (
 )
 
 ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
-"""Scores in the table of answers."""
+"""Scores shown in the answer table."""
 
 COST_NOTE = (
-    "Cost by LiteLLM's price list. Tokens that the provider read from its cache, or wrote to it, "
-    "have their own prices."
+    "Costs use LiteLLM's price list. Tokens read from or written to the provider's cache are "
+    "priced separately."
 )
 PART_TITLES: Mapping[str, str] = {
-    "searches": "Searches for evidence",
+    "searches": "Evidence searches",
     FAILED_CALLS: "Calls without a usable reply",
 }
-"""Titles of what is no part of an evaluation; a part has its own name."""
+"""Titles of cost items that are not part of an evaluation."""
 
 
 JudgePlace = Literal["caption", "headings", "column"]
-"""Where a table of scores names the judges."""
+"""Where a score table shows the judges."""
 
 
 def score_sheet(summary: Summary, judges: JudgePlace = "caption") -> Sheet:
-    """Return the scores of a run by group: title, mean over answers, 95 % interval, n, unscored.
+    """Return the scores of a run by group, as means over answers with 95 % intervals.
 
     Args:
-        judges: Where judges are named; with "headings", a judge that is not its group's stands
-            below its score.
+        judges: Where to show the judges. With "headings", each group heading shows its most
+            common judge, and scores by other judges have a note.
     """
     scores = summary.scores
     rows: list[tuple[Cell, ...]] = []
     sections: dict[int, Shown] = {}
     for group in dict.fromkeys(map(score_group, scores)):
-        own = {key: score for key, score in scores.items() if score_group(key) == group}
-        judge = next(iter(Counter(s.judge for s in own.values() if s.judge).most_common(1)), ("",))
-        sections[len(rows)] = Shown(group_title(group), notes=(judged_by_text(judge[0]),))
-        for key, score in own.items():
-            is_other = judges == "headings" and score.judge != judge[0]
+        members = {key: score for key, score in scores.items() if score_group(key) == group}
+        common = Counter(s.judge for s in members.values() if s.judge).most_common(1)
+        judge = common[0][0] if common else ""
+        sections[len(rows)] = Shown(group_title(group), notes=(judged_by_text(judge),))
+        for key, score in members.items():
+            is_other = judges == "headings" and score.judge != judge
             notes = (
                 *("lower is better",) * (score_direction(key) == "lower"),
                 *(judge_text(score.judge),) * is_other,
@@ -115,9 +116,9 @@ def _judges_text(scores: Mapping[str, Score]) -> str:
 
 
 def averages_sheet(summary: Summary) -> Sheet:
-    """Return each score over answers, over questions and pooled; no row in earlier versions.
+    """Return each score averaged over answers, averaged over questions and pooled.
 
-    Only shares are pooled.
+    Only shares are pooled. There are no rows for runs of earlier versions.
     """
     rows = tuple(
         (
@@ -134,7 +135,7 @@ def averages_sheet(summary: Summary) -> Sheet:
 
 
 def system_sheet(systems: Mapping[str, Mapping[str, Score]], has_intervals: bool = True) -> Sheet:
-    """Return systems in rows, the main scores in columns; rubrics only if some were judged."""
+    """Return the main scores of each system, with the rubric mean if rubrics were judged."""
     keys = list(dict.fromkeys(chain.from_iterable(systems.values())))
     has_rubrics = any(score_group(key) == "rubric" for key in keys) or not systems
     main = [key for key in MAIN_SCORES if key in keys]
@@ -142,7 +143,7 @@ def system_sheet(systems: Mapping[str, Mapping[str, Score]], has_intervals: bool
         (
             name,
             max((score.n + score.n_unscored for score in scores.values()), default=0),
-            *(_rubric_cell(scores) for _ in range(has_rubrics)),
+            *(_rubric_cell(scores),) * has_rubrics,
             *(score_cell(scores.get(key), has_intervals) for key in main),
         )
         for name, scores in systems.items()
@@ -152,10 +153,10 @@ def system_sheet(systems: Mapping[str, Mapping[str, Score]], has_intervals: bool
 
 
 def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
-    """Return every score in rows, systems in columns."""
+    """Return all scores in rows and systems in columns."""
     rows = tuple(
         (
-            score_title(key, _judge(scores.get(key) for scores in systems.values())),
+            score_title(key, _common_judge(scores.get(key) for scores in systems.values())),
             *(score_cell(scores.get(key)) for scores in systems.values()),
         )
         for key in dict.fromkeys(chain.from_iterable(systems.values()))
@@ -164,8 +165,8 @@ def every_score_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
     return Sheet("Every score by system", (*words("Score"), *named), rows)
 
 
-def _judge(scores: Iterable[Score | None]) -> str:
-    """Return who gave scores, if it was one."""
+def _common_judge(scores: Iterable[Score | None]) -> str:
+    """Return the judge of the scores if they share one, otherwise ""."""
     judges = {score.judge for score in scores if score is not None}
     return judges.pop() if len(judges) == 1 else ""
 
@@ -176,48 +177,47 @@ def _rubric_cell(scores: Mapping[str, Score]) -> Shown:
 
 
 def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
-    """Return one row for each answer, in the given order; a score only if some answer has it.
+    """Return one row per answer, with columns for the scores that any answer has.
 
-    A serious finding makes the number of findings bold and red.
+    The number of findings is bold and red if any finding is serious.
     """
     keys = {key for evaluation in evaluations for key in evaluation.scores}
     has_rubrics = any(score_group(key) == "rubric" for key in keys)
     shares = [key for key in ANSWER_SCORES if key in keys]
     rows = tuple(
         (
-            one.record_id,
-            one.system or "not named",
-            *(_rubric_cell(one.scores) for _ in range(has_rubrics)),
-            *(score_cell(one.scores.get(key), has_interval=False) for key in shares),
+            outline.record_id,
+            outline.system or "not named",
+            *(_rubric_cell(outline.scores),) * has_rubrics,
+            *(score_cell(outline.scores.get(key), has_interval=False) for key in shares),
             Shown(
-                f"{len(one.primary_findings):,}",
+                f"{len(outline.primary_findings):,}",
                 style="bad"
-                if any(is_serious(finding.kind) for finding in one.primary_findings)
+                if any(is_serious(finding.kind) for finding in outline.primary_findings)
                 else "",
             ),
         )
-        for one in evaluations
+        for outline in evaluations
     )
     titles = (*(RUBRIC_MEAN,) * has_rubrics, *map(score_title, shares), "Findings")
     return Sheet("Answers", (*words("Answer", "System"), *numbers(*titles)), rows)
 
 
 def cost_sheet(summary: Summary) -> Sheet:
-    """Return a row a part, and the sum; none where no model was called, or nobody knows by what.
-
-    The rows add up to the sum.
-    """
-    parts = {part_title(part): usage for part, usage in summary.usage_by_part.items()}
-    rows = [_bill(*one) for one in (*parts.items(), ("All", summary.usage))] if parts else []
+    """Return one row per cost item and a total, or no rows if the costs by part are unknown."""
+    rows: list[tuple[Cell, ...]] = []
+    if summary.usage_by_part:
+        rows = [_cost_row(part_title(part), used) for part, used in summary.usage_by_part.items()]
+        rows.append(_cost_row("All", summary.usage))
     columns = (
         *(Column("part", "Part"), number("n_calls", "Calls"), number("n_sent", "Tokens sent")),
         *(number("n_cached", "Read from a cache"), number("n_written", "Written to a cache")),
         *(number("n_received", "Tokens received"), number("usd", "USD")),
     )
-    return Sheet("What it cost", columns, tuple(rows))
+    return Sheet("Cost", columns, tuple(rows))
 
 
-def _bill(title: str, usage: Usage) -> tuple[str | int | Shown, ...]:
+def _cost_row(title: str, usage: Usage) -> tuple[str | int | Shown, ...]:
     cost = usage.cost_usd
     return (
         *(title, usage.n_calls, usage.n_prompt_tokens, usage.n_cached_tokens),
@@ -227,36 +227,37 @@ def _bill(title: str, usage: Usage) -> tuple[str | int | Shown, ...]:
 
 
 def part_title(part: str) -> str:
-    """Return the title of a part.
+    """Return the title of a cost item.
 
     Example:
         >>> part_title("rubrics"), part_title("searches")
-        ('Rubrics', 'Searches for evidence')
+        ('Rubrics', 'Evidence searches')
     """
     return PART_TITLES.get(part) or humanise(part)
 
 
 NOTHING_REPEATED = (
-    "No model was asked. Instruments give the same verdict every time, so nothing was repeated."
+    "No model was asked. Instruments always return the same verdict, so nothing was repeated."
 )
 
 
 def repeats_text(repeats: Repeats) -> str:
-    """Say in a line how often the judge contradicts itself."""
+    """Describe how often repeated verdicts of the judge differ."""
     if not repeats.figures:
         return NOTHING_REPEATED
-    known = [figure for figure in repeats.figures if figure.changed.value is not None]
     parts = [
-        f"{score_text(one.changed)} [{format_interval(one.changed)}] of {_in_sentence(one)}"
-        for one in known
+        f"{score_text(figure.changed)} [{format_interval(figure.changed)}] of "
+        f"{title[:1].lower()}{title[1:]}"
+        for figure in repeats.figures
+        if figure.changed.value is not None and (title := figure_title(figure))
     ]
     if not parts:
-        return f"Judged {repeats.n_times} times: nothing got a verdict every time."
-    return f"Judged {repeats.n_times} times, verdicts changed in {join_words(parts)}."
+        return f"Judged {repeats.n_times} times, but nothing got a verdict every time."
+    return f"Judged {repeats.n_times} times. Verdicts changed in {join_words(parts)}."
 
 
 def confidence_text(counts: Mapping[str, int]) -> str:
-    """Say where the distributions over ratings and labels come from; "" where no model was asked.
+    """Describe the source of the rating and label distributions, "" if no model was asked.
 
     Args:
         counts: Number of verdicts by source, from `Summary.confidence_from`.
@@ -272,33 +273,28 @@ def confidence_text(counts: Mapping[str, int]) -> str:
     return f"Ratings and labels come from {join_words(parts)}."
 
 
-def _in_sentence(figure: RepeatFigure) -> str:
-    title = figure_title(figure)
-    return title[:1].lower() + title[1:]
-
-
 def figure_title(figure: RepeatFigure) -> str:
-    """Return the title of a kind of question, with the panel's judge if there is one."""
+    """Return the title of a question kind, with the panel judge if there is one."""
     title = question_title(figure.kind)
     return f"{title} by {figure.judge}" if figure.judge else title
 
 
 def repeats_sheet(repeats: Repeats) -> Sheet:
-    """Return the table of a judge measured against itself, a row for each kind of question."""
+    """Return the consistency of repeated verdicts, one row per question kind."""
     columns = (
         *(Column("kind", "Question"), Column("judge"), number("n_times")),
         *(number("changed", "Verdicts that changed"), number("", "95 % interval")),
-        *score_columns("changed", "", "Compared", "Lacking a verdict")[1:],
+        *score_columns("changed", "", "Compared", "Missing a verdict")[1:],
         number("mean_spread", "Mean spread of scores"),
     )
     rows = tuple(
         (
-            *(figure_title(one), one.judge, repeats.n_times),
-            *(score_cell(one.changed, has_interval=False), format_interval(one.changed)),
-            *score_cells(one.changed)[1:6],
-            Shown(none_text(one.changed.n_unscored), one.changed.n_unscored),
-            Shown(format_value(one.mean_spread, LIKERT), one.mean_spread),
+            *(figure_title(figure), figure.judge, repeats.n_times),
+            *(score_cell(figure.changed, has_interval=False), format_interval(figure.changed)),
+            *score_cells(figure.changed)[1:6],
+            Shown(none_text(figure.changed.n_unscored), figure.changed.n_unscored),
+            Shown(format_value(figure.mean_spread, LIKERT), figure.mean_spread),
         )
-        for one in repeats.figures
+        for figure in repeats.figures
     )
     return Sheet("Repeated verdicts of the judge", columns, rows, caption=repeats_text(repeats))

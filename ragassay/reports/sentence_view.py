@@ -1,10 +1,10 @@
-"""View of an answer's sentences, each with its verdicts and its search for evidence."""
+"""Views of an answer's sentences with their verdicts and evidence searches."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
@@ -37,12 +37,12 @@ from ragassay.reports.labels import CONTRADICTED
 SUPPORTS, CONTRADICTS = "supports", "contradicts"
 
 Compared = CitationVerdict | EvidenceVerdict
-"""A verdict on a sentence by a document."""
+"""A verdict that compares a sentence with a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A label, or why there is none; the judge's probability; the failure's detail or a note."""
+    """Text of a verdict or of its failure, with the judge's confidence and details."""
 
     word: str
     tone: Tone
@@ -51,7 +51,7 @@ class Chip:
 
 
 def chip_of(verdict: VerdictBase | None) -> Chip:
-    """Return the chip of a verdict, or of its failure; None was not judged."""
+    """Return the chip of a verdict or its failure, "not judged" for None."""
     if verdict is None:
         return Chip(NOT_JUDGED, UNSCORED)
     value = verdict.value
@@ -64,20 +64,20 @@ def chip_of(verdict: VerdictBase | None) -> Chip:
 
 
 ENDS: dict[SearchEnd, str] = {
-    "enough": "The judge said that the passages are enough.",
-    "closest_passages": "The closest passages were used; no judge said whether they are enough.",
-    "out_of_rounds": "The judge did not say that the passages are enough before the last round.",
-    "out_of_tokens": "The judge did not say that the passages are enough, and the answer's tokens "
-    "were used up.",
+    "enough": "The judge found the passages sufficient.",
+    "closest_passages": "The closest passages were used. No judge checked if they are sufficient.",
+    "out_of_rounds": "The search ended after the last round without sufficient passages.",
+    "out_of_tokens": "The search ended without sufficient passages because the answer's token "
+    "budget was used up.",
     "agent_done": "The agent ended its search.",
-    "sources_only": "Only the answer's own sources were searched: there was no corpus.",
-    "nowhere_to_search": "There was neither a corpus nor a source to search.",
+    "sources_only": "Only the answer's own sources were searched because there is no corpus.",
+    "nowhere_to_search": "There is no corpus and no source to search.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """A query and its result: "against · 10 found, 7 new"."""
+    """A query and its outcome, such as "against · 10 found, 7 new"."""
 
     text: str
     outcome: str
@@ -85,38 +85,36 @@ class QueryView:
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """The queries for a sentence, and one line on how the search ended."""
+    """Queries for a sentence, with a summary of how the search ended."""
 
     queries: tuple[QueryView, ...]
     summary: str
 
 
 def view_search(search: EvidenceSearch) -> SearchView:
-    """Return a search in words."""
-    took_nothing = search.end == "closest_passages" and not search.n_documents
-    parts = ["No document was found." if took_nothing else ENDS[search.end]]
-    if search.n_documents:
-        n = search.n_documents
+    """Return the view of an evidence search."""
+    is_empty = search.end == "closest_passages" and not search.n_documents
+    parts = ["No documents were found." if is_empty else ENDS[search.end]]
+    if n := search.n_documents:
         parts.append(f"{n} document{'' if n == 1 else 's'} read.")
-    if search.n_withdrawn:
-        n = search.n_withdrawn
-        parts.append(f"{n} retracted {'one was' if n == 1 else 'ones were'} left out.")
+    if n := search.n_withdrawn:
+        parts.append(f"{n} retracted document{' was' if n == 1 else 's were'} excluded.")
     if search.failure:
         parts.append(f"The model failed ({reason_text(search.failure.reason)}).")
     if search.judgment_failure:
         reason = reason_text(search.judgment_failure.reason)
         parts.append(f"The judge failed on the passages ({reason}).")
-    return SearchView(tuple(map(_query, search.queries)), " ".join(parts))
+    return SearchView(tuple(map(_view_query, search.queries)), " ".join(parts))
 
 
-def _query(query: SearchQuery) -> QueryView:
-    found = f"{query.n_found} found, {query.n_new} new"
-    return QueryView(query.text, f"{query.side} · {found}" if query.side else found)
+def _view_query(query: SearchQuery) -> QueryView:
+    outcome = f"{query.n_found} found, {query.n_new} new"
+    return QueryView(query.text, f"{query.side} · {outcome}" if query.side else outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class PassageView:
-    """A passage and its place in characters; with its article's address if the id gives it."""
+    """A passage with its character offsets, and the URL of its article if known."""
 
     document: str
     title: str
@@ -129,16 +127,15 @@ class PassageView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """A verdict on a sentence: by evidence for or against it, or by a document that it cites.
+    """A verdict on a sentence by evidence or by a cited document.
 
     Attributes:
-        side: "for" or "against" for evidence; else empty.
-        marker: The citation's marker; empty for evidence.
-        target: The cited document's id.
-        nuggets: The sentence's nuggets that the verdict merges, each with its own verdict.
-        difference: The sentence's words that the passage does not support.
-        spans: The places of the sentence's parts that the passage does not support, from a verifier
-            of tokens.
+        side: "for" or "against" for evidence, otherwise empty.
+        marker: Citation marker. Empty for evidence.
+        target: Id of the cited document.
+        nuggets: Nuggets of the sentence with the verdicts that this verdict merges.
+        difference: Text of the sentence that the passage does not support.
+        spans: Character spans of the sentence that a token-level verifier found unsupported.
     """
 
     chip: Chip
@@ -153,7 +150,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class SentenceView:
-    """A sentence and its verdicts; None for a step that was not run."""
+    """A sentence and its verdicts; None if a step was not run."""
 
     index: int
     text: str
@@ -165,33 +162,32 @@ class SentenceView:
 
     @property
     def unsupported(self) -> tuple[tuple[int, int], ...]:
-        """The places that no passage supports: those that all marked verdicts have in common.
+        """Character spans that all verdicts with spans mark as unsupported.
 
-        None where some verdict says that its passage supports the sentence.
+        Empty if any verdict supports the sentence.
         """
         verdicts = [*(self.evidence or ()), *self.citations]
-        marked = [set(_characters(one.spans)) for one in verdicts if one.spans]
-        if not marked or any(one.chip.tone == "good" for one in verdicts):
+        marked = [
+            {position for start, end in verdict.spans for position in range(start, end)}
+            for verdict in verdicts
+            if verdict.spans
+        ]
+        if not marked or any(verdict.chip.tone == "good" for verdict in verdicts):
             return ()
-        return _runs(sorted(set.intersection(*marked)))
+        return _join_positions(sorted(set.intersection(*marked)))
 
 
-def _characters(spans: Iterable[tuple[int, int]]) -> Iterator[int]:
-    for start, end in spans:
-        yield from range(start, end)
-
-
-def _runs(places: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Join neighbouring characters, in their order, to (start, end)."""
-    runs: list[tuple[int, int]] = []
-    for place in places:
-        start = runs.pop()[0] if runs and runs[-1][1] == place else place
-        runs.append((start, place + 1))
-    return tuple(runs)
+def _join_positions(positions: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Join adjacent sorted positions into (start, end) spans."""
+    spans: list[tuple[int, int]] = []
+    for position in positions:
+        start = spans.pop()[0] if spans and spans[-1][1] == position else position
+        spans.append((start, position + 1))
+    return tuple(spans)
 
 
 def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
-    """Return every sentence in order, and every verdict, even on a sentence that does not exist."""
+    """Return all sentences in order, including unknown sentences that a verdict refers to."""
     titles = titles_of(evaluation)
     labels = {label.sentence: label for label in evaluation.labels}
     evidence: dict[int, list[EvidenceVerdict]] = defaultdict(list)
@@ -203,10 +199,13 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
     for verdict in evaluation.citations:
         citations[verdict.sentence].append(verdict)
     correctness = {
-        one.sentence: _correctness(
-            one, (*citations[one.sentence], *evidence.get(one.sentence, ())), titles
+        verdict.sentence: VerdictView(
+            _correctness_chip(
+                verdict, (*citations[verdict.sentence], *evidence.get(verdict.sentence, ()))
+            ),
+            passage=view_passage(verdict.evidence, titles),
         )
-        for one in evaluation.correctness
+        for verdict in evaluation.correctness
     }
     known = {sentence.index: sentence for sentence in evaluation.sentences}
     return tuple(
@@ -224,12 +223,12 @@ def view_sentences(evaluation: Evaluation) -> tuple[SentenceView, ...]:
 
 
 def titles_of(evaluation: Evaluation) -> dict[str, str]:
-    """Return the titles of an answer's sources, by their ids."""
+    """Return the titles of an answer's sources by document id."""
     return {document.id: document.title for document in evaluation.sources}
 
 
 def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
-    """Return the view of a passage; None without one."""
+    """Return the view of a passage, or None without a passage."""
     if span is None:
         return None
     return PassageView(
@@ -244,9 +243,9 @@ def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> Passag
 
 
 def article_url(document: str) -> str:
-    """Return an article's address: of a PMID on PubMed, of a DOI by its resolver, else "".
+    """Return the PubMed URL of a PMID or the resolver URL of a DOI, otherwise "".
 
-    A shorter number may be anything, and PubMed has not reached sixty million yet.
+    Only numbers in the usual range of PMIDs are accepted.
     """
     if re.fullmatch(r"[1-9]\d{6,7}", document) and int(document) < 60_000_000:
         return f"https://pubmed.ncbi.nlm.nih.gov/{document}/"
@@ -260,7 +259,7 @@ def _evidence(
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
-    """Return the verdicts in order; if nobody judged, one that says so."""
+    """Return the verdicts in order, or a single "not judged" if there are none."""
     return tuple(
         VerdictView(
             chip=_compared_chip(verdict, doubtful),
@@ -273,24 +272,17 @@ def _evidence(
     ) or (VerdictView(chip_of(None)),)
 
 
-def _correctness(
-    found: SentenceCorrectness, compared: Sequence[Compared], titles: Mapping[str, str]
-) -> VerdictView:
-    chip = _correctness_chip(found, compared)
-    return VerdictView(chip, passage=view_passage(found.evidence, titles))
-
-
 def _doubtful_items(evaluation: Evaluation) -> frozenset[tuple[str, str]]:
-    """Return evaluator and item of each contradiction that is too unsure to lead."""
+    """Return the evaluator and item of each contradiction that is only a secondary finding."""
     return frozenset(
-        (one.evaluator, one.item)
-        for one in evaluation.secondary_findings
-        if one.kind in CONTRADICTED
+        (finding.evaluator, finding.item)
+        for finding in evaluation.secondary_findings
+        if finding.kind in CONTRADICTED
     )
 
 
 def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> Chip:
-    """Return the chip of a verdict; of a doubtful contradiction as its finding has it."""
+    """Return the chip of a verdict, "may contradict" for a doubtful contradiction."""
     chip = chip_of(verdict)
     is_doubtful = (verdict.evaluator, verdict.item) in doubtful
     if verdict.value != CONTRADICTS or not is_doubtful:
@@ -298,26 +290,26 @@ def _compared_chip(verdict: Compared, doubtful: Collection[tuple[str, str]]) -> 
     return replace(chip, word="may contradict", tone=UNDECIDED)
 
 
-def _correctness_chip(found: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
-    """Return the chip of a sentence's correctness beside the other verdicts on the sentence.
+def _correctness_chip(verdict: SentenceCorrectness, compared: Sequence[Compared]) -> Chip:
+    """Return the chip of a correctness verdict, given the other verdicts on the sentence.
 
-    A tentative label against them is not named; a verdict against them says that another differs.
+    If they disagree, a tentative label is hidden and a final label gets a note.
     """
-    score = "" if found.score is None else f"{found.score:.2f}"
-    chip = replace(chip_of(found), confidence=score)
-    label = found.value or found.tentative_label
+    score = "" if verdict.score is None else f"{verdict.score:.2f}"
+    chip = replace(chip_of(verdict), confidence=score)
+    label = verdict.value or verdict.tentative_label
     is_correct = label == SentenceCorrectness.labels[0]
-    values = {one.value for one in compared}
-    tentative_ratings = {one.tentative_label for one in compared if one.value is None}
+    values = {other.value for other in compared}
+    tentative_labels = {other.tentative_label for other in compared if other.value is None}
     if is_correct:
         differs = CONTRADICTS in values or (
-            found.value is None and CONTRADICTS in tentative_ratings
+            verdict.value is None and CONTRADICTS in tentative_labels
         )
     else:
         differs = label is not None and SUPPORTS in values
     if not differs:
         return chip
-    if found.value is None:
+    if verdict.value is None:
         return replace(chip, word=UNDECIDED, confidence="")
     detail = " ".join(filter(None, (chip.detail, "Another verdict on this sentence differs.")))
     return replace(chip, detail=detail)
@@ -329,7 +321,7 @@ def _citations(
     titles: Mapping[str, str],
     doubtful: Collection[tuple[str, str]],
 ) -> tuple[VerdictView, ...]:
-    """Return the verdicts in order, then the citations that nobody judged."""
+    """Return the verdicts in order, followed by the citations without a verdict."""
     judged = [verdict.citation for verdict in verdicts]
     missing: Sequence[Citation] = () if sentence is None else sentence.citations
     views = [

@@ -1,6 +1,6 @@
-"""A table of rows, shown on the terminal, in Markdown and LaTeX, written as CSV and JSON.
+"""Tables that can be shown on the terminal, as HTML, Markdown or LaTeX, and saved as CSV or JSON.
 
-Pages draw it with `sheet.html.j2`. Names in cells are untrusted: each form escapes them.
+Cell text is untrusted, so every output format escapes it. `sheet.html.j2` renders the HTML.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ NEEDS_BOOKTABS = "% Needs \\usepackage{booktabs}.\n"
 SCORE_KEYS = ("", "_low", "_high", "_worst", "_best")
 
 NUMBER_WIDTH, LINE_WIDTH = 13, 10
-"""Characters up to which a text in a column of numbers is one line of the terminal, and the width
-of its lines otherwise; heads always have this width."""
+"""Maximum length in characters of an unwrapped cell in a number column on the terminal, and the
+width to which longer cells and all headings are wrapped."""
 
 _HELD = "\ue000"
-"""Of private use: in place of a no-break space while a line is wrapped."""
+"""Private-use character that replaces no-break spaces while rich wraps a line."""
 
 _FORMULA = ("=", "+", "-", "@")
 
@@ -73,17 +73,17 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]|~$#])")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 Plain = str | float | bool | None
-"""`int` and `float` are numbers; None is an empty cell."""
+"""Cell value in a file; None is an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cell that people see otherwise than a file has it.
+    """A cell whose displayed text differs from its value in files.
 
     Attributes:
-        style: Its weight or colour, where there is one.
-        interval: Below the text, faint; in square brackets where a cell is one line.
-        notes: Below that; in round brackets.
+        style: Font weight or color.
+        interval: Interval, shown below the text or in square brackets after it.
+        notes: Notes, shown below the interval or in parentheses after it.
     """
 
     text: str
@@ -94,12 +94,12 @@ class Shown:
 
     @property
     def below(self) -> str:
-        """The lines below the text."""
+        """Interval and notes, as shown below the text."""
         return ", ".join(filter(None, (self.interval, *self.notes)))
 
     @property
     def line(self) -> str:
-        """The cell in one line."""
+        """Cell on one line."""
         interval = f" [{self.interval}]" if self.interval else ""
         notes = f" ({', '.join(self.notes)})" if self.notes else ""
         return f"{self.text}{interval}{notes}".replace("\n", "; ")
@@ -110,18 +110,18 @@ Cell = Plain | Shown
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A table column.
 
     Attributes:
-        key: Its name in files; empty keeps it out of there.
-        title: Its heading for people; empty keeps it out of there.
-        is_number: Whether it is flush right.
-        n_most: Most characters of a cell.
-        is_once: Whether the terminal leaves a cell empty that repeats the one above it.
-        is_unbroken: Whether the terminal never wraps its cells.
-        has_names: Whether its cells are untrusted names, which a page isolates.
-        is_name: Whether its title is one.
-        is_below: Whether a page draws its cells in a line of their own, below their row.
+        key: Name in files. Empty to omit the column from files.
+        title: Displayed heading. Empty to hide the column from display.
+        is_number: Whether the column is right-aligned.
+        n_most: Maximum number of characters in a cell.
+        is_once: Whether the terminal hides a cell that repeats the cell above.
+        is_unbroken: Whether the terminal never wraps the cells.
+        has_names: Whether the cells are untrusted names, which HTML isolates with `<bdi>`.
+        is_name: Whether the title is an untrusted name.
+        is_below: Whether HTML shows the cells on a separate line below the row.
     """
 
     key: str
@@ -137,12 +137,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows with their columns.
+    """A table.
 
     Attributes:
-        is_whole: Whether all rows are shown, whatever the limit.
-        sections: Headings above rows, by the row's position: of each the page draws title and
-            notes, the terminal a line.
+        is_whole: Whether to ignore the row limit.
+        sections: Section headings by the position of the first row. The terminal draws only a
+            line.
     """
 
     title: str
@@ -154,36 +154,36 @@ class Sheet:
 
     @property
     def column_heads(self) -> tuple[Column, ...]:
-        """The columns that people see."""
+        """Displayed columns."""
         return tuple(column for column in self.columns if column.title)
 
     @property
     def shown(self) -> Iterator[tuple[Shown, ...]]:
-        """The rows that people see."""
+        """Displayed rows."""
         for row in self.rows:
             cells = zip(self.columns, row, strict=True)
             yield tuple(shown_cell(cell, column) for column, cell in cells if column.title)
 
 
 def number(key: str, title: str = "") -> Column:
-    """Return a column of numbers."""
+    """Return a number column."""
     return Column(key, title, is_number=True)
 
 
 def words(*titles: str) -> tuple[Column, ...]:
-    """Return columns of words that no file has."""
+    """Return text columns that are omitted from files."""
     return tuple(Column("", title) for title in titles)
 
 
 def numbers(*titles: str) -> tuple[Column, ...]:
-    """Return columns of numbers that no file has."""
+    """Return number columns that are omitted from files."""
     return tuple(number("", title) for title in titles)
 
 
 def score_columns(
     key: str, title: str, n_title: str = "", unscored_title: str = ""
 ) -> tuple[Column, ...]:
-    """Return the columns of a score; people see those that have a title, files have all."""
+    """Return the columns of a score. Columns without a title appear only in files."""
     return (
         *(number(f"{key}{end}", title if not end else "") for end in SCORE_KEYS),
         *(number(f"{key}_n", n_title), number(f"{key}_n_unscored", unscored_title)),
@@ -191,7 +191,7 @@ def score_columns(
 
 
 def score_cells(score: Score) -> tuple[Cell, ...]:
-    """Return the cells of a score, as `score_columns` names them."""
+    """Return the cells of a score, in the order of `score_columns`."""
     value: Cell = score.value
     ends = (score.worst, score.best)
     if value is None and score.n and None not in ends:
@@ -201,12 +201,12 @@ def score_cells(score: Score) -> tuple[Cell, ...]:
 
 
 def value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> Shown:
-    """Return a value in bold, or what stands in its place."""
+    """Return a value in bold, or a placeholder for a missing value."""
     return Shown(text, None, "strong" if is_scored else "missing", interval, notes)
 
 
 def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
-    """Return a score's value with its interval, or why there is none."""
+    """Return a score's value and interval, or the reason why it is missing."""
     if score is None or not is_number(score.value):
         return Shown(score_text(score), None, "missing")
     interval = format_interval(score) if has_interval else ""
@@ -214,26 +214,26 @@ def score_cell(score: Score | None, has_interval: bool = True) -> Shown:
 
 
 def counted_cell(score: Score, text: str, interval: str = "") -> Shown:
-    """Return a value with its interval and how many it is of."""
+    """Return a value with its interval and the number of items."""
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     interval = "" if score.low is None else interval or format_interval(score)
     return value_cell(text, score.value is not None, interval, f"n {score.n:,}{unscored}")
 
 
 def unscored_cell(score: Score) -> Shown:
-    """Return the number of missing verdicts, with what they leave open."""
+    """Return the number of missing verdicts with the worst and best case."""
     bounds = format_bounds(score)
     notes = tuple(bounds.split(", ")) if bounds else ()
     return Shown(none_text(score.n_unscored), score.n_unscored, notes=notes)
 
 
 def none_text(n: int) -> str:
-    """Return a number of things that had better not be there."""
+    """Format a count, with "none" for zero."""
     return f"{n:,}" if n else "none"
 
 
 def shown_cell(cell: Cell, column: Column) -> Shown:
-    """Return a cell as people see it: in one line, cut at the column's width."""
+    """Return the displayed form of a cell, truncated to the column's maximum."""
     if isinstance(cell, Shown):
         return cell
     if cell is None:
@@ -247,22 +247,22 @@ def shown_cell(cell: Cell, column: Column) -> Shown:
 
 
 def with_column(sheet: Sheet, key: str, value: Plain) -> Sheet:
-    """Return a sheet with one more column in files, which has the same value in all rows."""
+    """Add a file-only column with the same value in all rows."""
     rows = tuple((*row, value) for row in sheet.rows)
     return replace(sheet, columns=(*sheet.columns, Column(key)), rows=rows)
 
 
 def join_sheets(sheets: Sequence[Sheet], key: str) -> Sheet:
-    """Return sheets of the same columns as one, with each sheet's title in front of its rows."""
+    """Concatenate sheets with the same columns, with the sheet title as first column."""
     rows = tuple((sheet.title, *row) for sheet in sheets for row in sheet.rows)
     return Sheet("", (Column(key), *sheets[0].columns), rows)
 
 
 def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
-    """Return a sheet for the terminal.
+    """Return a sheet as a rich table.
 
     Args:
-        n_most: Most rows; what is left out is said below. None shows all.
+        n_most: Maximum number of rows, or None for all. The caption counts omitted rows.
     """
     from rich import box
     from rich.table import Table
@@ -272,16 +272,16 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
     table.pad_edge = False
     for column in sheet.column_heads:
         justify = "right" if column.is_number else "left"
-        # rich would break numbers to make room: their columns are as narrow as they get instead.
+        # Without this, rich breaks numbers when the table is too wide.
         is_unbroken = column.is_unbroken or column.is_number
         head = cell_text(column.title, n_most=LINE_WIDTH if column.is_number else 0)
         table.add_column(head, justify=justify, overflow="fold", no_wrap=is_unbroken)
     n_most = None if sheet.is_whole else n_most
     above: tuple[Shown, ...] = ()
-    for place, row in enumerate(sheet.shown):
-        if place == n_most:
+    for position, row in enumerate(sheet.shown):
+        if position == n_most:
             break
-        if place and place in sheet.sections:
+        if position and position in sheet.sections:
             table.add_section()
         is_same = [
             c.is_once and row[i : i + 1] == above[i : i + 1]
@@ -310,9 +310,9 @@ def _rich(cell: Shown, n_most: int = 0) -> Text:
 
 
 def cell_text(text: str, style: str = "", n_most: int = 0) -> Text:
-    """Return untrusted text for the terminal: one line, or short ones where it exceeds `n_most`.
+    """Return untrusted text for the terminal, wrapped if it is longer than `n_most` characters.
 
-    A long word stays whole, as does what no-break spaces join.
+    Long words and text joined by no-break spaces are never broken.
     """
     line = one_line(text)
     if len(line) > n_most > 0:
@@ -322,14 +322,14 @@ def cell_text(text: str, style: str = "", n_most: int = 0) -> Text:
 
 @functools.cache
 def _unbroken_text() -> type[Text]:
-    """Return text that is not wrapped at no-break spaces, at which rich wraps."""
+    """Return a `Text` subclass that does not wrap at no-break spaces, unlike rich."""
     from rich.text import Text
 
     class UnbrokenText(Text):
-        def wrap(self, *arguments: Any, **given: Any) -> Lines:
+        def wrap(self, *args: Any, **kwargs: Any) -> Lines:
             held = self.copy()
             held.plain = held.plain.replace(NBSP, _HELD)
-            lines = held.wrap(*arguments, **given)
+            lines = held.wrap(*args, **kwargs)
             for line in lines:
                 line.plain = line.plain.replace(_HELD, NBSP)
             return lines
@@ -338,7 +338,7 @@ def _unbroken_text() -> type[Text]:
 
 
 def sheet_markdown(sheet: Sheet) -> str:
-    """Return a sheet as a table of GitHub's Markdown, without its title, ending in a newline."""
+    """Return a sheet as a GitHub Flavored Markdown table without its title."""
     rows = [[escape(column.title) for column in sheet.column_heads]]
     rows.append(["---:" if column.is_number else "---" for column in sheet.column_heads])
     rows += ([_marked_up(cell) for cell in row] for row in sheet.shown)
@@ -354,7 +354,7 @@ def _marked_up(cell: Shown) -> str:
 
 
 def escape(text: str) -> str:
-    r"""Return text as Markdown shows it, on one line, whatever it contains.
+    r"""Put text on one line and escape it for Markdown.
 
     Example:
         >>> escape("a|b <i>")
@@ -365,11 +365,12 @@ def escape(text: str) -> str:
 
 
 def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
-    r"""Return a sheet as a LaTeX table; it needs \usepackage{booktabs}.
+    r"""Return a sheet as a LaTeX table, which needs \usepackage{booktabs}.
 
     Args:
-        label: The label for references; letters, digits, dots, colons and dashes.
-        caption: In place of the sheet's title and caption.
+        label: Label for references. Characters other than letters, digits, ".", ":" and "-" are
+            replaced.
+        caption: Caption that replaces the sheet's title and caption.
     """
     label = "".join(c if c.isascii() and (c.isalnum() or c in ".:-") else "-" for c in label)
     caption = caption or f"{'. '.join(filter(None, (sheet.title, sheet.caption)))}."
@@ -392,7 +393,7 @@ def sheet_latex(sheet: Sheet, label: str, caption: str = "") -> str:
 
 
 def latex_escape(text: str) -> str:
-    r"""Return text escaped for LaTeX.
+    r"""Escape text for LaTeX.
 
     Example:
         >>> latex_escape("50 % of a_b")
@@ -402,40 +403,40 @@ def latex_escape(text: str) -> str:
 
 
 def sheet_csv(*sheets: Sheet) -> str:
-    """Return sheets of the same columns as one CSV, all columns and rows."""
-    filed = [_file_table(sheet) for sheet in sheets]
-    return csv_text(filed[0][0], [row for _, rows in filed for row in rows])
+    """Return sheets with the same columns as one CSV file."""
+    tables = [_file_table(sheet) for sheet in sheets]
+    return csv_text(tables[0][0], [row for _, rows in tables for row in rows])
 
 
 def sheet_rows(sheet: Sheet) -> list[dict[str, Plain]]:
-    """Return a sheet as objects, one a row."""
-    kept, rows = _file_table(sheet)
-    return [dict(zip(kept, row, strict=True)) for row in rows]
+    """Return a sheet as one dictionary per row."""
+    keys, rows = _file_table(sheet)
+    return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
 def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
-    """Return the columns and rows that a file has."""
-    kept = [(place, column.key) for place, column in enumerate(sheet.columns) if column.key]
+    """Return the column keys and rows for files."""
+    positions = [n for n, column in enumerate(sheet.columns) if column.key]
     rows = [
-        [cell.value if isinstance(cell := row[place], Shown) else cell for place, _ in kept]
+        [cell.value if isinstance(cell := row[n], Shown) else cell for n in positions]
         for row in sheet.rows
     ]
-    return [key for _, key in kept], rows
+    return [sheet.columns[n].key for n in positions], rows
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Plain]]) -> str:
-    """Return rows as CSV, numbers in full.
+    """Return rows as CSV.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    Text that a spreadsheet could interpret as a formula is prefixed with an apostrophe.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([_filed_text(cell) for cell in row] for row in rows)
+    writer.writerows([_csv_cell(cell) for cell in row] for row in rows)
     return file.getvalue()
 
 
-def _filed_text(cell: Plain) -> str:
+def _csv_cell(cell: Plain) -> str:
     if cell is None:
         return ""
     if isinstance(cell, bool):

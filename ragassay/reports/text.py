@@ -1,4 +1,4 @@
-"""The names of scores, and the headline."""
+"""Score titles, counts and the headline of a run."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ from ragassay.reports.labels import POSSIBLE, REFUSAL, finding_rank, finding_tit
 
 RUBRIC_MEAN = "Rubric mean"
 AVERAGES_NOTE = (
-    'Scores and systems are means over answers. "Over questions" averages the answers to a '
-    'question first. "Pooled" counts all verdicts alike, so long answers weigh more.'
+    'Scores are means over answers. "Over questions" first averages the answers to each '
+    'question. "Pooled" weights all verdicts equally, so long answers count more.'
 )
 MAIN_SCORES = ("nuggets.recall", "nuggets.f1", "evidence.support", "citations.support")
-
 
 GROUPS = {
     e.display.group: ScoreDisplay(e.display.title, e.display.direction)
     for e in OURS
     if e.display.title
 }
-"""Titles of groups of scores, by the part of their names before the dot."""
+"""Titles of score groups, keyed by the part of the score key before the dot."""
 
 SCORES = {name: display for e in OURS for name, display in e.display.scores.items()}
-"""Titles of scores, by their full name."""
+"""Display settings of scores by key."""
 
 QUESTIONS = {e.display.kind: e.display.question for e in OURS if e.display.kind}
-"""Titles of the kinds of questions to a judge."""
+"""Titles of the question kinds that a judge is asked."""
 
 _HEADLINE_SHARES = (
     ("nuggets.recall", "of gold nuggets are stated"),
     ("citations.support", "of citations support their sentence"),
-    ("exam.cover", "of the test bank's items are covered"),
+    ("exam.cover", "of test bank items are covered"),
 )
 
 
 def humanise(name: str) -> str:
-    """Return a title for an unknown name: "foo_bar" becomes "Foo bar"."""
+    """Turn a name into a title: "foo_bar" becomes "Foo bar"."""
     words = name.replace("_", " ").strip()
     return words[:1].upper() + words[1:]
 
@@ -52,17 +51,17 @@ MEASURED = {
     "rubric.completeness": "Coverage of the sources",
     "rubric.informativeness": "Closeness to question and sources",
 }
-"""What signals measure for rubrics that only a judge can tell: a copy of the sources is best."""
+"""Titles of the signal-based substitutes for rubrics that only a judge can rate."""
 
 
 def score_group(key: str) -> str:
-    """Return the part of a score's key before the dot; empty without a dot."""
+    """Return the part of a score key before the dot, or "" without a dot."""
     group, dot, _ = key.partition(".")
     return group if dot else ""
 
 
 def group_title(group: str) -> str:
-    """Return the title of a group of scores."""
+    """Return the title of a score group."""
     if not group:
         return "Other"
     known = GROUPS.get(group)
@@ -70,7 +69,7 @@ def group_title(group: str) -> str:
 
 
 def score_title(key: str, judge: str = "") -> str:
-    """Return the title of a score, readable without its group; by signals, what they measure."""
+    """Return the full title of a score. Scores by signals have titles of their own."""
     if judge == SIGNALS and key in MEASURED:
         return MEASURED[key]
     known = SCORES.get(key)
@@ -84,12 +83,12 @@ def score_title(key: str, judge: str = "") -> str:
 
 
 def question_title(kind: str) -> str:
-    """Return the title of a kind of question; for a user's evaluator, its name."""
+    """Return the title of a question kind, derived from its name if it is custom."""
     return QUESTIONS.get(kind) or humanise(kind)
 
 
 def verdict_title(evaluator: str, n: int = 1) -> str:
-    """Return the noun for an evaluator's verdicts, one or several; for a user's, its name."""
+    """Return the noun for an evaluator's verdicts, singular if `n` is 1."""
     known = next((e.display for e in OURS if e.name == evaluator), None)
     one = known.verdict if known else f"verdict of {evaluator}"
     several = (known and known.verdicts) or (f"{one}s" if known else f"verdicts of {evaluator}")
@@ -97,20 +96,20 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Return the better direction of a score; None if neither is, or if it is unknown."""
+    """Return which direction of a score is better, or None if neither or unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 
 
 def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
-    """Return the mean over the rubrics that have a value.
+    """Average the scored rubrics.
 
     Args:
         scores: Keyed as in `Evaluation.scores`.
 
     Returns:
-        `n` and `n_unscored` count rubrics; no interval. None without a rubric, or if their scales
-        differ.
+        Score without an interval in which `n` and `n_unscored` count rubrics. None without
+        rubrics, or if their scales differ.
     """
     rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
     if len({score.scale for score in rubrics}) != 1:
@@ -129,7 +128,7 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
 
 
 def rubric_mean_text(scores: Mapping[str, Score]) -> str:
-    """Return the mean of the rubrics, with their number if some are missing."""
+    """Format the rubric mean, with the number of rubrics if some are unscored."""
     mean = rubric_mean(scores)
     if mean is None or mean.decided is None or not mean.n_unscored:
         return score_text(mean)
@@ -137,51 +136,50 @@ def rubric_mean_text(scores: Mapping[str, Score]) -> str:
 
 
 def count_text(n: int, singular: str, plural: str | None = None) -> str:
-    """Return a number and its noun: "1 answer", "2,000 answers"."""
+    """Return a number with its noun, such as "1 answer" or "2,000 answers"."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def join_words(parts: Iterable[str]) -> str:
-    """Return parts as a list in running text: "a, b and c"."""
+    """Join parts as running text, such as "a, b and c"."""
     words = list(parts)
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def findings_text(findings: Mapping[str, int]) -> str:
-    """Name the serious findings and the refusals; count the others."""
+    """List serious findings and refusals by kind and count the others."""
     kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
     named = [kind for kind in kinds if is_serious(kind) or kind == REFUSAL]
     parts = [f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in named]
     others = sum(findings[k] for k in kinds if k not in named)
     if others:
-        parts.append(count_text(others, "further finding" if parts else "finding"))
+        parts.append(count_text(others, "other finding" if parts else "finding"))
     return join_words(parts)
 
 
 def possible_text(findings: Mapping[str, int]) -> str:
-    """Name findings that are worth a look as possible ones; count those that are not serious.
+    """List serious secondary findings by kind and count the others.
 
     Example:
         >>> possible_text({"contradicted_citation": 2, "number_not_in_source": 1})
-        '2 possibly contradicted citations and 1 further finding'
+        '2 possibly contradicted citations and 1 other finding'
     """
     named = [kind for kind in POSSIBLE if findings.get(kind)]
     parts = [count_text(findings[kind], *POSSIBLE[kind]) for kind in named]
     others = sum(n for kind, n in findings.items() if kind not in named)
     if others:
-        parts.append(count_text(others, "further finding" if parts else "finding"))
+        parts.append(count_text(others, "other finding" if parts else "finding"))
     return join_words(parts)
 
 
 def shortfall(summary: Summary) -> str:
-    """Return what the run does not cover, as a sentence; empty if it covers everything."""
+    """Return a sentence that counts failed records and unreadable lines, or ""."""
     parts = []
     if summary.n_failed:
         parts.append(f"{count_text(summary.n_failed, 'record')} could not be evaluated")
     if summary.n_rejected:
         parts.append(f"{count_text(summary.n_rejected, 'line')} could not be read")
-    words = join_words(parts)
-    return f"{words[:1].upper()}{words[1:]}." if words else ""
+    return f"{join_words(parts)}." if parts else ""
 
 
 def _rubric_clause(scores: Mapping[str, Score]) -> str:
@@ -190,66 +188,63 @@ def _rubric_clause(scores: Mapping[str, Score]) -> str:
         return ""
     if mean.decided is None:
         return "no rubric could be scored"
-    of = f"rubrics average {score_text(mean)} of {mean.scale[1]:g}"
-    return f"{of}, over {mean.n} of {mean.n + mean.n_unscored} rubrics" if mean.n_unscored else of
+    text = f"rubrics average {score_text(mean)} of {mean.scale[1]:g}"
+    if not mean.n_unscored:
+        return text
+    return f"{text}, over {mean.n} of {mean.n + mean.n_unscored} rubrics"
 
 
-def _share_clause(scores: Mapping[str, Score], key: str, words: str) -> str:
+def _share_clause(scores: Mapping[str, Score], key: str, text: str) -> str:
     score = scores.get(key)
-    if score is None or score.decided is None:
-        return ""
-    return f"{score_text(score)} {words}"
+    return "" if score is None or score.decided is None else f"{score_text(score)} {text}"
 
 
-_MENDS = {
+_FIXES = {
     "connection": "start the endpoint or check --api-base, and ",
     "rate_limit": "lower --concurrency, and ",
     "cut": "raise --max-reply-tokens, and ",
-    "too_long": "name a model with a longer context, or ",
+    "too_long": "use a model with a longer context, or ",
 }
-"""What to do about a failure before its verdicts are asked for again."""
+"""Fix for each failure reason, to apply before the verdicts are requested again."""
 
 
 def lost_text(summary: Summary) -> str:
-    """Return what failed, by cause, and what to do; empty where nothing did."""
+    """Return the failed verdicts by cause and how to fix them, or "" without failures."""
     if not summary.unscored:
         return ""
     causes = [
         f"{reason_text(reason)}: {count_text(n, 'verdict')} unscored"
         for reason, n in summary.unscored.items()
     ]
-    mend = _MENDS.get(next(iter(summary.unscored)), "")
-    told = "; ".join([*causes, f"{mend}run the same command with --retry-failed"])
-    return f"{told[:1].upper()}{told[1:]}."
+    fix = _FIXES.get(next(iter(summary.unscored)), "")
+    text = "; ".join([*causes, f"{fix}run the same command with --retry-failed"])
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def headline(summary: Summary) -> str:
-    """Return the run in one line.
-
-    It names only scored results; a run of which nothing could be judged says so first.
-    """
+    """Summarize a run in one line: main scores, then serious findings and failures."""
     if not summary.n_evaluated:
-        return f"No answer was evaluated, of {count_text(summary.n_records, 'record')} read."
+        return f"No answers were evaluated ({count_text(summary.n_records, 'record')} read)."
     if summary.judged_nothing:
         return f"Nothing could be judged. {lost_text(summary)}"
-    who = count_text(summary.n_evaluated, "answer")
+    subject = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
-        who += f" by {count_text(len(summary.systems), 'system')}"
+        subject += f" by {count_text(len(summary.systems), 'system')}"
     clauses = [_rubric_clause(summary.scores)]
-    clauses += [_share_clause(summary.scores, key, words) for key, words in _HEADLINE_SHARES]
-    scores_text = join_words(clause for clause in clauses if clause) or "no score is available"
-    told = UNSCORED_KINDS if summary.unscored else ()
-    found = findings_text({kind: n for kind, n in summary.findings.items() if kind not in told})
-    line = f"{who}: {scores_text}" + (f"; look first at {found}." if found else ".")
+    clauses += [_share_clause(summary.scores, key, text) for key, text in _HEADLINE_SHARES]
+    scores_text = join_words(filter(None, clauses)) or "no score is available"
+    hidden = UNSCORED_KINDS if summary.unscored else ()
+    findings = findings_text({k: n for k, n in summary.findings.items() if k not in hidden})
+    line = f"{subject}: {scores_text}" + (f"; look first at {findings}." if findings else ".")
     return " ".join(filter(None, (line, lost_text(summary))))
 
 
 RUBRIC_KEY = "rubric.mean"
-"""The mean of an answer's rubrics, as a score."""
+"""Key of an answer's rubric mean."""
 
 NAMES = {SERIOUS_KEY: "Answers with a serious finding", RUBRIC_KEY: RUBRIC_MEAN}
 
 
 def score_name(key: str) -> str:
-    """Return the title of a score, or of what is compared like one."""
+    """Return the title of a score or of another compared value."""
     return NAMES.get(key) or score_title(key)

@@ -1,5 +1,5 @@
-"""The page where people review verdicts, grades and test banks.
+"""Web page for the human review of verdicts, grades and test banks.
 
-`sources` opens what is reviewed as `items`; `session` keeps what people say in the journal beside
-it; `queue` puts the items in order; `app` serves the `pages`, behind the control of `access`.
+`server` opens a source of review items, `session` stores reviews in the journal next to the
+source, and `app` serves the `pages` with the access control of `access`.
 """

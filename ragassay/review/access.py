@@ -1,4 +1,4 @@
-"""Access control of the review page: who may come in, and what the browser may do."""
+"""Access control and security headers of the review page."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ HEADERS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""Of every reply."""
+"""Headers of every response."""
 
 OWN_SITE = ("same-origin", "none")
-"""Where the browser says that a request comes from: the page itself, or the address bar."""
+"""Accepted values of the Sec-Fetch-Site header: requests from the page or the address bar."""
 
 
 @dataclass(frozen=True)
 class AccessControl:
-    """Lets in who has the token, which is the secret of the address."""
+    """Access control with a secret token in the URL."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
     def url(self) -> str:
-        """The address to open."""
+        """URL to open."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """The cookie's name: cookies are shared by all ports, so it has the port."""
+        """Name of the cookie, which includes the port because all ports share cookies."""
         return f"ragassay-review-{self.port}"
 
     def set_cookie(self) -> str:
-        """Return the header that lets the browser come back without the token."""
+        """Return a Set-Cookie header value that stores the token in the browser."""
         return f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict"
 
     def refusal(
@@ -49,27 +49,27 @@ class AccessControl:
         cookies: Mapping[str, str],
         token: str,
     ) -> str:
-        """Return why a request is refused; empty for one that may come in.
+        """Return the reason to refuse a request, or "" if it is allowed.
 
         Args:
-            method: "GET", "POST", ...
-            headers: By lower-case name.
-            cookies: By name.
-            token: That of the address; may be empty.
+            method: HTTP method in upper case.
+            headers: Request headers by lower-case name.
+            cookies: Cookies by name.
+            token: Token in the URL. May be empty.
         """
         hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         host = headers.get("host", "")
         if host not in hosts:
-            return "the host is not this server's"
+            return "the Host header does not match this server"
         origin = headers.get("origin")
         is_own = origin == f"http://{host}" or (origin is None and method in ("GET", "HEAD"))
         if not is_own:
             return "the request comes from another page"
         value = cookies.get(self.cookie, "")
         if not (self._is_token(token) or self._is_token(value)):
-            return "open the address that `ragassay review` printed: it holds the token"
+            return "open the URL that `ragassay review` printed, which includes the access token"
         site = headers.get("sec-fetch-site", "none")
-        # The address with the token may be opened from anywhere, by its owner.
+        # The URL with the token may be opened from anywhere.
         if site not in OWN_SITE and not self._is_token(token):
             return "the request comes from another page"
         return ""
@@ -79,7 +79,7 @@ class AccessControl:
 
 
 def page_policy(nonce: str) -> str:
-    """Return the content security policy of a page whose style and script have a nonce."""
+    """Return a Content Security Policy that allows only the style and script with this nonce."""
     return "; ".join(
         (
             "default-src 'none'",

@@ -1,4 +1,4 @@
-"""The routes of the review page, and the check of what a browser sends."""
+"""Routes of the review page and validation of submissions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ LONGEST_NAME = 80
 
 
 class Submission(Frozen):
-    """A message of the browser: a person said something.
+    """A review submitted by the browser.
 
     Attributes:
-        id: Made by the browser, so that sending it again adds nothing.
-        field: What is said: the item's own field, one of its edits, "removed", "note", "added".
-        undoes: The review that is taken back.
+        id: Id created by the browser, so that resending has no effect.
+        n: Number of the item.
+        field: Field of the item, one of its edits, "removed", "note" or "added".
+        undoes: Id of the review to undo.
     """
 
     model_config = ConfigDict(str_strip_whitespace=True)
@@ -49,28 +50,28 @@ class Submission(Frozen):
 
 
 def read_submission(body: bytes) -> Submission:
-    """Read what a browser sent.
+    """Parse a submission.
 
     Raises:
-        InputError: The message has another form.
+        InputError: The submission is invalid.
     """
     try:
         return Submission.model_validate_json(body)
     except ValidationError as error:
         problem = error.errors()[0]
-        where = ".".join(map(str, problem["loc"])) or "body"
-        raise InputError(f"{where}: {problem['msg']}") from error
+        location = ".".join(map(str, problem["loc"])) or "body"
+        raise InputError(f"{location}: {problem['msg']}") from error
 
 
 def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
-    """Return the review of an item; what the model said is read from the item.
+    """Return the review for a submission. The model's value is taken from the item.
 
     Raises:
-        InputError: The value is none that can be said of the item.
+        InputError: The value is not valid for the item.
     """
     field = submission.field or item.field
     if not submission.undoes:
-        problem = _problem(field, submission.value, item)
+        problem = _value_problem(field, submission.value, item)
         if problem:
             raise InputError(f"{field}: {problem}")
     name, value = item.item, submission.value
@@ -84,65 +85,64 @@ def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) ->
         record=item.record,
         item=name,
         field=field,
-        was=_was(field, item),
+        was=_model_value(field, item),
         value=None if submission.undoes else value,
         undoes=submission.undoes,
     )
 
 
-def _was(field: str, item: ReviewItem) -> Value | None:
+def _model_value(field: str, item: ReviewItem) -> Value | None:
     if field == item.field:
         return item.model_choice
     return item.item_text if field == "text" else None
 
 
-def _problem(field: str, value: JsonValue, item: ReviewItem) -> str:
-    """Return what is wrong with a value; empty where nothing is."""
+def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
+    """Return the problem with a value, or "" if the value is valid."""
     if field == "removed":
-        return "" if isinstance(value, bool) else "true or false is wanted"
+        return "" if isinstance(value, bool) else "must be true or false"
     if field == "note" or (field == "text" and "text" in item.edits):
         return _text_problem(value)
     if field in ("answers", "texts") and field in item.edits:
-        is_list = isinstance(value, list) and all(not _text_problem(one) for one in value)
-        return "" if is_list else "a list of texts is wanted"
+        is_list = isinstance(value, list) and not any(map(_text_problem, value))
+        return "" if is_list else "must be a list of texts"
     if field == "added" and item.evaluator == BANK:
         is_item = isinstance(value, dict) and not _text_problem(value.get("text"))
-        return "" if is_item else "an item with a text is wanted"
+        return "" if is_item else "must be an item with a text"
     if field != item.field:
-        return "nothing of the kind can be said of this item"
+        return "this item does not have such a field"
     if any(choice.value == value and type(choice.value) is type(value) for choice in item.choices):
         return ""
-    if field == "rating" and _is_between(value, item):
+    if field == "rating" and _is_on_scale(value, item):
         return ""
-    # Labels of a user's own evaluator are known by what it said so far.
+    # The set of labels of a custom evaluator is open.
     is_open = field == "label" and item.evaluator not in VerdictBase.kinds
     if is_open and not _text_problem(value):
         return ""
-    return f"one of {', '.join(choice.word for choice in item.choices)} is wanted"
+    return f"must be one of {', '.join(choice.word for choice in item.choices)}"
 
 
-def _is_between(value: JsonValue, item: ReviewItem) -> bool:
-    """Return whether a number lies on the scale of an item whose ratings are no whole numbers."""
-    scale = [choice.value for choice in item.choices]
-    is_share = any(isinstance(one, float) for one in scale)
-    numbers = [one for one in scale if isinstance(one, int | float)]
-    if not is_share or isinstance(value, bool) or not isinstance(value, int | float):
+def _is_on_scale(value: JsonValue, item: ReviewItem) -> bool:
+    """Return whether a number lies on the scale of an item with fractional ratings."""
+    scale = [choice.value for choice in item.choices if isinstance(choice.value, int | float)]
+    is_fractional = any(isinstance(end, float) for end in scale)
+    if not is_fractional or isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return min(numbers) <= value <= max(numbers)
+    return min(scale) <= value <= max(scale)
 
 
 def _text_problem(value: JsonValue) -> str:
     if not isinstance(value, str) or not value.strip():
-        return "a text is wanted"
+        return "must be a text"
     is_long = len(value) > LONGEST_TEXT
-    return f"a text of at most {LONGEST_TEXT:,} characters is wanted" if is_long else ""
+    return f"must have at most {LONGEST_TEXT:,} characters" if is_long else ""
 
 
 N_BYTES_MOST = 2**16
 N_ROWS_MOST = 200
 
 WHO = "ragassay-review-who"
-"""The cookie of a person's name, which the page sets."""
+"""Name of the cookie with the reviewer's name, which the page sets."""
 
 
 def build_app(
@@ -151,13 +151,11 @@ def build_app(
     who: str = "",
     on_done: Callable[[], None] = lambda: None,
 ) -> Starlette:
-    """Build the application.
+    """Build the ASGI application.
 
     Args:
-        session: What is reviewed.
-        access: Who may come in.
-        who: A name to suggest to whoever opens the page.
-        on_done: Called when a person ends the review, where a run waits for it.
+        who: Suggested reviewer name.
+        on_done: Called when a reviewer ends a review that a run waits for.
     """
     routes = _Routes(session, access, who, on_done)
     return Starlette(
@@ -167,7 +165,7 @@ def build_app(
             Route("/rows", routes.show_rows),
             Route("/items/{n}", routes.show_item),
             Route("/reviews", routes.add_review, methods=["POST"]),
-            Route("/news", routes.tell_news),
+            Route("/news", routes.show_news),
             Route("/done", routes.finish, methods=["POST"]),
         ],
         middleware=[Middleware(BaseHTTPMiddleware, dispatch=routes.guard)],
@@ -177,7 +175,7 @@ def build_app(
 
 @dataclass(frozen=True)
 class _Routes:
-    """What is served; see `build_app`. What takes long runs in a thread."""
+    """Route handlers; see `build_app`. Slow operations run in a thread."""
 
     session: ReviewSession
     access: AccessControl
@@ -185,7 +183,7 @@ class _Routes:
     on_done: Callable[[], None]
 
     async def guard(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Refuse who may not come in; tell the browser what it may do with any reply."""
+        """Refuse unauthorized requests and add security headers to every response."""
         token = request.query_params.get("token", "") if request.url.path == "/" else ""
         headers = {name.lower(): value for name, value in request.headers.items()}
         problem = self.access.refusal(request.method, headers, request.cookies, token)
@@ -196,7 +194,7 @@ class _Routes:
         return response
 
     async def show_page(self, request: Request) -> Response:
-        """Return the page."""
+        """Serve the page."""
         await run_in_threadpool(self.session.refresh)
         nonce = pages.nonce()
         html = await run_in_threadpool(pages.page, self.session, _who(request), self.who, nonce)
@@ -207,64 +205,64 @@ class _Routes:
         return HTMLResponse(html, headers=headers)
 
     async def show_queue(self, request: Request) -> Response:
-        """Return the numbers of the items that fit the filters, in order."""
+        """Return the numbers of the items that match the filters, in order."""
         n = await run_in_threadpool(self.session.refresh)
-        told = {"n": n, "undo": self.session.last_of(_who(request))}
-        return JSONResponse(told | await self._in_numbers(request, with_order=True))
+        reply = {"n": n, "undo": self.session.last_of(_who(request))}
+        return JSONResponse(reply | await self._progress(request, with_order=True))
 
     async def show_rows(self, request: Request) -> Response:
-        """Return rows of the queue, by their items' numbers."""
-        asked = request.query_params.get("n", "").split(",")[:N_ROWS_MOST]
-        numbers = [n for n in map(self._number, asked) if n is not None]
+        """Return queue rows by item number."""
+        requested = request.query_params.get("n", "").split(",")[:N_ROWS_MOST]
+        numbers = [n for n in map(self._number, requested) if n is not None]
         rows = await run_in_threadpool(pages.rows, self.session, numbers, _who(request))
         return JSONResponse(dict(zip(numbers, rows, strict=True)))
 
     async def show_item(self, request: Request) -> Response:
-        """Return an item."""
+        """Return an item as HTML."""
         n = self._number(request.path_params["n"])
         if n is None:
-            return PlainTextResponse("there is no such item", 404)
+            return PlainTextResponse("item not found", 404)
         return HTMLResponse(await run_in_threadpool(pages.item, self.session, n, _who(request)))
 
     async def add_review(self, request: Request) -> Response:
-        """Keep what a person said; the reply says that it is on disk."""
+        """Store a review. The response confirms that the review is on disk."""
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-            return PlainTextResponse("JSON is wanted", 415)
-        body = await _body(request)
+            return PlainTextResponse("the content type must be application/json", 415)
+        body = await _read_body(request)
         if body is None:
-            return PlainTextResponse(f"at most {N_BYTES_MOST:,} bytes", 413)
+            return PlainTextResponse(f"the body must have at most {N_BYTES_MOST:,} bytes", 413)
         submission = read_submission(body)
         if self._number(submission.n) is None:
-            return PlainTextResponse("there is no such item", 404)
+            return PlainTextResponse("item not found", 404)
         review = review_of(submission, self.session.items[submission.n], self.session.source)
         await run_in_threadpool(self.session.add, review)
         return JSONResponse({"id": review.id, "n": self.session.number_of(review.about[:3])})
 
-    async def tell_news(self, request: Request) -> Response:
-        """Tell which items somebody said something of after the first `since` reviews."""
+    async def show_news(self, request: Request) -> Response:
+        """Return the numbers of the items reviewed after the first `since` reviews."""
         n = await run_in_threadpool(self.session.refresh)
-        submission = request.query_params.get("since", "")
-        since = int(submission) if _is_number(submission) else n
-        told = {"n": n, "changed": sorted(self.session.reviews_since(since))}
-        return JSONResponse(told if since >= n else told | await self._in_numbers(request))
+        parameter = request.query_params.get("since", "")
+        since = int(parameter) if _is_number(parameter) else n
+        reply = {"n": n, "changed": sorted(self.session.reviews_since(since))}
+        return JSONResponse(reply if since >= n else reply | await self._progress(request))
 
     async def finish(self, request: Request) -> Response:
-        """End the review: the run that waits for it goes on."""
+        """End the review so that the waiting run continues."""
         if not self.session.source.finish:
-            return PlainTextResponse("nothing waits for this review", 404)
+            return PlainTextResponse("no run is waiting for this review", 404)
         self.on_done()
         return JSONResponse({"done": True})
 
-    async def _in_numbers(self, request: Request, *, with_order: bool = False) -> dict[str, Any]:
-        name = _who(request)
+    async def _progress(self, request: Request, *, with_order: bool = False) -> dict[str, Any]:
+        who = _who(request)
         wanted = Filter.of(request.query_params)
-        numbers = await run_in_threadpool(queue, self.session, wanted, name)
-        found = self.session.progress(numbers, name)
-        told = {"total": found.n, "done": found.n_done, "left_s": found.left_s}
-        return {**told, "order": numbers} if with_order else told
+        numbers = await run_in_threadpool(queue, self.session, wanted, who)
+        progress = self.session.progress(numbers, who)
+        reply = {"total": progress.n, "done": progress.n_done, "left_s": progress.left_s}
+        return {**reply, "order": numbers} if with_order else reply
 
-    def _number(self, submission: object) -> int | None:
-        text = str(submission)
+    def _number(self, value: object) -> int | None:
+        text = str(value)
         return int(text) if _is_number(text) and int(text) < len(self.session.items) else None
 
 
@@ -277,13 +275,13 @@ def _is_number(text: str) -> bool:
 
 
 def _who(request: Request) -> str:
-    """Return the person's name; empty before the page asked for it."""
+    """Return the reviewer's name, or "" if the page has not asked for it yet."""
     name = unquote(request.cookies.get(WHO, "")).strip()
     return name[:LONGEST_NAME] if name.isprintable() else ""
 
 
-async def _body(request: Request) -> bytes | None:
-    """Return a request's body; None where it is too long."""
+async def _read_body(request: Request) -> bytes | None:
+    """Return the request body, or None if it is too long."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -1,4 +1,4 @@
-"""The items of a review: a verdict or an item of a test bank, with its context."""
+"""Review items: verdicts and test bank items, with their context."""
 
 from __future__ import annotations
 
@@ -15,21 +15,20 @@ from ragassay.reports.display import Tone
 from ragassay.runs.journal import Journal
 
 Value = str | float | bool
-"""What can be said of an item with one key."""
+"""Value that a reviewer can choose for an item."""
 
 State = MissingState | Literal["judges", "leads"]
-"""What makes an item worth a look: nobody could tell, nobody said, judges differ, or its finding
-leads the report."""
+"""Reason to review an item: undecided, unscored, judges differ, or a primary finding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Something to say with one key.
+    """A value that a reviewer can choose with one key.
 
     Attributes:
-        value: What the journal then holds.
-        word: How it is shown.
-        hint: When to choose it; may be empty.
+        value: Value stored in the journal.
+        word: Displayed text.
+        hint: Optional explanation of when to choose it.
     """
 
     value: Value
@@ -39,14 +38,14 @@ class Choice:
 
     @property
     def key(self) -> str:
-        """The digit of a rating; empty where its place tells."""
+        """Digit of a single-digit rating, otherwise empty."""
         is_digit = isinstance(self.value, int) and self.word == str(self.value)
         return self.word if is_digit and len(self.word) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One judge's word on an item."""
+    """Verdict of one judge on an item."""
 
     who: str
     word: str
@@ -56,26 +55,26 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One thing in question.
+    """A verdict or test bank item to review.
 
     Attributes:
-        evaluator: The verdict's evaluator, or `records.BANK`.
-        record: The answer, or the query of a bank.
-        item: The verdict's item, or the id of the bank's.
-        field: What a choice says: "label", "rating" or "removed".
-        place: Where it is: "sentence 2, citation 1"; empty for the whole.
-        item_text: What is judged, as a line of text.
-        model_choice: The model's value, as one of the choices; None where it gave none.
-        tentative_choice: The choice that an undecided verdict tends to.
-        choices: What a person can say with one key.
-        edits: What a person can write: "label", "text", "answers", "texts".
-        written: The texts that a list has, where the verdict is one.
-        confidence: The model's; empty where not given.
-        states: What makes it worth a look.
-        priority: The highest comes first.
-        because: The same in words.
-        opinions: What each judge of a panel or grader said, where there are several.
-        sentence: 1-based; None for the whole.
+        evaluator: Evaluator of the verdict, or `records.BANK`.
+        record: Id of the answer, or of the query of a bank.
+        item: Item of the verdict, or id of the bank item.
+        field: Review field that a choice sets, such as "label", "rating" or "removed".
+        place: Location such as "sentence 2, citation 1". Empty for the whole answer.
+        item_text: Text that is judged.
+        model_choice: Choice by the model. None if it made none.
+        tentative_choice: Choice that an undecided verdict leans to.
+        choices: Values that the reviewer can choose.
+        edits: Fields that the reviewer can edit: "label", "text", "answers", "texts".
+        written: Texts of a verdict that is a list of texts.
+        confidence: Confidence of the model. Empty if unknown.
+        states: Reasons to review the item.
+        priority: Review priority, highest first.
+        because: Reasons to review the item, as text.
+        opinions: Verdicts of several judges or graders.
+        sentence: 1-based sentence number. None for the whole answer.
     """
 
     evaluator: str
@@ -103,18 +102,18 @@ class ReviewItem:
 
     @property
     def about(self) -> tuple[str, str, str]:
-        """The part of a review that names it."""
+        """Key of the item: evaluator, record and item."""
         return self.evaluator, self.record, self.item
 
     def word_of(self, value: object) -> tuple[str, Tone]:
-        """Return how a value that somebody said of it is shown."""
-        known = next((one for one in self.choices if one.value == value), None)
-        return (known.word, known.tone) if known else (value_text(value), "plain")
+        """Return the displayed text and tone of a review value."""
+        choice = next((choice for choice in self.choices if choice.value == value), None)
+        return (choice.word, choice.tone) if choice else (value_text(value), "plain")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A sentence of the answer or passage; `number` is 0 where sentences are not numbered."""
+    """A sentence of the answer or passage; `number` is 0 without numbering."""
 
     text: str
     number: int = 0
@@ -124,13 +123,13 @@ class ShownLine:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:
-    """A row beside the text: another verdict, a nugget, a question.
+    """A related verdict, nugget or question, shown next to the text.
 
     Attributes:
-        text: What it is about.
-        word: What was said of it.
-        about: Of the item that it is, to go there; None where it is none.
-        is_asked: Whether it is the one in question.
+        text: Text that was judged.
+        word: Verdict as text.
+        about: Key of the review item to link to. None if there is none.
+        is_asked: Whether this is the item under review.
     """
 
     text: str
@@ -144,7 +143,7 @@ class RelatedItem:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage, and where it stands."""
+    """A passage and its source."""
 
     text: str
     title: str = ""
@@ -155,7 +154,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows of one kind."""
+    """Related items of one kind."""
 
     title: str
     rows: tuple[RelatedItem, ...]
@@ -164,12 +163,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The surroundings of an item.
+    """Context of a review item.
 
     Attributes:
-        sections: Everything else that was said of the answer.
-        asks: What is asked of the answer: a rubric's question.
-        notes: Facts beside the item, by name: known answers, ids.
+        sections: Other verdicts on the answer.
+        asks: Question of the rubric.
+        notes: Names and values of additional facts, such as known answers and ids.
     """
 
     question: str
@@ -182,10 +181,10 @@ class View:
 
 @dataclass(frozen=True)
 class ReviewSource(ABC):
-    """The subject of a review: a run, a graded file or a test bank.
+    """A run, graded file or test bank to review.
 
     Attributes:
-        noun: What its texts are: "answer", "passage", "item".
+        noun: Noun for its texts: "answer", "passage" or "item".
     """
 
     name: str
@@ -194,36 +193,36 @@ class ReviewSource(ABC):
     journal: Journal
 
     finish: ClassVar[str] = ""
-    """What ends the review, in words, where a run waits for it."""
+    """Text of the button that ends the review if a run waits for it, otherwise empty."""
 
     @abstractmethod
     def view(self, item: ReviewItem) -> View:
-        """Return what stands around an item."""
+        """Return the context of an item."""
 
     def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
-        """Return id and value of a new item beside another one.
+        """Return the id and value of a new item in the same list as an existing item.
 
         Raises:
-            InputError: Nothing can be added here.
+            InputError: The source does not support additions.
         """
-        raise InputError(f"nothing can be added to {self.name}")
+        raise InputError(f"{self.name} does not support adding items")
 
     def find_added(self, review: Review) -> ReviewItem | None:
-        """Return the item that a review adds; None where it adds none."""
+        """Return the item that a review adds, or None if the review adds nothing."""
         return None
 
 
 def value_text(value: object) -> str:
     """Return a value as text."""
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return "; ".join(value_text(one) for one in value)
+        return "; ".join(map(value_text, value))
     if isinstance(value, dict):
-        return value_text(value.get("text", "")) or "; ".join(
-            value_text(one) for one in value.values()
-        )
-    return "" if value is None else str(value).replace("_", " ") if _is_label(value) else str(value)
+        return value_text(value.get("text", "")) or "; ".join(map(value_text, value.values()))
+    return str(value).replace("_", " ") if _is_label(value) else str(value)
 
 
 def _is_label(value: object) -> bool:

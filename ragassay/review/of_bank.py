@@ -1,4 +1,4 @@
-"""Review the items of test banks: keep, remove, reword, add."""
+"""Review of test bank items."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def open_bank(path: Path) -> BankSource:
         InputError: The file cannot be read.
     """
     banks = read_test_banks(path).banks
-    items = tuple(_item(one, bank) for bank in banks for one in bank.items)
-    by_item = {(bank.query_id, one.id): bank for bank in banks for one in bank.items}
+    items = tuple(_item(item, bank) for bank in banks for item in bank.items)
+    by_item = {(bank.query_id, item.id): bank for bank in banks for item in bank.items}
     return BankSource(path.name, "item", items, journal_of(path), by_item)
 
 
@@ -49,29 +49,29 @@ def _item(item: BankItem, bank: RubricBank) -> ReviewItem:
 
 @dataclass(frozen=True)
 class BankSource(ReviewSource):
-    """The items of banks; `banks` by query and item."""
+    """Test bank items; `banks` are keyed by query and item."""
 
     banks: Mapping[tuple[str, str], RubricBank]
 
     def view(self, item: ReviewItem) -> View:
-        """Return the query, and the other items of its bank."""
+        """Return the query and the other items of its bank."""
         bank = self._bank_of(item)
         rows = tuple(
             RelatedItem(
-                text=one.text,
-                about=(BANK, bank.query_id, one.id),
-                is_asked=one.id == item.item,
+                text=other.text,
+                about=(BANK, bank.query_id, other.id),
+                is_asked=other.id == item.item,
             )
-            for one in bank.items
+            for other in bank.items
         )
         return View(
             question=bank.query_text or bank.query_id,
-            sections=(Section(f"The bank of {bank.query_id}", rows, is_open=True),),
+            sections=(Section(f"Test bank of {bank.query_id}", rows, is_open=True),),
             notes=tuple(_notes(item, bank)),
         )
 
     def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
-        """Return id and value of an item that a person adds to the bank of another one."""
+        """Return the id and value of a new item in the bank of an existing item."""
         bank = self._bank_of(item)
         value = {"text": text, "kind": bank.kind, "facet": bank.facet_id, "answers": []}
         return bank_item_id(bank.query_id, text, bank.facet_id), value
@@ -81,24 +81,24 @@ class BankSource(ReviewSource):
         return known or next(b for (query, _), b in self.banks.items() if query == item.record)
 
     def find_added(self, review: Review) -> ReviewItem | None:
-        """Return the item that a person added to a bank."""
-        told = review.value
-        if review.field != "added" or not isinstance(told, dict) or not told.get("text"):
+        """Return the item that a review adds to a bank."""
+        value = review.value
+        if review.field != "added" or not isinstance(value, dict) or not value.get("text"):
             return None
-        bank = next((one for key, one in self.banks.items() if key[0] == review.record), None)
+        bank = next((b for (query, _), b in self.banks.items() if query == review.record), None)
         if bank is None or (review.record, review.item) in self.banks:
             return None
-        return _item(BankItem(str(told["text"]), review.item), bank)
+        return _item(BankItem(str(value["text"]), review.item), bank)
 
 
 def _notes(item: ReviewItem, bank: RubricBank) -> Iterator[tuple[str, str]]:
-    own = next((one for one in bank.items if one.id == item.item), None)
-    answers = getattr(own, "answers", ())
+    bank_item = next((other for other in bank.items if other.id == item.item), None)
+    answers = getattr(bank_item, "answers", ())
     if answers:
         yield "Known answers", "; ".join(answers)
     yield "Id", item.item
-    for info in (own.info if own else "", bank.info):
-        told = json.loads(info) if info else {}
-        for key in told if isinstance(told, dict) else ():
-            if isinstance(told[key], str | int) and told[key] != "":
-                yield humanise(key), str(told[key])
+    for info in (bank_item.info if bank_item else "", bank.info):
+        facts = json.loads(info) if info else {}
+        for name, value in facts.items() if isinstance(facts, dict) else ():
+            if isinstance(value, str | int) and value != "":
+                yield humanise(name), str(value)

@@ -1,4 +1,4 @@
-"""Review the grades of a graded file of the workbench: of each passage, by each item of a bank."""
+"""Review of the passage grades in a graded workbench file."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from ragassay.runs.journal import journal_of
 from ragassay.text.sentences import sentences_of
 
 DIRECT = "relevance_grade"
-HINTS: Mapping[Value, str] = {0: "not at all", MOST_EXAM_RATING: "in full"}
+HINTS: Mapping[Value, str] = {0: "not at all", MOST_EXAM_RATING: "fully"}
 N_ELSEWHERE = 40
-"""Most grades of the same item on other passages that are shown beside it."""
+"""Maximum number of other passages shown for the same item."""
 
 Graded = tuple[str, VerdictBase]
-"""A grader's name and what it said."""
+"""Name and verdict of a grader."""
 
 
 @dataclass(frozen=True)
 class ReviewedPassages:
-    """A graded passage with what each grader said of each item, by the item of the verdict."""
+    """A graded passage with its grades by evaluator and item."""
 
     query: str
     paragraph: GradedParagraph
@@ -48,7 +48,7 @@ class ReviewedPassages:
 
     @property
     def record(self) -> str:
-        """The id of the record that the passage is."""
+        """Record id of the passage."""
         return response_id(self.query, self.paragraph.paragraph_id)
 
 
@@ -56,7 +56,7 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     """Open a graded file.
 
     Args:
-        banks: Test banks that have the texts of its items; without, their ids are shown.
+        banks: Test banks with the item texts. Without them, item ids are shown.
 
     Raises:
         InputError: A file cannot be read.
@@ -65,29 +65,29 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     texts = file.texts
     queries = {bank.query_id: bank.query_text for bank in file.banks if bank.query_text}
     passages = {
-        one.record: one
+        passage.record: passage
         for query in file.queries
-        for one in (ReviewedPassages(query.query_id, p, _grades(p)) for p in query.paragraphs)
+        for passage in (ReviewedPassages(query.query_id, p, _grades(p)) for p in query.paragraphs)
     }
-    items = tuple(item for one in passages.values() for item in _items(one, texts, queries))
+    items = tuple(item for p in passages.values() for item in _items(p, texts, queries))
     return GradesSource(path.name, "passage", items, journal_of(path), passages, texts, queries)
 
 
 def _grades(paragraph: GradedParagraph) -> dict[tuple[str, str], list[Graded]]:
     grades: dict[tuple[str, str], list[Graded]] = {}
-    rows = [_exam(row) for row in paragraph.exam_grades or ()]
-    direct = [[_direct(row)] for row in paragraph.grades or ()]
-    for name, verdict in (one for some in (*rows, *direct) for one in some):
+    exam = (graded for row in paragraph.exam_grades or () for graded in _exam_grades(row))
+    direct = map(_direct_grade, paragraph.grades or ())
+    for name, verdict in (*exam, *direct):
         grades.setdefault((verdict.evaluator, verdict.item), []).append((name, verdict))
     return grades
 
 
-def _exam(row: GradeRow) -> list[Graded]:
-    """Return the verdicts of one grader: its ratings, or what it extracted."""
+def _exam_grades(row: GradeRow) -> list[Graded]:
+    """Return the ratings or the extracted answers of one grader."""
     name = _grader(row)
     if row.self_ratings is not None:
-        ids = [(one.question_id or one.nugget_id or "", one) for one in row.self_ratings]
-        return [(name, _build_grade(key, one.self_rating)) for key, one in ids if key]
+        ratings = [(r.question_id or r.nugget_id or "", r.self_rating) for r in row.self_ratings]
+        return [(name, _build_grade(key, rating)) for key, rating in ratings if key]
     correct, answers = set(row.correct_answered), dict(row.answers)
     known = dict.fromkeys((*answers, *row.correct_answered, *row.wrong_answered))
     return [
@@ -111,8 +111,8 @@ def _build_grade(key: str, rating: int) -> ExamGrade:
     return ExamGrade(exam_item=key, rating=rating, score=rating, is_correct=rating > 0)
 
 
-def _direct(row: DirectGrade) -> Graded:
-    """Return a direct grade: a rating where there is one, else whether it is relevant."""
+def _direct_grade(row: DirectGrade) -> Graded:
+    """Return a direct grade as a rating if there is one, otherwise as a relevance label."""
     criterion = str((row.prompt_info or {}).get("prompt_class") or "direct")
     if row.self_ratings is None:
         label = "yes" if row.correct_answered else "no"
@@ -124,14 +124,14 @@ def _direct(row: DirectGrade) -> Graded:
 
 
 def _grader(row: GradeRow | DirectGrade) -> str:
-    asked = str((row.prompt_info or {}).get("prompt_class") or "")
-    return " · ".join(part for part in (row.llm, asked) if part) or "grader"
+    prompt = str((row.prompt_info or {}).get("prompt_class") or "")
+    return " · ".join(part for part in (row.llm, prompt) if part) or "grader"
 
 
 def _items(
     passage: ReviewedPassages, texts: Mapping[str, str], queries: Mapping[str, str]
 ) -> Iterator[ReviewItem]:
-    """Yield an item for each thing that was graded; all graders of an exam item stand beside it."""
+    """Yield an item for each grade, with the opinions of all graders of the same exam item."""
     by_exam: dict[str, list[Graded]] = {}
     for graded in passage.grades.values():
         for name, verdict in graded:
@@ -154,7 +154,7 @@ def _items(
 
 @dataclass(frozen=True)
 class GradesSource(ReviewSource):
-    """A file's grades; `passages` by record, the banks' `texts` by item, `queries` by id."""
+    """Grades of a file; `passages` by record, item `texts` by id, `queries` by id."""
 
     passages: Mapping[str, ReviewedPassages]
     texts: Mapping[str, str]
@@ -162,15 +162,15 @@ class GradesSource(ReviewSource):
 
     @cached_property
     def _elsewhere(self) -> dict[tuple[str, str], list[tuple[str, VerdictBase]]]:
-        """Each item's grades, with the records that they are of."""
-        found: dict[tuple[str, str], list[tuple[str, VerdictBase]]] = {}
+        """Records and grades by item."""
+        grades: dict[tuple[str, str], list[tuple[str, VerdictBase]]] = {}
         for record, passage in self.passages.items():
             for key, graded in passage.grades.items():
-                found.setdefault(key, []).append((record, graded[0][1]))
-        return found
+                grades.setdefault(key, []).append((record, graded[0][1]))
+        return grades
 
     def view(self, item: ReviewItem) -> View:
-        """Return the passage, its other grades, and the item's grades on other passages."""
+        """Return the passage, its other grades, and the grades of the item on other passages."""
         passage = self.passages[item.record]
         paragraph, verdict = passage.paragraph, passage.grades[item.evaluator, item.item][0][1]
         return View(
@@ -178,7 +178,7 @@ class GradesSource(ReviewSource):
             lines=_lines(paragraph.text, getattr(verdict, "answer", "")),
             sections=(
                 Section("This passage", tuple(self._same_passage(item, passage)), is_open=True),
-                Section("The same item elsewhere", tuple(self._same_item(item))),
+                Section("Same item in other passages", tuple(self._same_item(item))),
             ),
             notes=tuple(_notes(paragraph)),
         )
@@ -200,7 +200,7 @@ class GradesSource(ReviewSource):
 
     def _same_item(self, item: ReviewItem) -> Iterator[RelatedItem]:
         others = self._elsewhere[item.evaluator, item.item]
-        ranked = sorted(others, key=lambda one: str(one[1].choice), reverse=True)
+        ranked = sorted(others, key=lambda other: str(other[1].choice), reverse=True)
         for record, verdict in ranked[:N_ELSEWHERE]:
             if record != item.record:
                 text = self.passages[record].paragraph.text
@@ -215,24 +215,28 @@ class GradesSource(ReviewSource):
 
 
 def item_text(key: str, texts: Mapping[str, str]) -> str:
-    """Return the text of a bank's item; where no bank has it, the end of its id."""
+    """Return the text of a bank item, or the end of its id if the text is unknown."""
     return texts.get(key) or (f"Item {key[-8:]}" if key else "")
 
 
 def _lines(text: str, answer: str) -> tuple[ShownLine, ...]:
-    """Return the passage's sentences; those that hold what was extracted are marked."""
-    wanted = " ".join(answer.casefold().split())
+    """Return the sentences of the passage, with those that contain the extracted answer marked."""
+    wanted = _normalize(answer)
     sentences = sentences_of(text) or [text]
     return tuple(
-        ShownLine(one, n, is_asked=len(wanted) > 2 and wanted in " ".join(one.casefold().split()))
-        for n, one in enumerate(sentences, 1)
+        ShownLine(line, n, is_asked=len(wanted) > 2 and wanted in _normalize(line))
+        for n, line in enumerate(sentences, 1)
     )
+
+
+def _normalize(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _notes(paragraph: GradedParagraph) -> Iterator[tuple[str, str]]:
     yield "Passage", paragraph.paragraph_id
     for judgment in paragraph.paragraph_data.judgments:
         yield "Judged relevance", str(judgment.relevance)
-    ranks = [f"{one.method} {one.rank}" for one in paragraph.paragraph_data.rankings]
+    ranks = [f"{ranking.method} {ranking.rank}" for ranking in paragraph.paragraph_data.rankings]
     if ranks:
         yield "Ranked by", ", ".join(ranks)

@@ -1,4 +1,4 @@
-"""Review lists of nuggets that a run wrote, while it waits to go on."""
+"""Review of nugget lists while a run waits for the result."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ LEFT_OUT = "left out"
 
 
 def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
-    """Open lists that wait.
+    """Open nugget lists for review.
 
     Args:
-        asked: The lists, each of a topic of its own.
-        journal: Keeps what people say; the same lists find it again.
+        asked: Lists with distinct topics.
+        journal: Journal for the reviews.
     """
-    items = tuple(item for one in asked for item in _items(one))
-    return ListSource("nuggets", "nugget", items, journal, {one.topic: one for one in asked})
+    items = tuple(item for request in asked for item in _items(request))
+    return ListSource("nuggets", "nugget", items, journal, {r.topic: r for r in asked})
 
 
-def _items(asked: EditRequest) -> Iterator[ReviewItem]:
-    known = set[str]()
-    listed = [(text, mark, "") for mark, text in asked.nuggets]
-    out = [(text, None, reason) for reason, text in asked.left_out if reason != "duplicate"]
-    for text, mark, reason in (*listed, *out):
-        name = bank_item_id(asked.topic, text)
-        if name not in known:
-            known.add(name)
-            yield _item(asked, name, text, mark, reason)
+def _items(request: EditRequest) -> Iterator[ReviewItem]:
+    seen = set[str]()
+    listed = [(text, mark, "") for mark, text in request.nuggets]
+    excluded = [(text, None, why) for why, text in request.left_out if why != "duplicate"]
+    for text, mark, reason in (*listed, *excluded):
+        name = bank_item_id(request.topic, text)
+        if name not in seen:
+            seen.add(name)
+            yield _item(request, name, text, mark, reason)
 
 
-def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: str) -> ReviewItem:
+def _item(request: EditRequest, name: str, text: str, mark: str | None, reason: str) -> ReviewItem:
     return ReviewItem(
         evaluator=BANK,
-        record=asked.topic,
+        record=request.topic,
         item=name,
         field="importance",
         kind="Nugget",
-        place=asked.question,
+        place=request.question,
         item_text=text,
         model_choice=mark,
         word=LEFT_OUT if reason else (mark or "not rated"),
@@ -62,50 +62,55 @@ def _item(asked: EditRequest, name: str, text: str, mark: str | None, reason: st
 
 @dataclass(frozen=True)
 class ListSource(ReviewSource):
-    """Nuggets of lists that wait; `lists` by topic."""
+    """Nugget lists that wait for a review; `lists` are keyed by topic."""
 
     lists: Mapping[str, EditRequest]
 
     finish: ClassVar[str] = "Finish"
 
     def view(self, item: ReviewItem) -> View:
-        """Return the question, and the other nuggets of the list."""
-        asked = self.lists[item.record]
+        """Return the question and the other nuggets of the list."""
+        request = self.lists[item.record]
         rows = tuple(
             RelatedItem(
-                one.item_text, "", one.word, one.tone, one.why, one.about, one.item == item.item
+                text=other.item_text,
+                word=other.word,
+                tone=other.tone,
+                why=other.why,
+                about=other.about,
+                is_asked=other.item == item.item,
             )
-            for one in _items(asked)
+            for other in _items(request)
         )
-        title = f"The list of {asked.topic}"
-        return View(question=asked.question, sections=(Section(title, rows, is_open=True),))
+        title = f"Nuggets of {request.topic}"
+        return View(question=request.question, sections=(Section(title, rows, is_open=True),))
 
     def addition(self, item: ReviewItem, text: str) -> tuple[str, JsonValue]:
-        """Return id and value of a nugget that a person adds to the list of another one."""
+        """Return the id and value of a new nugget in the list of an existing nugget."""
         return bank_item_id(item.record, text), {"text": text, "kind": "nuggets"}
 
     def find_added(self, review: Review) -> ReviewItem | None:
-        """Return the nugget that a person added to a list."""
-        told, asked = review.value, self.lists.get(review.record)
-        if review.field != "added" or not isinstance(told, dict) or asked is None:
+        """Return the nugget that a review adds to a list."""
+        value, request = review.value, self.lists.get(review.record)
+        if review.field != "added" or not isinstance(value, dict) or request is None:
             return None
-        item = _item(asked, review.item, str(told.get("text") or ""), None, "")
+        item = _item(request, review.item, str(value.get("text") or ""), None, "")
         return replace(item, word="")
 
 
 def rows_of(asked: EditRequest, session: ReviewSession) -> Rows:
-    """Return a list as people left it; of several, the last word counts."""
-    found: dict[str, dict[str, str | None]] = {}
+    """Return a list with all edits applied. The last edit of a field wins."""
+    rows: dict[str, dict[str, str | None]] = {}
     for item in session.items:
         if item.record != asked.topic:
             continue
         edits = {review.field: review.value for review in session.reviews_of(item)}
-        # Removed, then given an importance, is taken in again.
+        # A removed nugget that gets an importance later is included again.
         last = [r for r in session.reviews_of(item) if r.field in ("removed", "importance")][-1:]
-        is_in = item.word != LEFT_OUT or bool({"importance", "text"} & edits.keys())
-        if is_in and not any(r.field == "removed" and r.value for r in last):
+        is_included = item.word != LEFT_OUT or bool({"importance", "text"} & edits.keys())
+        if is_included and not any(r.field == "removed" and r.value for r in last):
             text = str(edits.get("text") or item.item_text)
             mark = edits.get("importance", item.model_choice)
             row = {"text": text, "importance": None if mark is None else str(mark)}
-            found.setdefault(text.casefold(), row)
-    return list(found.values())
+            rows.setdefault(text.casefold(), row)
+    return list(rows.values())

@@ -1,4 +1,4 @@
-"""Review the verdicts of a run."""
+"""Review of the verdicts of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ragassay.records import (
     NOTHING_TO_JUDGE,
     Evaluation,
     IntentSimilarity,
-    Nugget,
     RacarRating,
     VerdictBase,
 )
@@ -52,11 +51,11 @@ def open_run(path: Path) -> RunSource:
     """Open a run folder.
 
     Raises:
-        InputError: There is no run, or it is damaged.
+        InputError: The folder contains no run, or the run is damaged.
     """
     folder = RunFolder(path)
     manifest = folder.manifest()
-    evaluations = {one.record_id: one for one in folder.evaluations()}
+    evaluations = {evaluation.record_id: evaluation for evaluation in folder.evaluations()}
     settings = manifest.settings
     rubrics = rubric_words(str(settings.get("rubric_set") or "yescieval"))
     n_labels = int(settings.get("verdict_labels") or 0)
@@ -65,14 +64,14 @@ def open_run(path: Path) -> RunSource:
 
 
 NO_NUGGET = -1
-"""What is said of a gold nugget that the answer does not state."""
+"""Choice for a gold nugget that the answer does not state."""
 
 Rubrics = Mapping[str, tuple[str, dict[Value, str]]]
-"""The question of each rubric, and what each rating means."""
+"""Question and rating descriptions by rubric."""
 
 
 def rubric_words(name: str) -> Rubrics:
-    """Return the words of a set of rubrics; none of an unknown set."""
+    """Return the questions and rating descriptions of a rubric set, or {} if it is unknown."""
     try:
         known = load_rubrics(name)  # type: ignore[arg-type]
     except (KeyError, ValueError, OSError):
@@ -89,7 +88,7 @@ def _items(
             if isinstance(verdict.value, str):
                 labels.setdefault(verdict.evaluator, {})[verdict.value] = None
     for evaluation in evaluations:
-        leading_sentences = {
+        finding_sentences = {
             finding.sentence for finding in evaluation.primary_findings if finding.kind in JUDGED
         }
         for verdict in evaluation.verdicts:
@@ -103,23 +102,23 @@ def _items(
                 labels=sorted(labels.get(verdict.evaluator, ())),
                 hints=rubrics.get(verdict.item, ("", {}))[1],
                 n_labels=n_labels,
-                leads=tone_of(verdict) == "bad" and sentence_of(verdict) in leading_sentences,
+                leads=tone_of(verdict) == "bad" and sentence_of(verdict) in finding_sentences,
             )
-        yield from _matches(evaluation)
+        yield from _match_items(evaluation)
 
 
-def _matches(evaluation: Evaluation) -> Iterator[ReviewItem]:
-    """Yield each gold nugget: which nugget of the answer states it?"""
+def _match_items(evaluation: Evaluation) -> Iterator[ReviewItem]:
+    """Yield an item for each gold nugget, asking which answer nugget states it."""
     matches = {match.gold: match for match in evaluation.matches}
     nuggets = evaluation.nuggets
     choices = (
         Choice(NO_NUGGET, "none", "weak"),
-        *(Choice(*one) for one in _number_nuggets(nuggets)),
+        *(Choice(n, nugget.text) for n, nugget in enumerate(nuggets)),
     )
     for position, gold in enumerate(evaluation.gold_nuggets if nuggets else ()):
         match = matches.get(position)
-        near = match.similarity_score if match else None
-        doubt = Doubt(confidence=None if near is None else min(1.0, max(0.0, near)))
+        similarity = match.similarity_score if match else None
+        doubt = Doubt(confidence=None if similarity is None else min(1.0, max(0.0, similarity)))
         yield ReviewItem(
             evaluator=MATCH,
             record=evaluation.record_id,
@@ -134,7 +133,7 @@ def _matches(evaluation: Evaluation) -> Iterator[ReviewItem]:
             tone="good" if match else "weak",
             choices=choices,
             edits=("match",),
-            why="" if near is None else f"similarity {near:.2f}",
+            why="" if similarity is None else f"similarity {similarity:.2f}",
             states=doubt.states,
             priority=doubt.priority,
             because=doubt.because,
@@ -142,23 +141,17 @@ def _matches(evaluation: Evaluation) -> Iterator[ReviewItem]:
         )
 
 
-def _number_nuggets(nuggets: Sequence[Nugget]) -> Iterator[tuple[Value, str]]:
-    for position, nugget in enumerate(nuggets):
-        yield position, nugget.text
-
-
 def subject_of(verdict: VerdictBase, evaluation: Evaluation) -> str:
-    """Return what a verdict is about, as text."""
+    """Return the text that a verdict judges."""
     gold, nugget = getattr(verdict, "gold", None), getattr(verdict, "nugget", "")
     sentence = sentence_of(verdict)
     exam = getattr(verdict, "exam_item", "")
     if exam:
-        return next((one.text for one in evaluation.exam if one.id == exam), exam)
+        return next((item.text for item in evaluation.exam if item.id == exam), exam)
     if isinstance(verdict, RacarRating):
         return _pair_text(verdict.pair, evaluation)
     if isinstance(verdict, IntentSimilarity):
-        both = (_pair_text(name, evaluation) for name in (verdict.first, verdict.second))
-        return "\n\n".join(both)
+        return "\n\n".join(_pair_text(pair, evaluation) for pair in (verdict.first, verdict.second))
     if nugget:
         return nugget
     if gold is not None and gold < len(evaluation.gold_nuggets):
@@ -177,7 +170,7 @@ def _pair_text(name: str, evaluation: Evaluation) -> str:
 
 @dataclass(frozen=True)
 class RunSource(ReviewSource):
-    """A run's verdicts; `evaluations` by record."""
+    """Verdicts of a run; `evaluations` are keyed by record id."""
 
     evaluations: Mapping[str, Evaluation]
     rubrics: Rubrics
@@ -185,20 +178,20 @@ class RunSource(ReviewSource):
     @cached_property
     def _verdicts(self) -> dict[tuple[str, str, str], VerdictBase]:
         return {
-            (one.evaluator, name, one.item): one
-            for name, evaluation in self.evaluations.items()
-            for one in evaluation.verdicts
+            (verdict.evaluator, record, verdict.item): verdict
+            for record, evaluation in self.evaluations.items()
+            for verdict in evaluation.verdicts
         }
 
     def view(self, item: ReviewItem) -> View:
         """Return the answer with its sentences, evidence and all verdicts."""
         evaluation, verdict = self.evaluations[item.record], self._verdicts.get(item.about)
         same = [
-            one
-            for one in evaluation.verdicts
-            if item.sentence is not None and sentence_of(one) == item.sentence
+            other
+            for other in evaluation.verdicts
+            if item.sentence is not None and sentence_of(other) == item.sentence
         ]
-        sections = [*_sections(item, evaluation, same), _gold(item, evaluation)]
+        sections = [*_sections(item, evaluation, same), _gold_section(item, evaluation)]
         return View(
             question=evaluation.question,
             lines=_lines(item, verdict, evaluation),
@@ -212,7 +205,7 @@ class RunSource(ReviewSource):
         self, verdict: VerdictBase | None, evaluation: Evaluation
     ) -> Iterator[tuple[str, str]]:
         for text in texts_of(verdict) if verdict else ():
-            yield "Written", text
+            yield "Listed text", text
         judge = (verdict.judge if verdict else "") or evaluation.judge
         if judge:
             yield "Judged by", judge
@@ -222,49 +215,48 @@ class RunSource(ReviewSource):
 def _lines(
     item: ReviewItem, verdict: VerdictBase | None, evaluation: Evaluation
 ) -> tuple[ShownLine, ...]:
-    named = {item.sentence, *getattr(verdict, "sentences", ())}
+    marked = {item.sentence, *getattr(verdict, "sentences", ())}
     if not evaluation.sentences:
         return (ShownLine(evaluation.answer),) if evaluation.answer else ()
     return tuple(
-        ShownLine(s.text, s.index, tuple(c.marker for c in s.citations), s.index in named)
+        ShownLine(s.text, s.index, tuple(c.marker for c in s.citations), s.index in marked)
         for s in evaluation.sentences
     )
 
 
 def _passages(verdicts: Sequence[VerdictBase], evaluation: Evaluation) -> tuple[Passage, ...]:
-    """Return the passages of verdicts, each once, those of the first one first."""
+    """Return the distinct passages of the verdicts, in their order."""
     titles = {document.id: document.title for document in evaluation.sources}
-    found: dict[tuple[str, int], Passage] = {}
+    passages: dict[tuple[str, int], Passage] = {}
     for verdict in verdicts:
         for span in spans_of(verdict):
             title = span.title or titles.get(span.document, "")
             note = f"{verdict_title(verdict.evaluator)}: {word_of(verdict)}"
             url = article_url(span.document)
             passage = Passage(span.text, title, span.document, url, note)
-            found.setdefault((span.document, span.start), passage)
-    return tuple(found.values())
+            passages.setdefault((span.document, span.start), passage)
+    return tuple(passages.values())
 
 
 def _sections(
     item: ReviewItem, evaluation: Evaluation, same: list[VerdictBase]
 ) -> Iterator[Section]:
-    """Yield what was said of the same sentence, then the rest by evaluator, as the report does."""
+    """Yield the verdicts on the same sentence, then all verdicts by evaluator."""
     if same:
-        rows = tuple(_row(one, item, evaluation, is_same=True) for one in same)
+        rows = tuple(_row(verdict, item, evaluation, is_same=True) for verdict in same)
         yield Section(f"Sentence {item.sentence}", rows, is_open=True)
-    names = [one.name for one in OURS]
-    others = dict.fromkeys(one.evaluator for one in evaluation.verdicts)
-    for name in dict.fromkeys([*(n for n in names if n in others), *others]):
-        rows = tuple(_row(one, item, evaluation) for one in evaluation.by(name))
-        is_own = name == item.evaluator and not same
-        yield Section(humanise(verdict_title(name, 2)), rows, is_open=is_own)
+    present = dict.fromkeys(verdict.evaluator for verdict in evaluation.verdicts)
+    for name in dict.fromkeys([*(e.name for e in OURS if e.name in present), *present]):
+        rows = tuple(_row(verdict, item, evaluation) for verdict in evaluation.by(name))
+        is_open = name == item.evaluator and not same
+        yield Section(humanise(verdict_title(name, 2)), rows, is_open=is_open)
 
 
 def _row(
     verdict: VerdictBase, item: ReviewItem, evaluation: Evaluation, *, is_same: bool = False
 ) -> RelatedItem:
     about = (verdict.evaluator, evaluation.record_id, verdict.item)
-    is_open = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
+    has_item = verdict.failure is None or verdict.failure.reason not in NOTHING_TO_JUDGE
     texts = "; ".join(texts_of(verdict))
     grader = getattr(verdict, "grader", "")
     text = (
@@ -276,13 +268,13 @@ def _row(
         word=word_of(verdict),
         tone=tone_of(verdict),
         why=texts or reason_of(verdict),
-        about=about if is_open else None,
+        about=about if has_item else None,
         is_asked=about == item.about,
     )
 
 
-def _gold(item: ReviewItem, evaluation: Evaluation) -> Section:
-    """Return the gold nuggets, each with the nugget of the answer that states it, if any."""
+def _gold_section(item: ReviewItem, evaluation: Evaluation) -> Section:
+    """Return the gold nuggets with their matching answer nuggets."""
     matches = {match.gold: match for match in evaluation.matches}
     rows = []
     for position, nugget in enumerate(evaluation.gold_nuggets):

@@ -1,4 +1,4 @@
-"""The page and its parts as HTML. Everything that is reviewed is untrusted: all is escaped."""
+"""HTML of the review page and its parts. Reviewed content is untrusted, so all of it is escaped."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 N_FIRST_ROWS = 60
-"""Rows of the queue that come with the page; the script asks for others."""
+"""Number of queue rows included in the page. The script requests the others."""
 
 FIELDS = {"answers": "known answers"}
-"""Names of what can be said beside a choice, where they are not the words."""
+"""Display names of review fields that differ from the field name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A person's word on an item, as shown."""
+    """A review formatted for display."""
 
     id: str
     who: str
@@ -40,12 +40,12 @@ class Told:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the Jinja environment: it escapes all output and raises on undefined names."""
+    """Return the Jinja environment, with autoescaping and strict undefined names."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    rooms = ("ragassay.review", "ragassay.reports")
+    packages = ("ragassay.review", "ragassay.reports")
     return Environment(
-        loader=ChoiceLoader([PackageLoader(room) for room in rooms]),
+        loader=ChoiceLoader(list(map(PackageLoader, packages))),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -54,20 +54,20 @@ def environment() -> Environment:
 
 
 def render(name: str, **known: object) -> str:
-    """Render a template, without characters that HTML forbids."""
+    """Render a template and remove characters that HTML forbids."""
     return without_controls(environment().get_template(name).render(**known))
 
 
 def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
-    """Return the page: the first rows of the queue, and the first item that is not done.
+    """Render the page with the first item that the reviewer has not reviewed.
 
     Args:
-        session: What is reviewed.
-        who: The person; empty where the page has to ask.
-        nonce: Of the content security policy.
+        who: Name of the reviewer. If empty, the page asks for it.
+        suggested: Suggested reviewer name.
+        nonce: Nonce of the Content Security Policy.
     """
     order = queue(session, Filter(), who)
-    n = next((one for one in order if not session.is_done(session.items[one], who)), order[0])
+    n = next((n for n in order if not session.is_done(session.items[n], who)), order[0])
     source = session.source
     start = max(0, order.index(n) - N_FIRST_ROWS // 2)
     return render(
@@ -94,57 +94,57 @@ def nonce() -> str:
 
 
 def row_of(session: ReviewSession, n: int, who: str) -> str:
-    """Return a row of the queue."""
-    one = session.items[n]
-    reviews = session.reviews_of(one)
+    """Render a row of the queue."""
+    review_item = session.items[n]
+    reviews = session.reviews_of(review_item)
     return render(
         "row.html.j2",
         n=n,
-        item=one,
-        is_done=session.is_done(one, who),
+        item=review_item,
+        is_done=session.is_done(review_item, who),
         others=sorted({review.who for review in reviews if review.who != who}),
-        differs=session.people_differ(one),
+        differs=session.people_differ(review_item),
     )
 
 
 def rows(session: ReviewSession, numbers: Sequence[int], who: str) -> list[str]:
-    """Return rows of the queue."""
+    """Render rows of the queue."""
     return [row_of(session, n, who) for n in numbers]
 
 
 def item(session: ReviewSession, n: int, who: str) -> str:
-    """Return an item with everything that stands around it."""
-    one = session.items[n]
-    reviews = [describe_review(review, one, who) for review in session.reviews_of(one)]
+    """Render an item with its context."""
+    review_item = session.items[n]
+    reviews = session.reviews_of(review_item)
     return render(
         "item.html.j2",
         n=n,
-        item=one,
+        item=review_item,
         noun=session.source.noun,
-        view=session.source.view(one),
-        reviews=reviews,
-        mine=[review.value for review in session.reviews_of(one) if review.who == who],
+        view=session.source.view(review_item),
+        reviews=[describe_review(review, review_item, who) for review in reviews],
+        mine=[review.value for review in reviews if review.who == who],
         number_of=session.number_of,
-        choices=[(_key(one, i), choice) for i, choice in enumerate(one.choices)],
-        texts={"texts": list(one.written)}
-        | {review.field: review.value for review in session.reviews_of(one)},
+        choices=[(_key(review_item, i), choice) for i, choice in enumerate(review_item.choices)],
+        texts={"texts": list(review_item.written)}
+        | {review.field: review.value for review in reviews},
     )
 
 
-def _key(item: ReviewItem, place: int) -> str:
-    """Return the key of a choice: its digit, or its place from 1."""
+def _key(item: ReviewItem, position: int) -> str:
+    """Return the keyboard key of a choice: its digit or its 1-based position."""
     if item.field == "removed":
-        return ("a", "x")[place]
-    return item.choices[place].key or (str(place + 1) if place < 9 else "")
+        return ("a", "x")[position]
+    return item.choices[position].key or (str(position + 1) if position < 9 else "")
 
 
 def describe_review(review: Review, item: ReviewItem, who: str) -> Told:
-    """Return what a person said in words."""
+    """Format a review for display."""
     word, tone = item.word_of(review.value)
     if review.field != item.field:
         name = FIELDS.get(review.field, review.field)
         is_flag = review.field == "removed"
-        word = ("leave it out" if review.value else "keep it") if is_flag else f"{name}: {word}"
+        word = ("remove" if review.value else "keep") if is_flag else f"{name}: {word}"
         tone = "bad" if is_flag and review.value else "plain"
     when = review.when.replace("T", " ")[:16]
     return Told(review.id, review.who, when, word, tone, review.why, review.who == who)

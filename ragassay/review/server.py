@@ -1,4 +1,4 @@
-"""`ragassay review`: the page on a port of this machine, for a run, grades or a test bank."""
+"""Local server of the review page for `ragassay review`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from ragassay.review.session import ReviewSession
 
 
 def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
-    """Open what is to be reviewed.
+    """Open a review source.
 
     Args:
-        path: A run folder, a graded file, or a file of test banks.
-        banks: Test banks with the texts of a graded file's items.
+        path: Run folder, graded file or file of test banks.
+        banks: Test banks with the item texts of a graded file.
 
     Raises:
-        InputError: It is none of these, or it has nothing to review.
+        InputError: The path is not a review source, or there is nothing to review.
     """
     if path.is_dir():
         source: ReviewSource = open_run(path)
@@ -35,7 +35,7 @@ def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
     else:
         source = open_bank(path)
     if not source.items:
-        raise InputError(f"{path} has nothing to review: no verdict, no grade, no item")
+        raise InputError(f"{path} has nothing to review: it contains no verdicts, grades or items")
     return source
 
 
@@ -55,15 +55,16 @@ def serve_page(
     """Serve the page until SIGTERM or SIGINT.
 
     Args:
-        path: A run folder, a graded file, or a file of test banks.
-        banks: Test banks with the texts of a graded file's items.
-        who: A name to suggest to whoever opens the page.
-        port: 0 has the operating system choose one.
-        on_ready: Called once requests are accepted.
+        path: Run folder, graded file or file of test banks.
+        banks: Test banks with the item texts of a graded file.
+        who: Suggested reviewer name.
+        port: Port to listen on. With 0, the operating system chooses one.
+        opens: Whether to open the page in a browser.
+        on_ready: Called when the server accepts requests.
 
     Raises:
         InputError: There is nothing to review, or the journal is damaged.
-        SettingsError: The port is taken.
+        SettingsError: The port is in use.
     """
     from ragassay.review.app import build_app
 
@@ -85,13 +86,10 @@ async def serve_until_done(
     opens: bool = True,
     on_ready: Callable[[AccessControl, ReviewSession], None],
 ) -> ReviewSession:
-    """Serve the page, in a running loop, until a person says that it is done.
-
-    Returns:
-        What people said.
+    """Serve the page in the running event loop until a reviewer ends the review.
 
     Raises:
-        KeyboardInterrupt: The review was broken off; what was said is kept.
+        KeyboardInterrupt: The review was interrupted. The journal keeps all reviews.
     """
     from ragassay.review.app import build_app
 
@@ -110,7 +108,7 @@ async def serve_until_done(
 
         server = server_of(build_app(session, access, "", end), GRACE_S, ready)
         await server.serve(sockets=[listener])
-    if not is_done.is_set():  # Where a shell made the process ignore SIGINT, the server still ends.
+    if not is_done.is_set():  # The server also stops if a shell made the process ignore SIGINT.
         raise KeyboardInterrupt
     session.refresh()
     return session

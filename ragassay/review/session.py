@@ -1,4 +1,4 @@
-"""A review session: review items in the order of the queue, reviews, progress by reviewer."""
+"""Review sessions: items, their reviews, the queue and the progress by reviewer."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
-"""A longer time between two reviews is a pause, and says nothing of a person's pace."""
+"""Minimum time between two reviews that counts as a pause, which the pace ignores."""
 
 N_PACE = 40
-"""So many of the last reviews tell the pace."""
+"""Number of recent reviews used to estimate the pace."""
 
 N_UNDO = 50
-"""So many of a person's last reviews can be taken back by key after the page was loaded anew."""
+"""Number of recent reviews that a reviewer can undo after reloading the page."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A person's progress.
+    """Progress of a reviewer.
 
     Attributes:
-        n_done: Those that the person said something of.
-        left_s: Seconds for the others at the person's pace; None before it is known.
+        n: Number of items.
+        n_done: Number of items this reviewer has reviewed.
+        left_s: Estimated remaining time in seconds. None if the pace is unknown.
     """
 
     n: int
@@ -40,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Reviews:
-    """What stands, by what it is about; made anew when the journal grew."""
+    """Current reviews grouped by item, rebuilt when the journal changes."""
 
     fingerprint: tuple[int, int]
     reviews: tuple[Review, ...]
@@ -48,7 +49,7 @@ class _Reviews:
 
 
 class ReviewSession:
-    """The items of a source with what people said. Threads may share it.
+    """The items of a source with their reviews. Thread-safe.
 
     Raises:
         InputError: The journal is damaged.
@@ -63,11 +64,11 @@ class ReviewSession:
         self.refresh()
 
     def number_of(self, about: tuple[str, str, str] | None) -> int | None:
-        """Return the number of an item; None where there is none."""
+        """Return the number of an item, or None if unknown."""
         return self._numbers.get(about) if about else None
 
     def add(self, review: Review) -> None:
-        """Keep a review: on disk when this returns. The same id a second time changes nothing.
+        """Write a review to disk. Adding the same review id again has no effect.
 
         Raises:
             InputError: The journal is damaged.
@@ -77,7 +78,7 @@ class ReviewSession:
             self.refresh()
 
     def refresh(self) -> int:
-        """Read what others added; return how many reviews there are.
+        """Read new reviews from the journal and return the total number of reviews.
 
         Raises:
             InputError: The journal is damaged.
@@ -90,76 +91,79 @@ class ReviewSession:
                 for review in final_reviews(reviews):
                     about = review.about[:3]
                     by_item[about] = (*by_item.get(about, ()), review)
-                    self._take_in(review)
+                    self._append_added(review)
                 self._reviews = _Reviews(fingerprint, reviews, by_item)
             return len(self._reviews.reviews)
 
     def _fingerprint(self) -> tuple[int, int]:
         try:
-            found = self.source.journal.path.stat()
+            stat = self.source.journal.path.stat()
         except OSError:
             return 0, 0
-        return found.st_mtime_ns, found.st_size
+        return stat.st_mtime_ns, stat.st_size
 
-    def _take_in(self, review: Review) -> None:
-        """Put an item that somebody added behind the others."""
+    def _append_added(self, review: Review) -> None:
+        """Append the item that a review adds, if any."""
         item = self.source.find_added(review) if review.about[:3] not in self._numbers else None
         if item is not None:
             self._numbers[item.about] = len(self.items)
             self.items.append(item)
 
     def reviews_of(self, item: ReviewItem) -> tuple[Review, ...]:
-        """Return what stands of what people said of an item, the oldest first."""
+        """Return the current reviews of an item, oldest first."""
         return self._reviews.by_item.get(item.about, ())
 
     def reviews_since(self, n: int) -> set[int]:
-        """Return the numbers of the items that reviews after the first `n` are about."""
-        known = {review.id: review for review in self._reviews.reviews}
-        new = [known.get(review.undoes, review) for review in self._reviews.reviews[n:]]
-        found = (self._numbers.get(review.about[:3]) for review in new)
-        return {number for number in found if number is not None}
+        """Return the numbers of the items reviewed after the first `n` reviews."""
+        by_id = {review.id: review for review in self._reviews.reviews}
+        new = [by_id.get(review.undoes, review) for review in self._reviews.reviews[n:]]
+        numbers = (self._numbers.get(review.about[:3]) for review in new)
+        return {number for number in numbers if number is not None}
 
     def people_differ(self, item: ReviewItem) -> bool:
-        """Return whether two people said different things of an item."""
+        """Return whether reviewers disagree about an item."""
         by_field: dict[str, set[str]] = {}
         for review in self.reviews_of(item):
             by_field.setdefault(review.field, set()).add(repr(review.value))
         return any(len(values) > 1 for values in by_field.values())
 
     def is_done(self, item: ReviewItem, who: str) -> bool:
-        """Return whether a person said something of an item; anybody, without a name."""
+        """Return whether a reviewer, or anyone if `who` is empty, has reviewed an item."""
         return any(not who or review.who == who for review in self.reviews_of(item))
 
     def progress(self, numbers: Sequence[int], who: str) -> Progress:
-        """Return how far a person is with some items."""
+        """Return the progress of a reviewer on the given items."""
         n_done = sum(self.is_done(self.items[n], who) for n in numbers)
         pace = pace_s(review.when for review in self._reviews.reviews if review.who == who)
-        left = len(numbers) - n_done
-        return Progress(len(numbers), n_done, None if pace is None else round(pace * left))
+        n_left = len(numbers) - n_done
+        return Progress(len(numbers), n_done, None if pace is None else round(pace * n_left))
 
     def last_of(self, who: str) -> list[tuple[str, int]]:
-        """Return a person's last standing reviews with the numbers of their items, newest last."""
-        stands = {review.id for some in self._reviews.by_item.values() for review in some}
-        own = [r for r in self._reviews.reviews if r.who == who and r.id in stands]
-        found = [(r.id, self._numbers.get(r.about[:3])) for r in own]
-        return [(name, n) for name, n in found if n is not None][-N_UNDO:]
+        """Return the ids and item numbers of a reviewer's latest current reviews, newest last."""
+        current = {review.id for some in self._reviews.by_item.values() for review in some}
+        numbered = (
+            (r.id, self._numbers.get(r.about[:3]))
+            for r in self._reviews.reviews
+            if r.who == who and r.id in current
+        )
+        return [(name, n) for name, n in numbered if n is not None][-N_UNDO:]
 
 
 def pace_s(times: Iterable[str]) -> float | None:
-    """Return the median seconds between reviews, without pauses; None for fewer than three.
+    """Return the median seconds between reviews, ignoring pauses. None for fewer than 3 reviews.
 
     Example:
         >>> pace_s(f"2026-01-01T10:00:{s:02}+00:00" for s in (0, 4, 10, 16))
         6.0
     """
     moments = [datetime.fromisoformat(time).timestamp() for time in times][-N_PACE:]
-    gaps = [later - one for one, later in itertools.pairwise(moments)]
-    known = [gap for gap in gaps if 0 <= gap <= PAUSE_S]
-    return statistics.median(known) if len(known) > 1 else None
+    gaps = [later - earlier for earlier, later in itertools.pairwise(moments)]
+    gaps = [gap for gap in gaps if 0 <= gap <= PAUSE_S]
+    return statistics.median(gaps) if len(gaps) > 1 else None
 
 
 LONGEST = 200
-"""Characters of a filter that are read."""
+"""Maximum length of a filter value in characters."""
 
 States = Callable[[ReviewSession, ReviewItem, str], bool]
 
@@ -171,22 +175,22 @@ STATES: Mapping[str, tuple[str, States]] = {
         lambda session, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
     ),
     "judges": ("judges differ", lambda session, item, who: "judges" in item.states),
-    "people": ("people differ", lambda session, item, who: session.people_differ(item)),
-    "leads": ("leads the report", lambda session, item, who: "leads" in item.states),
+    "people": ("reviewers differ", lambda session, item, who: session.people_differ(item)),
+    "leads": ("main finding", lambda session, item, who: "leads" in item.states),
 }
-"""What can be asked for beside a system and a verdict, in words."""
+"""Text and test of each state that the queue can be filtered by."""
 
-ORDERS = {"priority": "most worth a look", "file": "order of the file"}
+ORDERS = {"priority": "highest priority first", "file": "file order"}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """The part of the queue that a person asked to see; an empty field lets everything pass.
+    """Filter and order of the queue; empty fields match everything.
 
     Attributes:
-        state: A key of `STATES`.
-        text: Words that the item, its id, its place or its record must have.
-        order: A key of `ORDERS`.
+        state: Key of `STATES`.
+        text: Words that must occur in the item or its metadata.
+        order: Key of `ORDERS`.
     """
 
     system: str = ""
@@ -198,14 +202,14 @@ class Filter:
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Filter:
-        """Read a filter from an address; what it does not know, it leaves out."""
-        query = {one.name: asked.get(one.name, "")[:LONGEST] for one in fields(cls)}
+        """Read a filter from query parameters, ignoring unknown values."""
+        query = {field.name: asked.get(field.name, "")[:LONGEST] for field in fields(cls)}
         query["state"] = query["state"] if query["state"] in STATES else ""
         query["order"] = query["order"] if query["order"] in ORDERS else "priority"
         return cls(**query)
 
     def passes(self, item: ReviewItem, session: ReviewSession, who: str) -> bool:
-        """Return whether an item is wanted."""
+        """Return whether an item matches the filter."""
         exact = (
             (self.system, item.system),
             (self.evaluator, item.evaluator),
@@ -215,23 +219,22 @@ class Filter:
             return False
         if self.state and not STATES[self.state][1](session, item, who):
             return False
-        words = self.text.casefold().split()
-        named = f"{item.record} {item.item} {item.system} {item.kind} {item.place}"
-        own = f"{named} {item.item_text} {item.why}".casefold()
-        return not words or all(word in own for word in words)
+        metadata = f"{item.record} {item.item} {item.system} {item.kind} {item.place}"
+        text = f"{metadata} {item.item_text} {item.why}".casefold()
+        return all(word in text for word in self.text.casefold().split())
 
 
 def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
-    """Return the numbers of the wanted items in their order."""
-    found = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
+    """Return the numbers of the items that match a filter, in its order."""
+    numbers = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
     if wanted.order == "priority":
-        found.sort(key=lambda n: -session.items[n].priority)
-    return found
+        numbers.sort(key=lambda n: -session.items[n].priority)
+    return numbers
 
 
 @dataclass(frozen=True)
 class FilterOption:
-    """A value to filter by, and how many items have it."""
+    """A filter value with its number of items."""
 
     value: str
     word: str
@@ -239,9 +242,9 @@ class FilterOption:
 
 
 def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
-    """Return what can be filtered by; fields with a single value are left out."""
+    """Return the filter values by field, without fields that have a single value."""
     kinds = {item.evaluator: item.kind for item in session.items}
-    counted = {
+    counts_by_field = {
         "evaluator": Counter(item.evaluator for item in session.items),
         "verdict": Counter(item.word for item in session.items if item.word),
         "system": Counter(item.system for item in session.items if item.system),
@@ -253,6 +256,6 @@ def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
             )
             for value, n in counts.most_common()
         ]
-        for name, counts in counted.items()
+        for name, counts in counts_by_field.items()
         if len(counts) > 1
     }

@@ -1,4 +1,4 @@
-"""A verdict of any evaluator as an item to review, and its priority."""
+"""Review items for verdicts, with their review priority."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from ragassay.review.items import Choice, Opinion, ReviewItem, State, Value
 
 LEADS, DIFFERS, UNSURE = 3.0, 2.0, 1.0
 MISSING: dict[VerdictState, float] = {UNDECIDED: 2.0, UNSCORED: 1.5}
-"""How much each counts at most. What leads a report is read by everybody, so it comes first."""
+"""Priority weights. Main findings come first because everyone reads them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """The reasons for a second look at a verdict.
+    """Reasons to review a verdict.
 
     Attributes:
-        confidence: Of the value or the tentative choice; None where not given.
-        entropy_bits: Of the distribution; None where not given.
-        spread: How far judges are apart: 0 where they agree, 1 where they could not be further.
-        leads: Whether a finding that leads the report is about it.
+        confidence: Confidence of the value or the tentative choice. None if unknown.
+        entropy_bits: Entropy of the distribution. None if unknown.
+        spread: Disagreement of the judges, from 0 (none) to 1 (maximum).
+        leads: Whether the verdict belongs to a main finding.
     """
 
     confidence: float | None = None
@@ -47,14 +47,14 @@ class Doubt:
 
     @property
     def uncertainty(self) -> float:
-        """In [0, 1]: the entropy as a share of the most there can be, else 1 - confidence."""
+        """Normalized entropy in [0, 1] if known, otherwise 1 - confidence."""
         if self.entropy_bits is not None and self.n_choices > 1:
             return min(1.0, self.entropy_bits / math.log2(self.n_choices))
         return 0.0 if self.confidence is None else 1 - self.confidence
 
     @property
     def priority(self) -> float:
-        """The priority of a review; 0 where nothing calls for one."""
+        """Review priority, 0 without any reason to review."""
         parts = (
             LEADS * self.leads,
             MISSING.get(self.state, 0.0),
@@ -65,43 +65,43 @@ class Doubt:
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states that speak for it."""
+        """Reasons to review the verdict."""
         missing: tuple[State, ...] = () if self.state == "decided" else (self.state,)
         return ("leads",) * self.leads + missing + ("judges",) * (self.spread > 0)
 
     @property
     def because(self) -> tuple[str, ...]:
-        """The same in words."""
-        words = tuple(STATES.get(state, state) for state in self.states)
-        is_unsure = self.uncertainty >= 0.5 and self.state != UNDECIDED
-        return (*words, "unsure") if is_unsure else words
+        """Reasons to review the verdict, as text."""
+        reasons = tuple(STATES.get(state, state) for state in self.states)
+        is_uncertain = self.uncertainty >= 0.5 and self.state != UNDECIDED
+        return (*reasons, "low confidence") if is_uncertain else reasons
 
 
-STATES: dict[State, str] = {"leads": "leads the report", "judges": "judges differ"}
-"""What speaks for a look in other words than its own name."""
+STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
+"""Texts of review reasons that differ from their names."""
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
-    """Return how far values are apart: of numbers, their range as a share of the scale's.
+    """Return the disagreement of values in [0, 1], for numbers their range relative to the scale.
 
     Example:
         >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])
         (1.0, 1.0, 0.0)
     """
-    chosen = [value for value in values if value is not None]
-    if len(set(chosen)) < 2:
+    known = [value for value in values if value is not None]
+    if len(set(known)) < 2:
         return 0.0
-    numbers = [value for value in chosen if isinstance(value, int | float)]
-    if len(numbers) < len(chosen):
+    numbers = [value for value in known if isinstance(value, int | float)]
+    if len(numbers) < len(known):
         return 1.0
     return min(1.0, (max(numbers) - min(numbers)) / max(1, n_choices - 1))
 
 
 RIGHT = (Choice(True, "right", "good"), Choice(False, "wrong", "bad"))
-"""What can be said of a list of texts, which has no label."""
+"""Choices for a list of texts, which has no label."""
 
 WRITTEN = ("nuggets", "facts")
-"""Fields of such lists."""
+"""Verdict fields that are lists of texts."""
 
 LONGEST_PLACE = 24
 
@@ -118,28 +118,28 @@ def item_of(
     leads: bool = False,
     opinions: Sequence[tuple[str, VerdictBase]] = (),
 ) -> ReviewItem:
-    """Return a verdict as an item.
+    """Return the review item for a verdict.
 
     Args:
-        record: The answer's id.
-        item_text: What is judged.
-        system: Who wrote the answer.
-        labels: Labels of the evaluator, where the verdict does not know them.
-        hints: When to choose a value.
-        n_labels: Number of labels that verdicts on claims were chosen from; 0 where unknown.
-        leads: Whether a finding that leads the report is about it.
-        opinions: Several graders' verdicts with their names, in place of the panel's.
+        record: Id of the answer.
+        item_text: Text that is judged.
+        system: System that wrote the answer.
+        labels: Labels of the evaluator, if the verdict does not define them.
+        hints: Explanations of the choices.
+        n_labels: Number of labels that claims were judged with. 0 if unknown.
+        leads: Whether the verdict belongs to a main finding.
+        opinions: Names and verdicts of several graders. Default: the judges of the verdict.
     """
     choices = choices_of(verdict, labels, hints or {}, n_labels)
-    chosen: Value | None = verdict.choice
+    model_choice: Value | None = verdict.choice
     if choices == RIGHT and verdict.failure is None:
-        chosen = True
-    voices = tuple(opinions) or tuple(_voices(verdict))
+        model_choice = True
+    opinions = opinions or tuple(_judge_opinions(verdict))
     doubt = Doubt(
         confidence=verdict.confidence,
         entropy_bits=verdict.entropy_bits,
         n_choices=len(choices),
-        spread=_spread(verdict, [one for _, one in voices], len(choices)),
+        spread=_spread(verdict, [opinion for _, opinion in opinions], len(choices)),
         state=verdict.state,
         leads=leads,
     )
@@ -152,7 +152,7 @@ def item_of(
         place=place_of(verdict),
         item_text=item_text,
         system=system,
-        model_choice=chosen,
+        model_choice=model_choice,
         tentative_choice=_tentative_choice(verdict, choices),
         word=word_of(verdict),
         tone=tone_of(verdict),
@@ -165,23 +165,24 @@ def item_of(
         priority=doubt.priority,
         because=doubt.because,
         opinions=tuple(
-            Opinion(name, word_of(one), tone_of(one), reason_of(one)) for name, one in voices
+            Opinion(name, word_of(opinion), tone_of(opinion), reason_of(opinion))
+            for name, opinion in opinions
         ),
         sentence=sentence_of(verdict),
     )
 
 
-def _spread(verdict: VerdictBase, voices: Sequence[VerdictBase], n_choices: int) -> float:
-    """Return how far judges are apart on the same item, or on whether the passage covers it."""
-    same = [one.choice for one in voices if one.item == verdict.item]
-    covered = [getattr(one, "is_correct", None) for one in voices]
-    return max(spread_of(same, n_choices), spread_of(covered))
+def _spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: int) -> float:
+    """Return the disagreement about the item or about whether the passage covers it."""
+    choices = [opinion.choice for opinion in opinions if opinion.item == verdict.item]
+    covered = [getattr(opinion, "is_correct", None) for opinion in opinions]
+    return max(spread_of(choices, n_choices), spread_of(covered))
 
 
 def choices_of(
     verdict: VerdictBase, labels: Sequence[str], hints: Mapping[Value, str], n_labels: int = 0
 ) -> tuple[Choice, ...]:
-    """Return what can be said of a verdict with one key; right or wrong of a list of texts."""
+    """Return the choices for a verdict. A list of texts can be right or wrong."""
     known: Sequence[Value] = verdict.choices or tuple(labels)
     if not known:
         return RIGHT
@@ -199,18 +200,18 @@ def choices_of(
 
 
 def field_of(choices: Sequence[Choice]) -> str:
-    """Return what a choice says: "rating" for a number, "right" for a list, else "label"."""
+    """Return the review field of choices: "rating", "right" or "label"."""
     kind = type(choices[0].value)
     return {int: "rating", float: "rating", bool: "right"}.get(kind, "label")
 
 
 def word_of(verdict: VerdictBase) -> str:
-    """Return a verdict in a word or two: its label or rating, or why there is none."""
+    """Return a verdict's label, rating or failure as short text."""
     if verdict.failure is not None:
         return unscored_text(verdict.failure)
     if verdict.choice is None:
         texts = texts_of(verdict)
-        return f"{len(texts)} written" if texts else "none"
+        return f"{len(texts)} listed" if texts else "none"
     if isinstance(verdict.choice, str):
         return label_text(verdict.choice)
     low, high = getattr(verdict, "scale", SHARE_SCALE)
@@ -220,14 +221,14 @@ def word_of(verdict: VerdictBase) -> str:
 
 
 def tone_of(verdict: VerdictBase) -> Tone:
-    """Return the colour of a verdict."""
+    """Return the tone of a verdict."""
     if verdict.failure is not None:
         return verdict.failure.state
     return tone_of_value(verdict.choice)
 
 
 def tone_of_value(value: Value | None) -> Tone:
-    """Return the colour of a value: numbers and unknown labels are plain."""
+    """Return the tone of a value, "plain" for numbers and unknown labels."""
     if value == "yes":
         return "good"
     return label_tone(value) if isinstance(value, str) else "plain"
@@ -238,8 +239,8 @@ def _tentative_choice(verdict: VerdictBase, choices: Sequence[Choice]) -> Value 
     return by_text.get(verdict.tentative_label or "")
 
 
-def _voices(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
-    """Yield the judges behind a verdict: a panel's, or the first and the second one."""
+def _judge_opinions(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
+    """Yield the verdicts of the panel judges, or of the first and second judge."""
     for member in getattr(verdict, "members", ()):
         yield member.judge or "judge", member
     before = getattr(verdict, "escalated_from", None)
@@ -249,12 +250,12 @@ def _voices(verdict: VerdictBase) -> Iterator[tuple[str, VerdictBase]]:
 
 
 def sentence_of(verdict: VerdictBase) -> int | None:
-    """Return the sentence (1-based) that a verdict is about; None for the whole answer."""
+    """Return the 1-based sentence number of a verdict, or None for the whole answer."""
     return getattr(verdict, "sentence", None)
 
 
 def place_of(verdict: VerdictBase) -> str:
-    """Return where a verdict is: "sentence 2", "sentence 2 · 1" for its citation."""
+    """Return the location of a verdict, such as "sentence 2" or "sentence 2 · [1]"."""
     sentence = sentence_of(verdict)
     if sentence is None:
         return ""
@@ -268,7 +269,7 @@ def place_of(verdict: VerdictBase) -> str:
 
 
 def reason_of(verdict: VerdictBase) -> str:
-    """Return a verdict's reason, in the judge's words or by what it found."""
+    """Return the reason for a verdict."""
     reason = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
     difference = getattr(verdict, "difference", "")
     answer = getattr(verdict, "answer", "")
@@ -283,13 +284,14 @@ def reason_of(verdict: VerdictBase) -> str:
 
 
 def texts_of(verdict: VerdictBase) -> tuple[str, ...]:
-    """Return the texts that a verdict lists: nuggets, facts."""
-    lists = (getattr(verdict, name, ()) for name in WRITTEN)
-    listed = [one for texts in lists for one in texts]
-    return tuple(str(getattr(one, "text", None) or getattr(one, "nugget", one)) for one in listed)
+    """Return the texts that a verdict lists, such as nuggets or facts."""
+    listed = (entry for name in WRITTEN for entry in getattr(verdict, name, ()))
+    return tuple(
+        str(getattr(entry, "text", None) or getattr(entry, "nugget", entry)) for entry in listed
+    )
 
 
 def spans_of(verdict: VerdictBase) -> tuple[EvidenceSpan, ...]:
-    """Return the passages that a verdict rests on."""
+    """Return the evidence passages of a verdict."""
     evidence = getattr(verdict, "evidence", None)
     return (evidence,) if isinstance(evidence, EvidenceSpan) else ()

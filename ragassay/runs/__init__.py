@@ -1,1 +1,1 @@
-"""Run a graph over many records: ledger, resume, progress, engine."""
+"""Runs over many records: job, engine, run folder, resume and progress."""

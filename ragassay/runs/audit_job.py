@@ -1,4 +1,4 @@
-"""Prepare an audit: choose the answers, damage them, and decide which parts to evaluate."""
+"""Preparation of audits: choice and perturbation of answers, and the parts to evaluate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Answers that an audit perturbs by default: detecting all of 20 means at least .84."""
+"""Default number of answers to perturb. Detecting all of 20 means a rate of at least .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -26,14 +26,14 @@ N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
 PART_OF = {e.display.group: e.part for e in OURS if e.display.group} | {"findings": "citations"}
-"""The part of an evaluation that a score belongs to, by the word before its dot."""
+"""Part of an evaluation by score group."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """A user's options for an audit; `AuditKeywords` explains them."""
+    """Options of an audit; see `AuditKeywords`."""
 
     limit: int = N_ANSWERS
     seed: int = 0
@@ -43,12 +43,11 @@ class AuditOptions:
 
 
 def audit_options(given: AuditKeywords) -> AuditOptions:
-    """Return a user's options for an audit, from Python or the command line."""
-    named = {"is_given" if name == "given" else name: value for name, value in given.items()}
-    attacks = several(given.get("attacks"))
+    """Return the audit options from keyword arguments or the command line."""
+    renamed = {"is_given" if name == "given" else name: value for name, value in given.items()}
     known = {field.name for field in fields(AuditOptions)}
-    told = {name: value for name, value in named.items() if name in known and value is not None}
-    return replace(AuditOptions(), **told | {"attacks": attacks})
+    values = {n: value for n, value in renamed.items() if n in known and value is not None}
+    return replace(AuditOptions(), **values | {"attacks": several(given.get("attacks"))})
 
 
 @dataclass(frozen=True)
@@ -61,15 +60,15 @@ class Ask:
 
 @dataclass(frozen=True)
 class AuditJob:
-    """The answers of an audit and their evaluation.
+    """Answers of an audit and the parts to evaluate.
 
     Attributes:
-        perturbed: Their perturbed forms, with the targets that apply.
+        job: Job with the unperturbed answers.
+        perturbed: Perturbed answers with the targets that apply.
         asks: Unperturbed and perturbed answers, each with the parts to evaluate.
-        options: The user's options.
-        n_unchanged: For each attack, the number of answers that it left unchanged.
-        paraphrases: A model's paraphrases; empty where rules are used, or before the model is
-            called.
+        options: Options of the audit.
+        n_unchanged: Number of answers that each attack did not change.
+        paraphrases: Paraphrases by a model. Empty with rules, or before the model is called.
     """
 
     job: Job
@@ -81,89 +80,99 @@ class AuditJob:
 
     @property
     def pools(self) -> str:
-        """The sources of the damage."""
+        """Source of the perturbations."""
         return GIVEN if self.options.is_given else "audit"
 
     def groups(self) -> dict[tuple[str, ...], list[Record]]:
         """Group the answers by the parts to evaluate."""
-        found: dict[tuple[str, ...], list[Record]] = {}
+        groups: dict[tuple[str, ...], list[Record]] = {}
         for ask in self.asks:
-            found.setdefault(ask.parts, []).append(ask.record)
-        return found
+            groups.setdefault(ask.parts, []).append(ask.record)
+        return groups
 
 
 def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
-    """Choose answers and damage them.
+    """Choose answers and perturb them.
 
-    Only what the settings request is evaluated: without rubrics there is no attack on a rubric.
+    Only the parts requested in the settings are evaluated, so rubrics are only attacked if they
+    are judged.
 
     Args:
-        job: The answers; already perturbed ones are left out.
-        options: The user's options.
-        is_judged: Whether the unperturbed answers have been judged already, by the settings.
+        job: Job with the answers. Perturbed answers among them are skipped.
+        options: Options of the audit.
+        is_judged: Whether the unperturbed answers were already judged with the same settings.
 
     Raises:
-        InputError: An attack is unknown, there is no whole answer, or nothing to damage it with; or
-            a model should write sentences for existing damage.
+        InputError: An attack is unknown, there are no unperturbed answers, no attack applies, or a
+            paraphraser is combined with existing perturbations.
     """
     if options.is_given and options.paraphraser:
-        raise InputError("a paraphraser writes for damage that is made: not with given damage")
+        raise InputError(
+            "a paraphraser cannot be used with perturbed answers from the file; remove one of "
+            "the options"
+        )
     if options.is_given:
         records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
     else:
-        every = [record for record in job.records if is_whole(record)]
-        records = spread(every, options.limit, options.seed)
-        found = perturb_answers(
+        unperturbed = [record for record in job.records if is_whole(record)]
+        records = spread(unperturbed, options.limit, options.seed)
+        result = perturb_answers(
             records,
             attacks=chosen_attacks(options.attacks),
             seed=options.seed,
             retracted=_find_retracted(job.corpus, records),
-            among=every,
+            among=unperturbed,
         )
-        perturbed, n_unchanged = found.answers, found.n_unchanged
+        perturbed, n_unchanged = result.answers, result.n_unchanged
     if not records:
-        wanted = "unperturbed answer" + (" with a perturbed one" if options.is_given else "")
-        raise InputError(f"{job.answers.name} has no {wanted}")
-    aimed = _choose_targets(perturbed, records, tools)
-    if not aimed:
+        versions = " with a perturbed version" if options.is_given else ""
+        raise InputError(f"{job.answers.name} has no unperturbed answer{versions}")
+    targeted = _choose_targets(perturbed, records, tools)
+    if not targeted:
         raise InputError(
-            f"no attack changes any of {len(records)} answers in the requested parts: "
-            "name other attacks, or more parts"
+            f"no attack changes any of {len(records)} answers in the requested parts; "
+            "choose other attacks or more parts"
         )
-    unperturbed = () if is_judged else _unperturbed_asks(records, aimed)
-    asks = _together([*unperturbed, *(Ask(d.record, parts_of(d.targets)) for d in aimed)], aimed)
-    return AuditJob(replace(job, records=tuple(records)), aimed, asks, options, n_unchanged)
+    asks = [] if is_judged else _unperturbed_asks(records, targeted)
+    asks += [Ask(answer.record, parts_of(answer.targets)) for answer in targeted]
+    return AuditJob(
+        replace(job, records=tuple(records)),
+        targeted,
+        _group_by_original(asks, targeted),
+        options,
+        n_unchanged,
+    )
 
 
 def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
-    """Return attacks by name or family; all of them without a name.
+    """Return attacks by name or family, or all attacks without names.
 
     Raises:
-        InputError: There is no such attack.
+        InputError: An attack is unknown.
     """
     for name in names:
         if not any(name in (a.name, a.family) for a in ATTACKS):
             known = ", ".join(
                 dict.fromkeys([*(a.family for a in ATTACKS), *(a.name for a in ATTACKS)])
             )
-            raise InputError(f"unknown attack {name!r}; there are {known}")
+            raise InputError(f"unknown attack {name!r}; the attacks are {known}")
     return tuple(a for a in ATTACKS if not names or a.name in names or a.family in names)
 
 
 def is_whole(record: Record) -> bool:
-    """Return whether an answer is as its system wrote it."""
+    """Return whether an answer is unperturbed."""
     return record.metadata.get("variant", "benign") == "benign"
 
 
 def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
-    """Choose answers, one for each question before a second for any.
+    """Choose answers evenly over the questions.
 
-    A larger limit adds answers and takes none away, whatever the order of the file.
+    A larger limit only adds answers, and the order of the records does not matter.
 
     Args:
-        records: Ids differ.
-        limit: How many to choose; 0 for all.
-        seed: The seed of the order.
+        records: Records with distinct ids.
+        limit: Number of answers to choose. 0 for all.
+        seed: Random seed of the order.
     """
 
     def key(text: str) -> str:
@@ -182,29 +191,32 @@ def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
 
 
 def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts of an evaluation that scores come from, in their usual order."""
+    """Return the parts of an evaluation that produce the target scores, in standard order."""
     groups = [target.partition(".")[0] for target in targets]
-    wanted = {PART_OF.get(group, group) for group in groups}  # a user's own is its own part
+    wanted = {PART_OF.get(group, group) for group in groups}  # custom evaluators are parts
     return tuple(part for part in (*PARTS, *sorted(wanted.difference(PARTS))) if part in wanted)
 
 
 def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
-    """Return answers, the file's perturbed versions of them, and how many of these changed nothing.
+    """Return answers, their perturbed versions in the file, and the number of unchanged versions.
 
-    YESciEval's files have some "perturbed" answers that equal the original ones word for word:
-    there was no connective to remove, or no second sentence.
+    Some "perturbed" answers in YESciEval's files equal the original, for example because there was
+    no connective to remove.
     """
     unperturbed = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
-    hurt: dict[str, list[PerturbedAnswer]] = {}
+    versions: dict[str, list[PerturbedAnswer]] = {}
     unchanged: list[str] = []
     for record in records:
         severity = SEVERITIES.get(record.metadata.get("variant", ""))
         rubric = record.metadata.get("target_rubric", "").lower()
         original = unperturbed.get((record.topic or record.question, record.system))
         if severity and rubric and original:
-            perturbation = PerturbedAnswer(
+            if _words(record) == _words(original):
+                unchanged.append(original.id)
+                continue
+            perturbed_answer = PerturbedAnswer(
                 record=record.model_copy(update={"rubrics": (rubric,)}),
                 original=original.id,
                 attack=GIVEN,
@@ -212,50 +224,45 @@ def _read_perturbed_answers(
                 severity=severity,
                 targets=(RUBRIC + rubric,),
             )
-            if _words(record) == _words(original):
-                unchanged.append(original.id)
-            else:
-                hurt.setdefault(original.id, []).append(perturbation)
-    paired = [record for record in unperturbed.values() if record.id in hurt]
+            versions.setdefault(original.id, []).append(perturbed_answer)
+    paired = [record for record in unperturbed.values() if record.id in versions]
     chosen = spread(paired, options.limit, options.seed)
-    perturbed = tuple(perturbation for record in chosen for perturbation in hurt[record.id])
-    n_unchanged = sum(name in {record.id for record in chosen} for name in unchanged)
-    return chosen, perturbed, {GIVEN: n_unchanged}
+    perturbed = tuple(version for record in chosen for version in versions[record.id])
+    chosen_ids = {record.id for record in chosen}
+    return chosen, perturbed, {GIVEN: sum(name in chosen_ids for name in unchanged)}
 
 
 def _words(record: Record) -> list[str]:
-    """Return the words of an answer, ignoring what is between them."""
     if isinstance(record.answer, str):
         return record.answer.split()
     return [word for sentence in record.answer for word in sentence.text.split()]
 
 
 def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
-    """Return PMIDs of retracted articles on the answers' questions, where the corpus has any."""
+    """Return PMIDs of retracted articles in the corpus that match the questions."""
     questions = list(dict.fromkeys(record.question for record in records))[:N_RETRACTED]
-    hits = (corpus.search(question, 1, RETRACTED) for question in questions)
-    return sorted({hit.document.id for found in hits for hit in found})
+    results = (corpus.search(question, 1, RETRACTED) for question in questions)
+    return sorted({hit.document.id for hits in results for hit in hits})
 
 
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], tools: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    """Return perturbed answers with the targets that are requested and apply to the answer."""
-    wanted = {record.id: _targets_of(record, tools) for record in records}
-    found: list[PerturbedAnswer] = []
-    for perturbation in perturbed:
-        applies = wanted[perturbation.original]
-        aims = (*perturbation.targets, *_own_targets(perturbation, tools))
-        targets = tuple(t for t in aims if t in applies or t.partition(".")[0] in applies)
+    """Return the perturbed answers with those targets that are requested and applicable."""
+    available = {record.id: _available_targets(record, tools) for record in records}
+    result: list[PerturbedAnswer] = []
+    for answer in perturbed:
+        known = available[answer.original]
+        candidates = (*answer.targets, *_custom_targets(answer, tools))
+        targets = tuple(t for t in candidates if t in known or t.partition(".")[0] in known)
         if targets:
-            rubrics = _rubrics_of(targets)
-            record = perturbation.record.model_copy(update={"rubrics": rubrics})
-            found.append(perturbation.model_copy(update={"targets": targets, "record": record}))
-    return tuple(found)
+            record = answer.record.model_copy(update={"rubrics": _rubrics_of(targets)})
+            result.append(answer.model_copy(update={"targets": targets, "record": record}))
+    return tuple(result)
 
 
-def _targets_of(record: Record, tools: Run) -> frozenset[str]:
-    """Return the scores that an answer can have, by name or by the word before their dot."""
+def _available_targets(record: Record, tools: Run) -> frozenset[str]:
+    """Return the scores and score groups that an answer can have."""
     settings = tools.settings
     names = {
         RUBRIC + name for name in tools.rubrics if not record.rubrics or name in record.rubrics
@@ -269,17 +276,16 @@ def _targets_of(record: Record, tools: Run) -> frozenset[str]:
         groups -= set() if cites else {"citations", "findings"}
     if not record.sources and not tools.retrieval.has_corpus:
         groups -= {"evidence", "correctness"}
-    own = {one.name for one in tools.evaluators if isinstance(one, OwnEvaluator)}
-    return frozenset(names | groups | own)
+    custom = {e.name for e in tools.evaluators if isinstance(e, OwnEvaluator)}
+    return frozenset(names | groups | custom)
 
 
-def _own_targets(perturbation: PerturbedAnswer, tools: Run) -> list[str]:
-    """Return the scores of the user's own evaluators that declare to notice an attack."""
-    own = (one for one in tools.evaluators if isinstance(one, OwnEvaluator))
+def _custom_targets(answer: PerturbedAnswer, tools: Run) -> list[str]:
+    """Return the scores of custom evaluators that declare an attack as a target."""
     return [
         f"{e.name}.score"
-        for e in own
-        if {perturbation.attack, perturbation.family} & set(e.attacks)
+        for e in tools.evaluators
+        if isinstance(e, OwnEvaluator) and {answer.attack, answer.family} & set(e.attacks)
     ]
 
 
@@ -287,22 +293,24 @@ def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
     return tuple(t.removeprefix(RUBRIC) for t in targets if t.startswith(RUBRIC))
 
 
-def _together(asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]) -> tuple[Ask, ...]:
-    """Order each whole answer before its perturbed versions, which reuse results on its sources."""
-    original = {perturbation.record.id: perturbation.original for perturbation in perturbed}
-    place = {name: n for n, name in enumerate(dict.fromkeys(d.original for d in perturbed))}
+def _group_by_original(
+    asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]
+) -> tuple[Ask, ...]:
+    """Sort each original before its perturbed versions, which reuse results on its sources."""
+    originals = {answer.record.id: answer.original for answer in perturbed}
+    positions = {name: n for n, name in enumerate(dict.fromkeys(originals.values()))}
 
     def key(ask: Ask) -> int:
-        return place[original.get(ask.record.id, ask.record.id)]
+        return positions[originals.get(ask.record.id, ask.record.id)]
 
     return tuple(sorted(asks, key=key))
 
 
 def _unperturbed_asks(records: Sequence[Record], perturbed: Sequence[PerturbedAnswer]) -> list[Ask]:
-    """Ask each whole answer for every part that its perturbed versions are asked for."""
+    """Return the unperturbed answers with all parts needed by their perturbed versions."""
     targets: dict[str, dict[str, None]] = {}
-    for perturbation in perturbed:
-        targets.setdefault(perturbation.original, {}).update(dict.fromkeys(perturbation.targets))
+    for answer in perturbed:
+        targets.setdefault(answer.original, {}).update(dict.fromkeys(answer.targets))
     return [
         Ask(
             record.model_copy(update={"rubrics": tuple(sorted(_rubrics_of(targets[record.id])))}),

@@ -1,4 +1,4 @@
-"""Read test banks with people's changes and graded files; give items to answers, fold repeats."""
+"""Test banks with human edits, graded files, and the removal of duplicate items."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ReviewsByItem = dict[tuple[str, str], list[Review]]
-"""Reviews by the query and the item that they are about."""
+"""Reviews by query and item."""
 
 _YES = TypeAdapter(bool)
 _TEXT = TypeAdapter(str)
@@ -34,7 +34,7 @@ _ANSWERS: TypeAdapter[tuple[str, ...]] = TypeAdapter(tuple[str, ...])
 
 
 class AddedItem(Frozen):
-    """The value of a review of the field "added": an item that the file does not have."""
+    """Value of a review that adds an item to a bank."""
 
     text: str
     kind: BankKind = "questions"
@@ -44,13 +44,13 @@ class AddedItem(Frozen):
 
 @dataclass(frozen=True)
 class BankFile:
-    """A file of test banks.
+    """A file of test banks with its reviews.
 
     Attributes:
-        banks: As people left them, each item with its id.
-        rejections: Lines that could not be read.
-        reviews: All that people said of items, undone or not, the oldest first.
-        n_stray: Reviews of items that the file does not have.
+        banks: Banks with all edits applied and ids for all items.
+        rejections: Unreadable lines.
+        reviews: All reviews including undone ones, oldest first.
+        n_stray: Number of reviews of unknown items.
     """
 
     path: Path
@@ -61,25 +61,25 @@ class BankFile:
 
 
 def read_bank_file(path: Path) -> BankFile:
-    """Read a file of test banks, with its journal applied.
+    """Read a file of test banks and apply its reviews.
 
     Raises:
         InputError: The file or its journal cannot be read.
     """
-    found = read_test_banks(path)
+    file = read_test_banks(path)
     reviews = tuple(r for r in journal_of(path).read() if r.evaluator == BANK)
-    banks = apply_reviews(found.banks, reviews)
-    told = {review.id for bank in banks for review in all_history(bank)}
-    n_stray = sum(review.id not in told for review in reviews)
-    return BankFile(path, banks, found.rejections, reviews, n_stray)
+    banks = apply_reviews(file.banks, reviews)
+    applied = {review.id for bank in banks for review in all_history(bank)}
+    n_stray = sum(review.id not in applied for review in reviews)
+    return BankFile(path, banks, file.rejections, reviews, n_stray)
 
 
 @dataclass(frozen=True)
 class GradedFile:
-    """A graded file, and the test banks behind it; none where none were given.
+    """A graded file with its test banks, if available.
 
     Attributes:
-        rejections: Lines, passages and banks that could not be read.
+        rejections: Unreadable lines, passages and banks.
     """
 
     queries: tuple[QueryParagraphs, ...]
@@ -88,125 +88,126 @@ class GradedFile:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Return the items' texts by id."""
+        """Item texts by id."""
         return {item.id: item.text for bank in self.banks for item in bank.items}
 
     def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
-        """Return one query's passages, or all.
+        """Return the passages of one query, or of all queries with None.
 
         Raises:
-            InputError: The file does not have the query.
+            InputError: The file does not contain the query.
         """
         if query is None:
             return self.queries
-        found = tuple(one for one in self.queries if one.query_id == query)
-        if not found:
+        selected = tuple(one for one in self.queries if one.query_id == query)
+        if not selected:
             names = [one.query_id for one in self.queries]
             some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-            raise InputError(f"there is no query {query!r}: there are {some}")
-        return found
+            raise InputError(f"unknown query {query!r}; the queries are {some}")
+        return selected
 
 
 def read_graded(path: Path, banks: Sequence[Path] = ()) -> GradedFile:
-    """Read a graded file and the test banks behind it.
+    """Read a graded file and its test banks.
 
     Raises:
-        InputError: A file cannot be opened, or has nothing in it.
+        InputError: A file cannot be opened or is empty.
     """
     graded = read_graded_paragraphs(path)
-    found = [read_bank_file(bank) for bank in banks]
+    files = [read_bank_file(bank) for bank in banks]
     return GradedFile(
         graded.queries,
-        tuple(bank for result in found for bank in result.banks),
-        graded.rejections + tuple(r for result in found for r in result.rejections),
+        tuple(bank for file in files for bank in file.banks),
+        graded.rejections + tuple(r for file in files for r in file.rejections),
     )
 
 
 def write_new_bank(banks: Sequence[RubricBank], path: Path) -> None:
-    """Write banks, as people left them, into a file; the history stands in their items.
+    """Write edited banks to a new file. The items include their edit history.
 
     Raises:
-        InputError: The file has a journal: the changes in it would be applied twice.
+        InputError: The file has a journal, whose edits would be applied twice.
     """
     journal = journal_of(path).path
     if journal.exists():
-        raise InputError(f"{path} is a bank that people edit ({journal}): give another name")
+        raise InputError(
+            f"{path} already has a review journal ({journal}); choose another file name"
+        )
     write_test_banks(banks, path)
 
 
 def all_history(bank: RubricBank) -> tuple[Review, ...]:
-    """Return what people changed in a bank and its items, also in those they removed."""
+    """Return all edits of a bank and its items, including removed items."""
     return (*bank.history, *(review for item in bank.items for review in item.history))
 
 
 def apply_reviews(banks: Sequence[RubricBank], reviews: Iterable[Review]) -> tuple[RubricBank, ...]:
-    """Return banks as people left them: ids stay, and each item tells what was changed in it.
+    """Apply reviews to banks. Items keep their ids and get an edit history.
 
     Args:
-        banks: As the file has them.
-        reviews: Of a journal, in its order. A person's last word on a field counts, unless it was
-            taken back; between people the later word wins. Fields: "text", "answers", "secret",
-            "removed", and "added" with an `AddedItem`; others change nothing, but are told.
+        reviews: Reviews in journal order. The last review of a field counts unless it was undone.
+            The fields "text", "answers", "secret", "removed" and "added" (with an `AddedItem`)
+            change items. Other fields are only added to the history.
 
     Raises:
-        InputError: The value of a review is none for its field.
+        InputError: The value of a review is invalid for its field.
     """
     bank_reviews = [review for review in reviews if review.evaluator == BANK]
-    stands, told = _by_item(final_reviews(bank_reviews)), _by_item(bank_reviews)
-    found = (_edited_bank(bank, stands, told) for bank in _with_added(banks, stands))
-    return _with_undone(tuple(found), told)
+    final, history = _by_item(final_reviews(bank_reviews)), _by_item(bank_reviews)
+    edited = (_apply_edits(bank, final, history) for bank in _apply_additions(banks, final))
+    return _add_undone(tuple(edited), history)
 
 
 def _by_item(reviews: Iterable[Review]) -> ReviewsByItem:
-    found: ReviewsByItem = {}
+    by_item: ReviewsByItem = {}
     for review in reviews:
-        found.setdefault((review.record, review.item), []).append(review)
-    return found
+        by_item.setdefault((review.record, review.item), []).append(review)
+    return by_item
 
 
-def _with_added(banks: Sequence[RubricBank], stands: ReviewsByItem) -> list[RubricBank]:
-    """Return banks with the items that people added; a query may get its first bank of a kind."""
-    found = {bank.key: bank for bank in banks}
-    texts = {bank.query_id: bank for bank in reversed(banks)}
-    for (query, name), reviews in stands.items():
+def _apply_additions(banks: Sequence[RubricBank], final: ReviewsByItem) -> list[RubricBank]:
+    """Add the items from reviews, creating banks for new facets and kinds of a known query."""
+    by_key = {bank.key: bank for bank in banks}
+    by_query = {bank.query_id: bank for bank in reversed(banks)}
+    for (query, name), reviews in final.items():
         added = next((r for r in reversed(reviews) if r.field == "added"), None)
-        if added is None or query not in texts or added.value is None:
+        if added is None or query not in by_query or added.value is None:
             continue
         item = _value(TypeAdapter(AddedItem), added)
-        bank = found.get((query, item.facet, item.kind))
+        bank = by_key.get((query, item.facet, item.kind))
         if bank is None:
-            like = texts[query]
             bank = RubricBank(
-                *(query, like.query_text, item.kind),
+                *(query, by_query[query].query_text, item.kind),
                 facet_id=item.facet,
-                test_collection=like.test_collection,
+                test_collection=by_query[query].test_collection,
             )
-        if all(item_id(one, bank) != name for one in bank.items):
+        if all(item_id(known, bank) != name for known in bank.items):
             new = BankItem(item.text, name, answers=item.answers)
-            found[bank.key] = replace(bank, items=(*bank.items, new))
-    return list(found.values())
+            by_key[bank.key] = replace(bank, items=(*bank.items, new))
+    return list(by_key.values())
 
 
-def _edited_bank(bank: RubricBank, stands: ReviewsByItem, told: ReviewsByItem) -> RubricBank:
+def _apply_edits(bank: RubricBank, final: ReviewsByItem, history: ReviewsByItem) -> RubricBank:
     items: list[BankItem] = []
-    history = list(bank.history)
+    bank_history = list(bank.history)
     for item in bank.items:
         name = item_id(item, bank)
-        now = replace(item, id=name, history=(*item.history, *told.get((bank.query_id, name), ())))
+        item_history = (*item.history, *history.get((bank.query_id, name), ()))
+        edited = replace(item, id=name, history=item_history)
         is_removed = False
-        for review in stands.get((bank.query_id, name), ()):
+        for review in final.get((bank.query_id, name), ()):
             if review.field == "removed":
                 is_removed = _value(_YES, review)
             else:
-                now = _change_item(now, review)
+                edited = _edit_item(edited, review)
         if is_removed:
-            history += now.history
+            bank_history += edited.history
         else:
-            items.append(now)
-    return replace(bank, items=tuple(items), history=tuple(history))
+            items.append(edited)
+    return replace(bank, items=tuple(items), history=tuple(bank_history))
 
 
-def _change_item(item: BankItem, review: Review) -> BankItem:
+def _edit_item(item: BankItem, review: Review) -> BankItem:
     if review.field == "text":
         text = _value(_TEXT, review).strip()
         if not text:
@@ -219,15 +220,15 @@ def _change_item(item: BankItem, review: Review) -> BankItem:
     return item
 
 
-def _with_undone(banks: tuple[RubricBank, ...], told: ReviewsByItem) -> tuple[RubricBank, ...]:
-    """Add to a query's first bank what was said of items that were added and taken back."""
+def _add_undone(banks: tuple[RubricBank, ...], history: ReviewsByItem) -> tuple[RubricBank, ...]:
+    """Add the reviews of undone additions to the history of the query's first bank."""
     known = {review.id for bank in banks for review in all_history(bank)}
-    left: dict[str, list[Review]] = {}
-    for (query, _), reviews in told.items():
+    undone: dict[str, list[Review]] = {}
+    for (query, _), reviews in history.items():
         if any(r.field == "added" for r in reviews) and reviews[0].id not in known:
-            left.setdefault(query, []).extend(reviews)
+            undone.setdefault(query, []).extend(reviews)
     return tuple(
-        replace(bank, history=(*bank.history, *left.pop(bank.query_id, ()))) for bank in banks
+        replace(bank, history=(*bank.history, *undone.pop(bank.query_id, ()))) for bank in banks
     )
 
 
@@ -237,130 +238,128 @@ def _value(kind: TypeAdapter[T], review: Review) -> T:
     except ValidationError as error:
         _, problem = first_problem(error)
         raise InputError(
-            f"review {review.id} of {review.item}: no {review.field!r}: {problem}"
+            f"review {review.id} of {review.item}: invalid {review.field!r}: {problem}"
         ) from error
 
 
 Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
-"""Turns texts into unit vectors, shape (n_texts, n_dimensions)."""
+"""Function that embeds texts as unit vectors, shape (n_texts, n_dimensions)."""
 
 ALIKE = {"nuggets": 0.93, "questions": 0.7}
-"""Least cosine similarity of duplicates, on vectors of all-MiniLM-L6-v2.
+"""Minimum cosine similarity of duplicates with all-MiniLM-L6-v2.
 
-Nuggets: of the 35 of DL20's 540 that say what another one does by this bound, 32 do, as read.
-Questions must also ask for the same in the same words, see `is_one_question`; 0.7 is the median of
-all pairs on one query."""
+Of the 35 duplicates that this threshold finds among the 540 nuggets of DL20, 32 are correct
+(checked by hand). Duplicate questions must also pass `is_one_question`; 0.7 is the median
+similarity of question pairs on the same query.
+"""
 
 
 def repeats(
     texts: Sequence[str], kind: BankKind, encode: Encode, least: float | None = None
 ) -> dict[int, int]:
-    """Return the texts that say what an earlier one does: position -> the first one's position.
+    """Map the positions of duplicate texts to the position of the first occurrence.
 
     Args:
-        texts: Of one query.
-        kind: Whether they are nuggets or questions.
-        encode: The embedder's.
-        least: Least similarity of nuggets; by default that of `ALIKE`.
+        texts: Texts of one query.
+        kind: Whether the texts are nuggets or questions.
+        encode: Function that embeds texts.
+        least: Minimum similarity of duplicate nuggets. Default: value in `ALIKE`.
     """
     if len(texts) < 2:
         return {}
     plain = [" ".join(text.casefold().split()).strip(" .?!") for text in texts]
     vectors = encode(texts)
-    alike = vectors @ vectors.T
-    bound = ALIKE[kind] if kind == "questions" or least is None else least
-    found: dict[int, int] = {}
+    similarities = vectors @ vectors.T
+    threshold = ALIKE[kind] if kind == "questions" or least is None else least
+    duplicates: dict[int, int] = {}
     for later in range(1, len(texts)):
         for first in range(later):
-            if first in found:
+            if first in duplicates:
                 continue
-            is_close = alike[later, first] >= bound and (
+            is_close = similarities[later, first] >= threshold and (
                 kind == "nuggets" or is_one_question(texts[first], texts[later])
             )
             if plain[first] == plain[later] or is_close:
-                found[later] = first
+                duplicates[later] = first
                 break
-    return found
+    return duplicates
 
 
 def folded_banks(
     banks: Sequence[RubricBank], encode: Encode, least: float | None = None
 ) -> tuple[tuple[RubricBank, ...], tuple[tuple[str, str], ...]]:
-    """Leave out items that say what an earlier one of their query and kind does.
+    """Remove duplicate items of the same query and kind.
 
     Returns:
-        The banks, and the query and text of each item that was left out. The known answers of a
-        folded question go to the one that stays.
+        Banks without duplicates, and the query and text of each removed item. The known answers of
+        a removed question are added to the question that is kept.
     """
     groups: dict[tuple[str, BankKind], list[int]] = {}
     for i, bank in enumerate(banks):
         groups.setdefault((bank.query_id, bank.kind), []).append(i)
-    result, folded = list(banks), list[tuple[str, str]]()
+    result, removed = list(banks), list[tuple[str, str]]()
     for (query, kind), members in groups.items():
         items = [(i, item) for i in members for item in banks[i].items]
-        first = repeats([item.text for _, item in items], kind, encode, least)
-        folded += [(query, items[later][1].text) for later in first]
-        kept = {n: item for n, (_, item) in enumerate(items) if n not in first}
-        for later, n in first.items():
-            both = (*kept[n].answers, *items[later][1].answers)
-            kept[n] = replace(kept[n], answers=both)
+        duplicates = repeats([item.text for _, item in items], kind, encode, least)
+        removed += [(query, items[later][1].text) for later in duplicates]
+        kept = {n: item for n, (_, item) in enumerate(items) if n not in duplicates}
+        for later, n in duplicates.items():
+            answers = (*kept[n].answers, *items[later][1].answers)
+            kept[n] = replace(kept[n], answers=answers)
         for i in members:
-            own = tuple(item for n, item in kept.items() if items[n][0] == i)
-            result[i] = replace(banks[i], items=own)
-    return tuple(bank for bank in result if bank.items), tuple(folded)
+            bank_items = tuple(item for n, item in kept.items() if items[n][0] == i)
+            result[i] = replace(banks[i], items=bank_items)
+    return tuple(bank for bank in result if bank.items), tuple(removed)
 
 
 def with_exam(
     records: Iterable[Record], testbank: str | Path | Sequence[ExamItem]
 ) -> tuple[tuple[Record, ...], tuple[Rejection, ...]]:
-    """Give items of a test bank to the records that have none.
+    """Add test bank items to the records without exam items.
 
     Args:
-        records: They are looked up by topic, else by id.
-        testbank: A file, with what people changed in it; or items for all records.
+        records: Records, matched with queries by topic or id.
+        testbank: Path of a test bank with reviews, or items for all records.
 
     Returns:
-        The records, and the lines of the bank that could not be read; that it has nothing for
-        these records is one of them.
+        The records, and the unreadable lines of the bank. If the bank has no items for any record,
+        this is reported as a rejection.
 
     Raises:
         InputError: The file cannot be read.
     """
     if not isinstance(testbank, str | Path):
         items = tuple(testbank)
-        return tuple(_give_exam(record, items) for record in records), ()
+        return tuple(_add_exam(record, items) for record in records), ()
     path = Path(testbank)
-    found = read_bank_file(path)
-    by_query = items_by_query(found.banks)
-    given = tuple(
-        _give_exam(record, by_query.get(_key(record, by_query), ())) for record in records
+    file = read_bank_file(path)
+    by_query = items_by_query(file.banks)
+    updated = tuple(
+        _add_exam(record, by_query.get(_query_of(record, by_query), ())) for record in records
     )
-    return given, (
-        *found.rejections,
-        *([] if any(r.exam for r in given) else [_unused_bank_rejection(path)]),
-    )
+    rejections = file.rejections
+    if not any(record.exam for record in updated):
+        unused = Rejection(
+            file=str(path),
+            line=0,
+            problem="no query matches the topic or id of an answer, so no items were used",
+            expected="a bank for the topic ids of the answers",
+        )
+        rejections = (*rejections, unused)
+    return updated, rejections
 
 
 def items_by_query(banks: Iterable[RubricBank]) -> dict[str, tuple[ExamItem, ...]]:
-    """Return the items of each query, of all its facets and kinds."""
-    found: dict[str, tuple[ExamItem, ...]] = {}
+    """Return the items of each query over all facets and kinds."""
+    items: dict[str, tuple[ExamItem, ...]] = {}
     for bank in banks:
-        found[bank.query_id] = (*found.get(bank.query_id, ()), *exam_items(bank))
-    return found
+        items[bank.query_id] = (*items.get(bank.query_id, ()), *exam_items(bank))
+    return items
 
 
-def _give_exam(record: Record, items: tuple[ExamItem, ...]) -> Record:
+def _add_exam(record: Record, items: tuple[ExamItem, ...]) -> Record:
     return record if record.exam else record.model_copy(update={"exam": items})
 
 
-def _key(record: Record, known: dict[str, tuple[ExamItem, ...]]) -> str:
+def _query_of(record: Record, known: dict[str, tuple[ExamItem, ...]]) -> str:
     return record.topic if record.topic in known and record.topic is not None else record.id
-
-
-def _unused_bank_rejection(path: Path) -> Rejection:
-    return Rejection(
-        file=str(path),
-        line=0,
-        problem="none of its queries is the topic or id of an answer: no item was used",
-        expected="a bank for the topic ids of the answers",
-    )

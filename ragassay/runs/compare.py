@@ -1,4 +1,4 @@
-"""Compare runs: which system is better, and which differences are significant."""
+"""Comparison of runs and systems, with significance tests."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ DEFAULT_KEYS = (
     "citations.support",
     "citations.document_recall",
 )
-"""The scores compared by default, as far as the runs have them."""
+"""Scores compared by default if the runs have them."""
 
 
 @dataclass(frozen=True)
 class SystemComparison:
-    """Several systems compared.
+    """Comparison of several systems.
 
     Attributes:
-        keys: The scores that systems are ranked by.
-        warnings: Why the systems may not be comparable, one sentence each.
-        rejections: What could not be read of files of answers with people's labels.
-        sides: What is compared answer by answer: the runs, or the systems of a single run.
-        wanted: The scores that were asked for; none for the main ones.
+        systems: Evaluations by system.
+        keys: Scores to rank the systems by.
+        warnings: Reasons why the systems may not be comparable.
+        rejections: Unreadable parts of files with human labels.
+        sides: Runs, or systems of a single run, to compare answer by answer.
+        wanted: Requested scores. Empty for the main scores.
     """
 
     systems: Mapping[str, Sequence[Evaluation]]
@@ -57,36 +58,36 @@ class SystemComparison:
 
     @functools.cached_property
     def boards(self) -> tuple[Leaderboard, ...]:
-        """One for each score, with the tests behind it."""
+        """Leaderboard of each score, with its tests."""
         return tuple(leaderboard(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
         """Compare each side with the baseline, score by score and answer by answer.
 
         Args:
-            baseline: Name of a side; by default the first.
+            baseline: Name of a side. Default: the first side.
 
         Raises:
-            InputError: There is no such side, or no other.
+            InputError: The baseline is unknown, or there is only one side.
         """
         return changes_between(self.sides, self.wanted, baseline)
 
     def failures(
         self, margin: float | None = None, baseline: str = ""
     ) -> tuple[ChangeVerdict, ...]:
-        """Return what fails the gate of `ragassay compare --fail-if worse`; empty for none."""
+        """Return the scores that fail the gate of `ragassay compare --fail-if worse`."""
         return gate(self.changes(baseline), margin)
 
     def save(self, path: str | Path, baseline: str = "") -> Path:
-        """Write the comparison, answer by answer, as one self-contained HTML page.
+        """Write the answer-by-answer comparison as a self-contained HTML page.
 
         Raises:
-            InputError: As for `changes`.
+            InputError: The baseline is unknown, or there is only one side.
         """
         return self.save_changes(self.changes(baseline), path)
 
     def save_changes(self, changes: Sequence[Change], path: str | Path) -> Path:
-        """Write changes that are known already, as `save` does."""
+        """Write precomputed changes like `save`."""
         page = render_changes_html(changes, self.warnings)
         return write_files(Path(path).parent, {Path(path).name: page})[0]
 
@@ -107,33 +108,32 @@ def compare(
     clusters: str | Path | None = None,
     systems: Sequence[str] = (),
 ) -> SystemComparison:
-    """Compare the systems of one run or of several.
+    """Compare the systems of one or several runs.
 
     Args:
-        folders: Run folders, and files of answers with people's labels, which count as a run whose
-            judge is people. An answer without a system's name is counted under its folder's name; a
-            system in several runs is compared with itself, run by run.
-        keys: Keys of scores, or groups of them ("rubric"), or "all"; by default `DEFAULT_KEYS`.
-        clusters: MedAESQA's clusters of the sentences that files of labels are about; else they are
-            clustered here.
-        systems: Names of the systems to compare, in order; by default all.
+        folders: Run folders, or files of answers with human labels. Answers without a system name
+            use the name of their folder. A system in several runs is compared with itself.
+        keys: Score keys, score groups such as "rubric", or "all". Default: `DEFAULT_KEYS`.
+        clusters: MedAESQA's sentence clusters for files with human labels. Without them, sentences
+            are clustered by similarity.
+        systems: Names of the systems to compare, in order. Default: all systems.
 
     Raises:
-        InputError: A folder has no run or is given twice, there are fewer than two systems, or no
-            system has a score.
+        InputError: A folder has no run or is passed twice, there are fewer than two systems, or no
+            system has a requested score.
     """
     paths = [Path(os.path.realpath(folder)) for folder in folders]
-    twice = next((path for path, n in Counter(paths).items() if n > 1), None)
-    if twice is not None:
-        raise InputError(f"{twice} is given twice; give each run once")
-    known = read_clusters(Path(clusters)) if clusters else None
-    runs = _only([_read_run(Path(folder), known) for folder in folders], systems)
-    ranked = _systems(runs)
+    duplicate = next((path for path, n in Counter(paths).items() if n > 1), None)
+    if duplicate is not None:
+        raise InputError(f"{duplicate} is passed twice; pass each run once")
+    published = read_clusters(Path(clusters)) if clusters else None
+    runs = _select_systems([_read_run(Path(folder), published) for folder in folders], systems)
+    ranked = _group_by_system(runs)
     if not ranked or (len(ranked) < 2 and all(run.manifest for run in runs)):
-        there = f"only {next(iter(ranked))!r}" if ranked else "no evaluated answer"
+        found = f"only the system {next(iter(ranked))!r}" if ranked else "no evaluated answers"
         raise InputError(
-            f"no systems to compare: there is {there}; give a run of several systems, "
-            "or several runs"
+            f"there are no systems to compare ({found}); pass several runs, or a run with "
+            "several systems"
         )
     chosen = tuple(_choose_keys(ranked, keys))
     return SystemComparison(
@@ -147,10 +147,10 @@ def compare(
 
 
 def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...]:
-    """Write leaderboard.csv, tests.csv, leaderboard.tex and, with matplotlib, a plot a score.
+    """Write leaderboard.csv, tests.csv, leaderboard.tex and, with matplotlib, a plot per score.
 
     Returns:
-        The written files.
+        Paths of the written files.
 
     Raises:
         InputError: The folder cannot be created.
@@ -167,7 +167,7 @@ def write_comparison(comparison: SystemComparison, out: Path) -> tuple[Path, ...
 
 
 def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
-    """Write files into a folder, which is created if missing.
+    """Write files to a folder, creating it if necessary.
 
     Raises:
         InputError: The folder cannot be created.
@@ -175,20 +175,20 @@ def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
-        raise InputError(f"{out} is a file, a folder is needed") from error
+        raise InputError(f"{out} is a file; choose a folder") from error
     for name, text in texts.items():
         write_whole(out / name, text)
     return tuple(out / name for name in texts)
 
 
 def file_stem(key: str) -> str:
-    """Turn a score's key into a file name, whatever characters it has."""
+    """Turn a score key into a safe file name."""
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in key).strip(".") or "score"
 
 
 def _read_run(path: Path, clusters: Clusters | None) -> _ComparedRun:
     if path.is_file():
-        return _by_people(path, clusters)
+        return _read_labelled(path, clusters)
     folder = RunFolder(path)
     return _ComparedRun(
         path=path,
@@ -199,7 +199,7 @@ def _read_run(path: Path, clusters: Clusters | None) -> _ComparedRun:
     )
 
 
-def _by_people(path: Path, clusters: Clusters | None) -> _ComparedRun:
+def _read_labelled(path: Path, clusters: Clusters | None) -> _ComparedRun:
     from ragassay.model_names import MINILM
     from ragassay.models.embeddings import Embedder
 
@@ -210,14 +210,16 @@ def _by_people(path: Path, clusters: Clusters | None) -> _ComparedRun:
     )
 
 
-def _only(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
-    """Return the runs with the answers of these systems alone, in this order; all without any."""
+def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
+    """Keep only the answers of the given systems, in this order. Without systems, keep all."""
     if not systems:
         return list(runs)
     known = dict.fromkeys(e.system for run in runs for e in run.evaluations if e.system)
     for name in systems:
         if name not in known:
-            raise InputError(f"there is no system {name!r}; there are {', '.join(known) or 'none'}")
+            raise InputError(
+                f"unknown system {name!r}; the systems are {', '.join(known) or 'none'}"
+            )
     order = list(systems)
     return [
         replace(
@@ -234,32 +236,34 @@ def _only(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_Compare
 
 
 def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
-    """Return the runs, each with all its answers; of a single run, its systems."""
+    """Return the runs, or the systems of a single run."""
     if len(runs) > 1:
         return tuple(
             Side(name, run.evaluations) for name, run in zip(_run_names(runs), runs, strict=True)
         )
-    return tuple(Side(name, tuple(found)) for name, found in _systems(runs).items())
+    return tuple(
+        Side(name, tuple(evaluations)) for name, evaluations in _group_by_system(runs).items()
+    )
 
 
-def _systems(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
-    """Return evaluations by system; a name used in several runs is made distinct by its run."""
+def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
+    """Group evaluations by system. The run name is added to a system in several runs."""
     names = _run_names(runs)
-    labelled = [
+    named = [
         (e.system or name, name, e)
         for run, name in zip(runs, names, strict=True)
         for e in run.evaluations
     ]
-    n_runs = Counter(system for system, _ in {(system, name) for system, name, _ in labelled})
+    n_runs = Counter(system for system, _ in {(system, name) for system, name, _ in named})
     systems: dict[str, list[Evaluation]] = {}
-    for system, name, evaluation in labelled:
-        told_apart = f"{system} ({name})" if n_runs[system] > 1 else system
-        systems.setdefault(told_apart, []).append(evaluation)
+    for system, name, evaluation in named:
+        unique_name = f"{system} ({name})" if n_runs[system] > 1 else system
+        systems.setdefault(unique_name, []).append(evaluation)
     return systems
 
 
 def _run_names(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Name folders by their last part, or by their whole path where that is the same."""
+    """Return the folder names, or the full paths if folder names repeat."""
     parts = [Path(os.path.realpath(run.path)).name for run in runs]
     if len(set(parts)) == len(parts):
         return parts
@@ -273,50 +277,48 @@ def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) ->
         return [key for key in DEFAULT_KEYS if key in known] or known
     chosen: list[str] = []
     for name in wanted:
-        found = [key for key in known if name in (key, key.partition(".")[0], "all")]
-        if not found:
-            raise InputError(f"no system has the score {name!r}; there are {', '.join(known)}")
-        chosen += found
+        matching = [key for key in known if name in (key, key.partition(".")[0], "all")]
+        if not matching:
+            raise InputError(f"no system has the score {name!r}; the scores are {', '.join(known)}")
+        chosen += matching
     return list(dict.fromkeys(chosen))
 
 
 def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return differences between the runs besides the answers, and what they lack."""
-    found: list[str] = []
+    """Return missing parts of the runs, and differences other than their answers."""
+    warnings: list[str] = []
     for run in runs:
         if not run.is_finished:
-            found.append(f"{run.path} is not finished: what is missing is left out of its means")
+            warnings.append(f"{run.path} is not finished, so its means exclude missing answers")
         if run.n_failed:
-            found.append(f"{run.path}: answers that could not be evaluated: {run.n_failed}")
+            warnings.append(f"{run.path}: {run.n_failed} answers could not be evaluated")
         if run.rejections:
-            found.append(
-                f"{run.path}: answers or labels that could not be read: {len(run.rejections)}"
-            )
+            n = len(run.rejections)
+            warnings.append(f"{run.path}: {n} answers or labels could not be read")
     first = runs[0]
     for other in runs[1:]:
         if first.manifest is None or other.manifest is None:
             continue
-        for what, one, two in _differences(first.manifest, other.manifest):
-            found.append(f"{what} differs: {one} in {first.path}, {two} in {other.path}")
-    return found
+        for name, old, new in _differences(first.manifest, other.manifest):
+            warnings.append(f"{name} differs: {old} in {first.path}, {new} in {other.path}")
+    return warnings
 
 
-def _differences(one: Manifest, two: Manifest) -> list[tuple[str, str, str]]:
+def _differences(old: Manifest, new: Manifest) -> list[tuple[str, str, str]]:
     pairs: dict[str, tuple[object, object]] = {
-        "judge": (one.judge, two.judge),
-        "weights of the judge": (one.judge_digest[:12], two.judge_digest[:12]),
-        "embedding model": (one.embedder, two.embedder),
-        "wording of prompts": (one.prompts_sha256[:12], two.prompts_sha256[:12]),
+        "judge": (old.judge, new.judge),
+        "judge weights": (old.judge_digest[:12], new.judge_digest[:12]),
+        "embedding model": (old.embedder, new.embedder),
+        "prompt wording": (old.prompts_sha256[:12], new.prompts_sha256[:12]),
         "corpus": (
-            one.corpus and f"{one.corpus.name} ({one.corpus.sha256[:12]})",
-            two.corpus and f"{two.corpus.name} ({two.corpus.sha256[:12]})",
+            old.corpus and f"{old.corpus.name} ({old.corpus.sha256[:12]})",
+            new.corpus and f"{new.corpus.name} ({new.corpus.sha256[:12]})",
         ),
     }
-    told = {"model", "embedder"}
-    for name in sorted((one.settings.keys() | two.settings.keys()) - told):
-        pairs[f"setting {name}"] = (one.settings.get(name), two.settings.get(name))
-    return [(what, _show_value(a), _show_value(b)) for what, (a, b) in pairs.items() if a != b]
+    for name in sorted((old.settings.keys() | new.settings.keys()) - {"model", "embedder"}):
+        pairs[f"setting {name}"] = (old.settings.get(name), new.settings.get(name))
+    return [(name, _value_text(a), _value_text(b)) for name, (a, b) in pairs.items() if a != b]
 
 
-def _show_value(value: object) -> str:
+def _value_text(value: object) -> str:
     return "none" if value in (None, "") else str(value)

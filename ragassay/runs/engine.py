@@ -1,4 +1,4 @@
-"""Judge records, here or in a cluster; a killed run continues from what it had finished."""
+"""Engine that judges records locally or in a cluster, and resumes interrupted runs."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     from ragassay.runs.distributed.hub import Outbox
 
 N_LOCAL_IN_FLIGHT = 2
-"""Concurrent answers with the embedded judge: one is judged while the next is prepared."""
+"""Number of concurrent answers with the embedded judge: one is judged, the next is prepared."""
 
 NOT_RESUMED = (
-    "batch without out: if this run is stopped, its batches are lost and paid for; out=FOLDER "
-    "keeps them"
+    "batch is used without out, so if this run is stopped, its paid batches are lost; set "
+    "out=FOLDER to keep them"
 )
 
 Keep = Callable[[Evaluation | RecordFailure], None]
-"""Keeps the result of a record as soon as there is one."""
+"""Callback that stores the result of a record."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class RunOutcome:
             self.failures[result.record_id] = result
 
     def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
-        """Return the evaluations of those of some records that have one."""
+        """Return the existing evaluations of the given records, in order."""
         return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
 
 
@@ -85,17 +85,18 @@ async def run_records(
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> RunOutcome:
-    """Judge records, here or in a cluster, as the settings say.
+    """Judge records locally or in a cluster, as set in the settings.
 
     Args:
         records: Records with distinct ids.
-        tools: The graph's tools.
-        folder: The folder of finished work, which is not repeated.
-        listen: Receives progress events.
+        tools: Context of the graph.
+        folder: Folder of finished work, which is not repeated.
+        listen: Callback for progress events.
 
     Raises:
-        FatalModelError: The judge is unavailable, or the money is spent; finished work is kept.
-        StorageError: The disk is full, or a file of the folder is damaged; finished work is kept.
+        FatalModelError: The judge is unavailable, or the cost limit is reached. Finished work is
+            kept.
+        StorageError: The disk is full, or a file in the folder is damaged. Finished work is kept.
     """
     outcome = _read_finished(records, tools, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
@@ -106,7 +107,7 @@ async def run_records(
         if folder is not None:
             is_evaluation = isinstance(result, Evaluation)
             file = folder.evaluations_file if is_evaluation else folder.failures_file
-            # Not synced, like the store: a crash of the machine can lose it, a killed process not.
+            # Not synced, like the store: survives a killed process but not a machine crash.
             append_line(file, result, is_synced=False)
             write_spent(folder.spent_file, tools.limiter, is_synced=False)
 
@@ -118,10 +119,10 @@ async def run_records(
             await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
         else:
             literature = tools.settings.literature
-            kept = computed_in(literature.cache_dir / "computed", literature.computed_mb)
-            with opened_store(path) as store, kept:
-                mine = replace(tools, store=store)
-                async with _batching(tools, folder, listen), judging(mine, keep, listen) as judge:
+            cache = computed_in(literature.cache_dir / "computed", literature.computed_mb)
+            with opened_store(path) as store, cache:
+                local = replace(tools, store=store)
+                async with _batching(tools, folder, listen), judging(local, keep, listen) as judge:
                     for record in waiting:
                         judge.group.create_task(judge.answer(record))
     finally:
@@ -132,22 +133,22 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """The work of a cluster's workers on a run's records; see `WorkKind`."""
+    """Judging as work for the workers of a cluster; see `WorkKind`."""
 
     def identity(self, tools: Run) -> str:
-        """Return the run's."""
+        """Return the identity of the run."""
         return tools.identity
 
     async def work(
         self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Judge the answers, as a local run does."""
+        """Judge the answers like a local run."""
         async with judging(tools, outbox.keep, outbox.listen, limiter) as judge:
             for record in records:
                 judge.group.create_task(judge.answer(record))
 
     def fail_record(self, record: Record, detail: str) -> RecordFailure:
-        """Return the failure of an answer."""
+        """Return a failure for a record."""
         failure = Failure(reason="error", detail=detail)
         return RecordFailure(record_id=record.id, stage="evaluate", failure=failure)
 
@@ -156,17 +157,17 @@ class Judging:
 async def judging(
     tools: Run, keep: Keep, listen: Listener, limiter: Limiter | None = None
 ) -> AsyncIterator[AnswerJudge]:
-    """Judge answers in this process, as tasks of the group that is yielded, and wait for them.
+    """Judge answers in this process, as tasks of the yielded group, and wait for them.
 
     Args:
-        tools: The graph's tools; what its store has is not asked again.
-        keep: Receives each result.
-        listen: Receives progress events.
-        limiter: Bounds the model calls; by default the run's.
+        tools: Context of the graph. Finished work in its store is not repeated.
+        keep: Callback for each result.
+        listen: Callback for progress events.
+        limiter: Limiter of the model calls. Default: the run's limiter.
 
     Raises:
-        FatalModelError: The judge is unavailable, or the money is spent.
-        StorageError: What is finished cannot be stored.
+        FatalModelError: The judge is unavailable, or the cost limit is reached.
+        StorageError: Finished work cannot be stored.
     """
     tools = replace(tools, open_cases=OpenCases())
     graph = build_evaluate_graph(tools.settings.judge.max_attempts, tools.registered)
@@ -182,22 +183,22 @@ async def judging(
 
 
 def _n_in_flight(tools: Run) -> int:
-    has_small = any(is_ours(one) and not is_on_vllm(one) for one in tools.settings.judge.judges)
-    limit = N_LOCAL_IN_FLIGHT if has_small else tools.settings.n_slots
-    if tools.settings.limits.batch:  # A batch holds the calls of all answers.
+    has_local = any(is_ours(name) and not is_on_vllm(name) for name in tools.settings.judge.judges)
+    limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
+    if tools.settings.limits.batch:  # A batch contains the calls of all answers.
         limit = tools.n_slots
     return max(2, limit)
 
 
 @dataclass(frozen=True)
 class AnswerJudge:
-    """Judges answers, some at a time.
+    """Judges answers concurrently.
 
     Attributes:
-        slots: Places of the answers under way.
-        keep: Receives each result.
-        listen: Receives progress events.
-        group: The tasks of the answers.
+        slots: Semaphore that limits the number of concurrent answers.
+        keep: Callback for each result.
+        listen: Callback for progress events.
+        group: Task group of the answers.
     """
 
     tools: Run
@@ -208,24 +209,24 @@ class AnswerJudge:
     group: asyncio.TaskGroup
 
     async def answer(self, record: Record) -> None:
-        """Run one unit of work: any error of a record becomes its failure."""
+        """Judge one answer. Errors become a failure of the record, except fatal errors."""
         async with self.slots:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
                 with meter_calls() as meter, answer_span(record) as note:
                     open_case = await open_case_of(record, self.tools)
-                    # Each judge limits its own calls; a limit of LangGraph's would delay others.
+                    # Each judge limits its own calls, so LangGraph needs no concurrency limit.
                     stream: AsyncIterator[Any] = self.graph.astream(
                         Input(case=open_case.id),
                         context=self.tools,
                         stream_mode=["custom", "values"],
                         subgraphs=True,
                     )
-                    async for inside, mode, chunk in stream:
+                    async for subgraph, mode, chunk in stream:
                         if mode == "custom":
                             self.listen(_event(chunk, record.id))
                             booked += chunk.get("usage", Usage())
-                        elif not inside:
+                        elif not subgraph:
                             values = chunk
                     failed = unbooked_usage(meter.usage, booked)
                     self.listen(Event(usage=failed))
@@ -246,7 +247,7 @@ class AnswerJudge:
 
 
 def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
-    """Add the calls that gave no verdict to the bill of an evaluation."""
+    """Add the usage of failed calls to an evaluation."""
     if not failed.n_calls:
         return evaluation
     by_part = evaluation.usage_by_part | {FAILED_CALLS: failed}
@@ -269,8 +270,8 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
     reason = error.reason if isinstance(error, ModelError) else "error"
     detail = without_secrets(str(error))[:400]
     if not isinstance(error, RagassayError):
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        detail = f"{type(error).__name__}: {detail} ({where.name}, line {where.lineno})"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        detail = f"{type(error).__name__}: {detail} ({frame.name}, line {frame.lineno})"
     return RecordFailure(
         record_id=record.id,
         stage="evaluate",
@@ -281,19 +282,19 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
 
 @asynccontextmanager
 async def _batching(tools: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
-    """Answer the enclosed calls in batches, where the settings say so."""
+    """Send the enclosed calls in batches if the settings enable it."""
     if not tools.settings.limits.batch:
         yield
         return
     if folder is None:
         warnings.warn(NOT_RESUMED, stacklevel=2)
     path = folder.path if folder else None
-    async with batching(path, tools.limiter, lambda words: listen(Event(phase=words))):
+    async with batching(path, tools.limiter, lambda phase: listen(Event(phase=phase))):
         yield
 
 
 def _read_finished(records: Sequence[Record], tools: Run, folder: RunFolder | None) -> RunOutcome:
-    """Return the results of an earlier start, by the hash of their inputs; count their cost."""
+    """Read the results of an earlier start with the same inputs, and count their cost."""
     outcome = RunOutcome()
     if folder is None:
         return outcome

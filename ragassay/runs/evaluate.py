@@ -1,4 +1,4 @@
-"""One evaluation run from start to end: plan, run, aggregate, report."""
+"""Evaluation runs from start to end: plan, run, aggregate, report."""
 
 from __future__ import annotations
 
@@ -56,23 +56,22 @@ __all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_jo
 
 
 def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
-    """Say where a judge was several systems, needed no samples, or lost some.
+    """Return notes on mixed models, unnecessary samples and failed samples of the judges.
 
     Args:
-        summary: The run in numbers.
-        n_samples: The setting `samples`.
+        n_samples: Setting `samples`.
     """
     usage = summary.usage
     notes = [*mixture_notes(usage.answered_by)]
     if n_samples > 1 and LOGPROBS in usage.confidence_from:
         n = summary.confidence_from.get(LOGPROBS, 0)
         notes.append(
-            f"The judge gives log-probabilities ({count_text(n, 'verdict')}), which say more than "
-            f"{n_samples} samples: none were drawn there, and none are paid for."
+            f"The judge returns log-probabilities ({count_text(n, 'verdict')}), which are more "
+            f"informative than {n_samples} samples, so no samples were drawn for these verdicts."
         )
     if usage.n_failed_samples:
         n = count_text(usage.n_failed_samples, "sample")
-        notes.append(f"{n} gave no usable reply and are left out of their distributions.")
+        notes.append(f"{n} without a usable reply are excluded from their distributions.")
     return tuple(notes)
 
 
@@ -87,15 +86,15 @@ NOTED_PACKAGES = (
     "torch",
     "transformers",
 )
-"""Libraries whose version can change a result."""
+"""Libraries that can affect the results."""
 
 TASK_CHARS = 700
-"""Approximate length of a prompt without its context."""
+"""Approximate length of a prompt without its context, in characters."""
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """The result of a run; evaluations in input order."""
+    """Result of a run, with evaluations in input order."""
 
     summary: Summary
     evaluations: CompactEvaluations
@@ -106,19 +105,19 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """The calls, tokens and cost that a run would take.
+    """Estimated calls, tokens and cost of a run.
 
     Attributes:
-        n_records: Answers.
-        n_calls: Most model calls. One call may serve a citation and a passage, a search ends early
-            with enough evidence, and a panel's judges deliberate only after a dispute.
+        n_records: Number of answers.
+        n_calls: Maximum number of model calls. There may be fewer because calls are shared,
+            searches end early, and panels only deliberate after disputes.
         n_prompt_tokens: Approximate number of tokens sent.
-        n_shared_tokens: Those of them that repeat the context of an answer.
-        n_escalated: Most calls of a second judge: as if the first were never sure.
-        n_escalated_tokens: Approximate number of tokens sent with them.
-        escalated_usd: Their highest cost by LiteLLM's price list, every reply at full length; None
-            if the price is unknown.
-        cost: The highest cost of the other calls.
+        n_shared_tokens: Number of these tokens that repeat the context of an answer.
+        n_escalated: Maximum number of calls of a second judge.
+        n_escalated_tokens: Approximate number of tokens sent to the second judge.
+        escalated_usd: Maximum cost of the second judge in USD by LiteLLM's price list. None if the
+            price is unknown.
+        cost: Maximum cost of the other calls.
     """
 
     n_records: int
@@ -147,64 +146,63 @@ class Plan:
 
 
 def plan(job: Job, tools: Run) -> Plan:
-    """Count calls and tokens without asking a model."""
-    n_calls = n_shared = n_escalated = n_repeated = 0
-    a_task, sharing = TASK_CHARS // CHARS_A_TOKEN, list[SharedCalls]()
-    n_a_question = _most_calls_a_question(tools)
+    """Estimate calls and tokens without asking a model."""
+    n_calls = n_shared_tokens = n_escalated = n_escalated_tokens = 0
+    task_tokens, shared_calls = TASK_CHARS // CHARS_A_TOKEN, list[SharedCalls]()
+    n_per_question = _most_calls_per_question(tools)
     for record in job.records:
         open_case = new_open_case(record, tools)
+        context_tokens = len(open_case.case.context) // CHARS_A_TOKEN
         counts = [
-            evaluator.n_most_calls(open_case, tools) * (n_a_question if evaluator.is_weighed else 1)
+            evaluator.n_most_calls(open_case, tools)
+            * (n_per_question if evaluator.is_weighed else 1)
             for evaluator in tools.evaluators
         ]
         counts.append(n_most_searches(open_case, tools))
-        again, context = (
-            n_most_escalated(open_case, tools),
-            len(open_case.case.context) // CHARS_A_TOKEN,
-        )
-        sharing += [SharedCalls(count, context, a_task) for count in counts if count]
-        calls = sum(counts)
-        n_calls, n_shared = n_calls + calls, n_shared + calls * context
-        n_escalated, n_repeated = n_escalated + again, n_repeated + again * context
-    n_sent_on = n_repeated + n_escalated * a_task
+        shared_calls += [SharedCalls(n, context_tokens, task_tokens) for n in counts if n]
+        n_calls += sum(counts)
+        n_shared_tokens += sum(counts) * context_tokens
+        n_second = n_most_escalated(open_case, tools)
+        n_escalated += n_second
+        n_escalated_tokens += n_second * (context_tokens + task_tokens)
     return Plan(
         len(job.records),
         n_calls,
-        n_shared + n_calls * a_task,
-        n_shared,
+        n_shared_tokens + n_calls * task_tokens,
+        n_shared_tokens,
         n_escalated,
-        n_sent_on,
-        _most_usd(tools.settings, n_escalated, n_sent_on),
-        estimate_cost(sharing, tools.settings) if sharing else Estimate(),
+        n_escalated_tokens,
+        _most_usd(tools.settings, n_escalated, n_escalated_tokens),
+        estimate_cost(shared_calls, tools.settings) if shared_calls else Estimate(),
     )
 
 
 def n_most_escalated(open_case: OpenCase, tools: Run) -> int:
-    """Return how many calls of the second judge an answer can take at most: one a question."""
+    """Return the maximum number of calls of the second judge for an answer, one per question."""
     if tools.second is None or not open_case.case.sentences:
         return 0
     weighed = (evaluator for evaluator in tools.evaluators if evaluator.is_weighed)
     return sum(evaluator.n_most_questions(open_case, tools) for evaluator in weighed)
 
 
-def _most_calls_a_question(tools: Run) -> int:
-    """Return how many calls a rating or a label takes at most, until the first reply says more."""
+def _most_calls_per_question(tools: Run) -> int:
+    """Return the maximum number of calls per rating or label."""
     judges = [lm for lm in tools.judge.models if not lm.gives_logprobs]
     return max((_most_calls(lm) for lm in judges), default=1)
 
 
 def _most_calls(lm: JudgeLM) -> int:
     is_known = lm.gives_logprobs is not None
-    n_drawn = lm.n_samples + (not is_known) if lm.n_samples > 1 else 1
-    return 2 if lm.has_decisions else n_drawn
+    n_samples = lm.n_samples + (not is_known) if lm.n_samples > 1 else 1
+    return 2 if lm.has_decisions else n_samples
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
-    """Return the highest cost of the second judge's calls; 0 without one."""
+    """Return the maximum cost of the second judge in USD, 0 without a second judge."""
     if settings.judge.escalated_to is None or not n_calls:
         return 0.0
-    n_replied = n_calls * settings.prompting.max_reply_tokens
-    return listed_price_usd(settings.judge.escalated_to, n_prompt_tokens, n_replied)
+    n_reply_tokens = n_calls * settings.prompting.max_reply_tokens
+    return listed_price_usd(settings.judge.escalated_to, n_prompt_tokens, n_reply_tokens)
 
 
 async def run(
@@ -215,12 +213,12 @@ async def run(
     *,
     has_reports: bool = True,
 ) -> RunResult:
-    """Run a job; with a folder, resume an earlier start of the same run.
+    """Run a job. With a folder, resume an earlier start of the same run.
 
     Args:
-        folder: Where finished work is kept.
-        listen: Receives progress events.
-        has_reports: Whether the folder gets reports of its answers.
+        folder: Folder for finished work.
+        listen: Callback for progress events.
+        has_reports: Whether to write reports to the folder.
 
     Raises:
         RunMismatchError: The folder contains another run.
@@ -233,7 +231,7 @@ async def run(
     with folder.open_locked(manifest):
         write_lines(folder.rejected_file, job.rejections)
         judges = judges_of(tools.settings)
-        keep_endpoints(folder.path, judges)  # What was learnt before the first question.
+        keep_endpoints(folder.path, judges)  # Save what the preflight checks found.
         try:
             outcome = await run_records(job.records, tools, folder, listen)
         finally:
@@ -249,7 +247,7 @@ async def run(
 
 
 def manifest_of(job: Job, tools: Run) -> Manifest:
-    """Return everything that the run's result depends on."""
+    """Return everything that the results of a run depend on."""
     settings, judge = tools.settings, tools.judge.name
     grader = tools.grading.instrument if _grades(job, tools) else None
     base, rater = tools.judge.answered_by, tools.judge.signal_rater(tools.rubrics)
@@ -290,7 +288,7 @@ def manifest_of(job: Job, tools: Run) -> Manifest:
 
 
 def _grades(job: Job, tools: Run) -> bool:
-    """Return whether there is anything to grade."""
+    """Return whether the run grades anything."""
     has_items = bool(tools.grading.item_ways) and any(record.exam for record in job.records)
     return tools.settings.evaluation.wants("grades") and (
         has_items or bool(tools.grading.direct_ways)
@@ -298,10 +296,10 @@ def _grades(job: Job, tools: Run) -> bool:
 
 
 def _digest_of(model: str) -> str:
-    """Return the SHA-256 of a local judge's weights; empty for a hosted one."""
-    note = metadata_of(model)
-    if note is not None:
-        return note.weights_sha256
+    """Return the SHA-256 of a local judge's weights, or "" for a hosted judge."""
+    metadata = metadata_of(model)
+    if metadata is not None:
+        return metadata.weights_sha256
     return SMOLLM2_GGUF_SHA256 if model == EMBEDDED_BASE else ""
 
 
@@ -316,8 +314,8 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Run) -> Ru
     evaluations = evaluated.with_scores(pooled_scores(evaluated, tools.models.embedder.encode))
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
-    lost = sum((failure.usage for failure in failures), Usage())
-    summary = summarize(evaluations, n_records, len(failures), len(job.rejections), lost)
+    failed_usage = sum((failure.usage for failure in failures), Usage())
+    summary = summarize(evaluations, n_records, len(failures), len(job.rejections), failed_usage)
     settings = tools.settings
     notes = (
         *job.notes,
@@ -327,8 +325,8 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Run) -> Ru
     summary = summary.model_copy(update={"application": job.application, "notes": notes})
     manifest = manifest.model_copy(update={"answered_by": summary.usage.answered_by})
     if settings.judge.escalated_to and settings.judge.escalated_when:
-        asked = questions_of(evaluations, tools.registered)
+        questions = questions_of(evaluations, tools.registered)
         second, when = settings.judge.escalated_to, settings.judge.escalated_when
-        cascade = cascade_of(asked, settings.judge.model, second, when)
+        cascade = cascade_of(questions, settings.judge.model, second, when)
         summary = summary.model_copy(update={"cascade": cascade})
     return RunResult(summary, evaluations, failures, job.rejections, manifest)

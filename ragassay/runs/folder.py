@@ -1,19 +1,19 @@
-"""A run folder, written line by line so that a run can be killed at any moment.
+"""Run folders, written incrementally so that an interrupted run can be resumed.
 
 run.json            everything that the run depends on (`Manifest`)
-evaluations.jsonl   one a line; appended as they end, in input order at the end
+evaluations.jsonl   evaluations, sorted in input order when the run ends
 failures.jsonl      records without an evaluation, with the reason
-rejected.jsonl      lines of the input that could not be read
-summary.json        the run in numbers
-endpoints.json      parameters that the judges' endpoints refuse, and which are left out
-spent.json          what the run has spent so far in USD, all starts together; only with a price
+rejected.jsonl      unreadable lines of the input
+summary.json        scores and counts of the run (`Summary`)
+endpoints.json      parameters that the judges' endpoints refuse
+spent.json          cost of the run in USD over all starts, if prices are known
 report.md, report.html
-audit.json          the certificate of the judge (`Audit`), where `--audit` was asked for
-audit/              the perturbed answers and their evaluations, a folder like this one
-repeats.json, .csv  how often the judge contradicts itself (`Repeats`), where `--repeat` was given
-repeats/2, 3, ...   the same answers judged again, each a folder like this one
+audit.json          certificate of the judge (`Audit`), with `--audit`
+audit/              run folder of the perturbed answers, with `--audit`
+repeats.json, .csv  consistency of repeated verdicts (`Repeats`), with `--repeat`
+repeats/2, 3, ...   run folders of the repetitions, with `--repeat`
 batches/            batches submitted with `--batch`, and their replies
-verdicts.sqlite     finished verdicts by the hash of what they depend on (`Store`)
+verdicts.sqlite     finished verdicts, keyed by a hash of their dependencies (`Store`)
 """
 
 from __future__ import annotations
@@ -52,11 +52,7 @@ Setting = str | int | float | bool | None
 
 
 class RunFolder:
-    """Reads and writes a run folder.
-
-    Args:
-        path: The folder; created if missing.
-    """
+    """A run folder."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,11 +68,11 @@ class RunFolder:
 
     @contextmanager
     def open_locked(self, manifest: Manifest) -> Iterator[None]:
-        """Lock the folder for this process, after checking that it is this run's.
+        """Create and lock the folder, and check that it belongs to this run.
 
         Raises:
-            InputError: Another process has locked it, or nothing can be written there.
-            RunMismatchError: It has a run of other input or other settings.
+            InputError: Another process has locked the folder, or it is not writable.
+            RunMismatchError: The folder contains a run with other input or settings.
         """
         check_writable(self.path)
         self._check_files()
@@ -87,11 +83,11 @@ class RunFolder:
             yield
 
     def _check_files(self) -> None:
-        """Refuse a folder where one of the run's files is a folder: it could not be written."""
+        """Check that no file of the run is blocked by a folder of the same name."""
         reports = (self.path / name for name in ("report.md", "report.html", ".lock"))
-        for file in (*(one for one in vars(self).values() if one != self.path), *reports):
+        for file in (*(path for path in vars(self).values() if path != self.path), *reports):
             if file.is_dir():
-                raise InputError(f"{file} is a folder, a file is needed: choose another --out")
+                raise InputError(f"{file} must be a file but is a folder; choose another --out")
 
     def _claim(self, manifest: Manifest) -> None:
         if self.manifest_file.exists():
@@ -100,17 +96,17 @@ class RunFolder:
             write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
-        """Add to the manifest who answered, which only the end of a run knows."""
+        """Add the models that answered to the manifest, at the end of a run."""
         manifest = self.manifest()
         if manifest.answered_by != answered_by:
-            noted = manifest.model_copy(update={"answered_by": answered_by})
-            write_whole(self.manifest_file, noted.model_dump_json(indent=2))
+            updated = manifest.model_copy(update={"answered_by": answered_by})
+            write_whole(self.manifest_file, updated.model_dump_json(indent=2))
 
     def manifest(self) -> Manifest:
         """Read the manifest of the run.
 
         Raises:
-            InputError: There is no run in this folder.
+            InputError: There is no run in this folder, or its manifest is damaged.
         """
         try:
             return Manifest.model_validate_json(self.manifest_file.read_bytes())
@@ -119,22 +115,22 @@ class RunFolder:
                 f"{self.path} has no run: {self.manifest_file.name} is missing"
             ) from error
         except ValidationError as error:
-            raise InputError(f"{self.manifest_file} is damaged or of another version") from error
+            raise _damaged(self.manifest_file) from error
 
     def evaluations(self) -> CompactEvaluations:
-        """Return all finished evaluations, in the file's order."""
+        """Return all finished evaluations, in file order."""
         return CompactEvaluations(self.iter_evaluations())
 
     def iter_evaluations(self) -> Iterator[Evaluation]:
-        """Yield all finished evaluations, in the file's order."""
+        """Yield all finished evaluations, in file order."""
         return iter_lines(self.evaluations_file, Evaluation)
 
     def failures(self) -> list[RecordFailure]:
-        """Return all records that failed completely."""
+        """Return all records without an evaluation."""
         return read_lines(self.failures_file, RecordFailure)
 
     def rejections(self) -> list[Rejection]:
-        """Return all lines of the input that could not be read."""
+        """Return all unreadable lines of the input."""
         return read_lines(self.rejected_file, Rejection)
 
     def forget_failures(self) -> None:
@@ -152,14 +148,14 @@ class RunFolder:
         self.write_evaluations(scored)
 
     def write_evaluations(self, evaluations: CompactEvaluations) -> None:
-        """Write all evaluations, completely or not at all; no file without one."""
+        """Write all evaluations atomically, or delete the file if there are none."""
         if evaluations:
             write_pieces(self.evaluations_file, evaluations.lines())
         else:
             self.evaluations_file.unlink(missing_ok=True)
 
     def summary(self) -> Summary | None:
-        """Return the run in numbers; None while it is unfinished."""
+        """Return the summary of the run, or None if the run is not finished."""
         try:
             return Summary.model_validate_json(self.summary_file.read_text(encoding="utf-8"))
         except OSError:
@@ -167,47 +163,37 @@ class RunFolder:
 
     @property
     def audit_folder(self) -> RunFolder:
-        """The folder of the run's perturbed answers."""
+        """Folder of the perturbed answers."""
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:
-        """Return the audit of the run's judge; None where there is none.
+        """Return the audit of the run's judge, or None if there is none.
 
         Raises:
             InputError: The file is damaged.
         """
-        try:
-            return Audit.model_validate_json(self.audit_file.read_text(encoding="utf-8"))
-        except OSError:
-            return None
-        except ValidationError as error:
-            raise InputError(f"{self.audit_file} is damaged or of another version") from error
+        return _read_optional(self.audit_file, Audit)
 
     def repeat_folder(self, time: int) -> RunFolder:
-        """Return the folder of the run's repetition, counted from 2: the run is the first time."""
+        """Return the folder of a repetition. Repetitions are numbered from 2."""
         return RunFolder(self.path / "repeats" / str(time))
 
     def repeat_folders(self) -> list[RunFolder]:
-        """Return the folders of all repetitions that were begun."""
+        """Return the folders of all repetitions that were started."""
         return [RunFolder(path) for path in sorted((self.path / "repeats").glob("[0-9]*"))]
 
     def repeats(self) -> Repeats | None:
-        """Return how often the judge contradicts itself; None where it was not measured.
+        """Return the consistency of repeated verdicts, or None if it was not measured.
 
         Raises:
             InputError: The file is damaged.
         """
-        try:
-            return Repeats.model_validate_json(self.repeats_file.read_text(encoding="utf-8"))
-        except OSError:
-            return None
-        except ValidationError as error:
-            raise InputError(f"{self.repeats_file} is damaged or of another version") from error
+        return _read_optional(self.repeats_file, Repeats)
 
     def write_reports(
         self, summary: Summary, evaluations: Sequence[Evaluation] | None = None
     ) -> None:
-        """Write report.md and report.html from the folder's content."""
+        """Write report.md and report.html from the folder's contents."""
         from ragassay.reports.html import html_pieces
         from ragassay.reports.markdown import markdown_pieces
 
@@ -219,13 +205,13 @@ class RunFolder:
 
 
 def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
-    """Refuse to mix runs.
+    """Check that two manifests belong to the same run.
 
-    Library versions may differ: they are recorded, and a run killed before an upgrade may finish
-    after it. So may the number of records: a trial with a limit can be continued without it.
+    Library versions may differ, so that a run can be resumed after an upgrade. The number of
+    records may differ, so that a trial run with a limit can be continued without the limit.
 
     Raises:
-        RunMismatchError: Names the first difference.
+        RunMismatchError: The manifests differ. The message describes the first difference.
     """
     for name in ("judge", "judge_digest", "embedder", "prompts_sha256"):
         old, new = getattr(found, name), getattr(wanted, name)
@@ -234,17 +220,17 @@ def check_same_run(found: Manifest, wanted: Manifest, folder: Path) -> None:
     for name in ("answers", "corpus"):
         old, new = getattr(found, name), getattr(wanted, name)
         if (old and old.sha256) != (new and new.sha256):
-            raise mismatch(folder, f"the file of {name}", old and old.name, new and new.name)
+            raise mismatch(folder, f"the {name} file", old and old.name, new and new.name)
     check_same_settings(found.settings, wanted.settings, folder)
 
 
 def check_same_settings(
     found: Mapping[str, Setting], wanted: Mapping[str, Setting], folder: Path
 ) -> None:
-    """Refuse a run's folder for one of other settings; a setting that it lacks had its default.
+    """Check that two runs have the same settings. A missing setting counts as its default.
 
     Raises:
-        RunMismatchError: Names the first difference.
+        RunMismatchError: The settings differ. The message describes the first difference.
     """
     for name in sorted(found.keys() | wanted.keys()):
         old, new = found.get(name, default_of(name)), wanted.get(name)
@@ -254,27 +240,27 @@ def check_same_settings(
 
 _FIELD_NAMES = {
     "model": "judge",
-    "panel_names": "the further judges",
+    "panel_names": "the additional judges",
     "escalated_to": "escalate",
     "escalated_when": "when",
     "chosen_verifier": "verifier",
     "chosen_grader": "grader",
     "source_chars": "max_source_chars",
-    "nugget_matcher_sha256": "the file of nugget_matcher",
+    "nugget_matcher_sha256": "the nugget_matcher file",
 }
-"""Noted settings that a user gives by another name."""
+"""Names of recorded settings in error messages, if they differ from the options."""
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
-    """Try to write into a folder; leave nothing behind.
+    """Check that a folder is writable without leaving anything behind.
 
     Raises:
-        InputError: That is not possible, or it is an address.
+        InputError: The folder is not writable, or it is a URL.
     """
-    if re.match(r"[a-z][a-z0-9+.-]+:/", str(folder)):  # a path makes "//" into "/"
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(folder)):  # pathlib turns "//" into "/"
         raise InputError(
-            f"{without_secrets(str(folder))} is an address, a folder is needed: choose another "
-            f"{option}, and copy it with a sync tool"
+            f"{without_secrets(str(folder))} is a URL; choose a local folder for {option} and copy "
+            "it with a sync tool"
         )
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
@@ -283,11 +269,11 @@ def check_writable(folder: Path, option: str = "--out") -> None:
             pass
     except (FileExistsError, NotADirectoryError) as error:
         raise InputError(
-            f"{folder} is a file, a folder is needed: choose another {option}"
+            f"{folder} must be a folder but is a file; choose another {option}"
         ) from error
     except OSError as error:
         why = error.strerror or error
-        raise InputError(f"{folder} cannot be written ({why}): choose another {option}") from error
+        raise InputError(f"{folder} cannot be written ({why}); choose another {option}") from error
     finally:
         for path in missing:
             with suppress(OSError):
@@ -295,15 +281,28 @@ def check_writable(folder: Path, option: str = "--out") -> None:
 
 
 def mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchError:
-    """Return the error for a folder of another run: what differs, and how."""
-    was, now = ("none" if value in (None, "") else value for value in (old, new))
+    """Return the error for a folder that contains another run."""
+    before, now = ("none" if value in (None, "") else value for value in (old, new))
     return RunMismatchError(
-        f"{folder} has another run: {what} was {was}, now is {now}; choose another --out"
+        f"{folder} contains another run: {what} was {before}, now is {now}; choose another --out"
     )
 
 
+def _damaged(file: Path) -> InputError:
+    return InputError(f"{file} is damaged or was written by another version")
+
+
+def _read_optional(file: Path, kind: type[M]) -> M | None:
+    try:
+        return kind.model_validate_json(file.read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    except ValidationError as error:
+        raise _damaged(file) from error
+
+
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file; of a folder, that of its files."""
+    """Return the SHA-256 of a file, or of all files in a folder."""
     if not path.is_dir():
         return sha256_of(path)
     files = sorted(file for file in path.rglob("*") if file.is_file())
@@ -311,10 +310,10 @@ def digest_of(path: Path) -> str:
 
 
 def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> None:
-    """Append a record as one line that survives the death of the process.
+    """Append a record as one line.
 
     Args:
-        is_synced: Whether it also survives a crash of the machine, at some milliseconds a line.
+        is_synced: Whether the line must survive a machine crash, which takes some milliseconds.
 
     Raises:
         StorageError: The disk is full, or the file cannot be written.
@@ -327,12 +326,12 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
-    """Read the records of our own file; a last line cut off by a kill is removed from the file."""
+    """Return the records of a file; see `iter_lines`."""
     return list(iter_lines(path, kind))
 
 
 def iter_lines(path: Path, kind: type[M]) -> Iterator[M]:
-    """Yield the records of our own file; a last line cut off by a kill is removed from the file.
+    """Yield the records of a file, and remove an incomplete last line from the file.
 
     Raises:
         InputError: The file is damaged.
@@ -342,7 +341,7 @@ def iter_lines(path: Path, kind: type[M]) -> Iterator[M]:
     n_whole = 0
     with path.open("rb") as file:
         for line in file:
-            if not line.endswith(b"\n") and line.startswith(b"{"):  # a kill leaves nothing else
+            if not line.endswith(b"\n") and line.startswith(b"{"):  # left by a killed process
                 break
             n_whole += len(line)
             if line != b"\n":
@@ -358,13 +357,13 @@ def _read_line(path: Path, line: bytes, kind: type[M]) -> M:
         return kind.model_validate_json(line)
     except ValidationError as error:
         raise InputError(
-            f"{path} is damaged: {first_problem(error)[1]}; move it away, and the same command "
-            "makes it again"
+            f"{path} is damaged: {first_problem(error)[1]}; move the file away and run the same "
+            "command to recreate it"
         ) from error
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
-    """Write records, one a line, completely or not at all; no file without a record."""
+    """Write records atomically, one per line, or delete the file if there are none."""
     if records:
         write_pieces(path, (record.model_dump_json() + "\n" for record in records))
     else:
@@ -372,20 +371,18 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
 
 
 def write_whole(path: Path, text: str, *, is_synced: bool = True) -> None:
-    """Write a file completely or not at all; see `write_pieces`."""
+    """Write a file atomically; see `write_pieces`."""
     write_pieces(path, [text], is_synced=is_synced)
 
 
 def write_pieces(path: Path, pieces: Iterable[str], *, is_synced: bool = True) -> None:
-    """Write a file piece by piece, completely or not at all; of two processes the last one stays.
+    """Write a file atomically, in pieces.
 
     Args:
-        path: The file.
-        pieces: Its content.
-        is_synced: Whether to wait for the disk, so that it outlives a crash of the machine.
+        is_synced: Whether to wait for the disk, so that the file survives a machine crash.
 
     Raises:
-        InputError: It cannot be written; what stood there is as it was.
+        InputError: The file cannot be written. An existing file is left unchanged.
     """
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

@@ -1,4 +1,4 @@
-"""Gates that a run can fail: thresholds of its scores, changes from a baseline."""
+"""Gates that a run can fail: score thresholds and changes from a baseline."""
 
 from __future__ import annotations
 
@@ -30,39 +30,41 @@ ThresholdVerdict = tuple[Literal["reached", "below", "unmeasured"], str]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A least mean."""
+    """A minimum mean of a score."""
 
     key: str
     least: float
 
     def verdict(self, summary: Summary) -> ThresholdVerdict:
-        """Return whether the run's mean is below or could not be measured, in a line."""
+        """Return whether the mean reaches the threshold, with a message if it does not."""
         score = summary.scores.get(self.key)
         if score is None:
             known = ", ".join(summary.scores) or "none"
-            return "unmeasured", f"{self.key} could not be measured: the run's scores are {known}"
+            return "unmeasured", f"{self.key} could not be measured; the run has the scores {known}"
         if score.is_open and score.range is not None:
-            return self._of_range(*score.range)
+            return self._range_verdict(*score.range)
         if score.value is None:
-            of = score.n + score.n_unscored
-            why = f"{score.n_unscored} of {of} answers are unscored" if of else "no answer has it"
+            n = score.n + score.n_unscored
+            why = f"{score.n_unscored} of {n} answers are unscored" if n else "no answer has it"
             return "unmeasured", f"{self.key} could not be measured: {why}"
-        is_below = score.value < self.least
-        told = f"{self.key} is {score.value:.3f}, below {self.least:g}" if is_below else ""
-        return ("below" if is_below else "reached"), told
+        if score.value < self.least:
+            return "below", f"{self.key} is {score.value:.3f}, below {self.least:g}"
+        return "reached", ""
 
-    def _of_range(self, low: float, high: float) -> ThresholdVerdict:
-        """Return what holds whatever the verdicts are that are missing."""
-        told = f"{self.key} lies between {low:.3f} and {high:.3f}"
+    def _range_verdict(self, low: float, high: float) -> ThresholdVerdict:
+        """Return the verdict on a score for which only a range is known."""
         if low >= self.least:
             return "reached", ""
+        text = f"{self.key} is between {low:.3f} and {high:.3f}"
         if high < self.least:
-            return "below", f"{told}, below {self.least:g}"
-        return "unmeasured", f"{told}, around {self.least:g}: name a judge for what is {UNDECIDED}"
+            return "below", f"{text}, below {self.least:g}"
+        return "unmeasured", (
+            f"{text}, which includes {self.least:g}; add a judge for the {UNDECIDED} verdicts"
+        )
 
 
 SHARES = frozenset({"nuggets", "sentences", "evidence", "correctness", "citations", "attribution"})
-"""Parts all of whose scores are shares."""
+"""Score groups with scores from 0 to 1."""
 
 
 def parse_thresholds(
@@ -72,81 +74,77 @@ def parse_thresholds(
     option: str = "--fail-under",
     evaluators: Iterable[str] = (),
 ) -> list[Threshold]:
-    """Read `SCORE=VALUE`; a rubric may go without its `rubric.`.
+    """Parse thresholds in the form `SCORE=VALUE`. The prefix `rubric.` may be omitted.
 
     Args:
-        texts: The user's texts.
-        rubric_set: The run's set of rubrics.
-        own: Names of the user's own rubrics.
-        option: The option's name, for errors.
-        evaluators: Names of the user's own evaluators.
+        texts: Thresholds as text.
+        rubric_set: Rubric set of the run.
+        own: Names of custom rubrics.
+        option: Name of the option for error messages.
+        evaluators: Names of custom evaluators.
 
     Raises:
-        InputError: A text does not have that form, names no score, or its value is not on the
-            score's scale.
+        InputError: The form is invalid, the score is unknown, or the value is not on the scale of
+            the score.
     """
     from ragassay.prompts import load_rubrics
 
     rubrics: dict[str, Rubric | None] = {**load_rubrics(rubric_set), **dict.fromkeys(own)}
     rubrics |= own if isinstance(own, Mapping) else {}
-    found: list[Threshold] = []
+    thresholds: list[Threshold] = []
     for text in texts:
         name, _, value = text.partition("=")
         try:
             least = float(value)
         except ValueError as error:
             raise InputError(
-                f"{option} {text!r} is not SCORE=VALUE, e.g. correctness=3.5"
+                f"{option} {text!r} does not have the form SCORE=VALUE, such as correctness=3.5"
             ) from error
         name = name.strip()
         if "." not in name and name not in rubrics:
             raise InputError(
-                f"{option} names no score: {name!r}; rubrics are {', '.join(rubrics)}, "
-                "other scores have a dot, e.g. nuggets.recall"
+                f"{option}: unknown score {name!r}; the rubrics are {', '.join(rubrics)}, and "
+                "other scores contain a dot, such as nuggets.recall"
             )
         key = name if "." in name else f"rubric.{name}"
-        _check_key(key, [f"rubric.{one}" for one in rubrics], set(evaluators), option)
+        _check_key(key, [f"rubric.{rubric}" for rubric in rubrics], set(evaluators), option)
         _check_scale(key, least, rubrics, f"{option} {text!r}")
-        found.append(Threshold(key, least))
-    return found
+        thresholds.append(Threshold(key, least))
+    return thresholds
 
 
 def _check_scale(key: str, least: float, rubrics: Mapping[str, Rubric | None], option: str) -> None:
-    """Refuse a value that no score of a name can have, where its scale is known before the run."""
+    """Reject a value outside the scale of the score, if the scale is known."""
     part, _, name = key.partition(".")
     rubric = rubrics.get(name) if part == "rubric" else None
     scale = rubric.bounds if rubric else SHARE_SCALE if part in SHARES else None
     if scale and not scale[0] <= least <= scale[1]:
-        raise InputError(f"{option}: {key} is from {scale[0]:g} to {scale[1]:g}")
+        raise InputError(f"{option}: {key} must be from {scale[0]:g} to {scale[1]:g}")
 
 
 def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: str) -> None:
-    """Refuse a name that no score of a run can have, before the run.
-
-    Raises:
-        InputError: It is none; the closest ones are named.
-    """
-    known = [*rubrics, *(name for one in OURS for name in one.display.scores)]
-    own = evaluators - {one.partition(".")[0] for one in known}
-    if key not in known and key.partition(".")[0] not in own:
-        close = ", ".join(get_close_matches(key, known)) or "see docs/evaluators.md"
-        raise InputError(f"{option} names no score: {key!r}; closest: {close}")
+    """Reject an unknown score and suggest similar scores."""
+    known = [*rubrics, *(name for evaluator in OURS for name in evaluator.display.scores)]
+    custom = evaluators - {name.partition(".")[0] for name in known}
+    if key not in known and key.partition(".")[0] not in custom:
+        close = ", ".join(get_close_matches(key, known))
+        hint = f"did you mean {close}?" if close else "see docs/evaluators.md"
+        raise InputError(f"{option}: unknown score {key!r}; {hint}")
 
 
 def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Iterable[str]) -> None:
-    """Refuse a threshold of a rubric that only a judge can tell where signals rate, before the run.
+    """Reject thresholds on rubrics that signals cannot rate, if there is no judge.
 
     Raises:
-        InputError: It needs a judge.
+        InputError: A threshold needs a judge.
     """
     if judge.rated_by(rubrics) != SIGNALS:
         return
-    for one in thresholds:
-        if one.key in MEASURED:
-            what = MEASURED[one.key].lower()
+    for threshold in thresholds:
+        if threshold.key in MEASURED:
             raise InputError(
-                f"a threshold of {one.key} needs a judge, e.g. --model openai/gpt-4.1-mini: "
-                f"signals measure {what}"
+                f"a threshold on {threshold.key} needs a judge, such as --model "
+                f"openai/gpt-4.1-mini; signals measure only {MEASURED[threshold.key].lower()}"
             )
 
 
@@ -155,7 +153,7 @@ def thresholds_of(
     tools: Run,
     spelled: OptionStyle = "keyword",
 ) -> list[Threshold]:
-    """Read a run's thresholds: a mapping, or texts; see `parse_thresholds`, `check_judged`."""
+    """Parse and check the thresholds of a run; see `parse_thresholds` and `check_judged`."""
     if isinstance(texts, Mapping):
         texts = [f"{name}={least}" for name, least in texts.items()]
     thresholds = parse_thresholds(
@@ -163,7 +161,7 @@ def thresholds_of(
         tools.settings.evaluation.rubric_set,
         tools.rubrics,
         "--fail-under" if spelled == "flag" else "`fail_under=`",
-        [one.name for one in tools.registered],
+        [evaluator.name for evaluator in tools.registered],
     )
     check_judged(thresholds, tools.judge, tools.rubrics)
     return thresholds
@@ -179,21 +177,21 @@ MAIN_KEYS = (
     "citations.support",
     "exam.cover",
 )
-"""Scores that are compared answer by answer, as far as there are any; findings always are."""
+"""Scores compared answer by answer if available. Findings are always compared."""
 
 LEAST_MEASURED_SHARE = 0.5
-"""Share of the baseline's questions that the other side must have a score for."""
+"""Minimum share of the baseline's questions for which the other side must have a score."""
 
 
 class Side(NamedTuple):
-    """A run or a system: its name and its answers."""
+    """Name and evaluations of a run or system."""
 
     name: str
     evaluations: tuple[Evaluation, ...]
 
 
 class ChangeVerdict(NamedTuple):
-    """A gate's verdict on one score; neither worse nor unmeasured is not listed."""
+    """Verdict of a gate on a score that is worse or could not be measured."""
 
     key: str
     is_worse: bool
@@ -203,16 +201,16 @@ class ChangeVerdict(NamedTuple):
 def changes_between(
     sides: Sequence[Side], keys: Sequence[str] = (), baseline: str = ""
 ) -> tuple[Change, ...]:
-    """Compare each side with the baseline; the first is the baseline unless one is named.
+    """Compare each side with the baseline, by default the first side.
 
     Raises:
-        InputError: There is no such side, or no other.
+        InputError: The baseline is unknown, or there is only one side.
     """
     names = [side.name for side in sides]
     if baseline and baseline not in names:
-        raise InputError(f"there is no {baseline!r} to compare with; there are {', '.join(names)}")
+        raise InputError(f"unknown baseline {baseline!r}; choose one of {', '.join(names)}")
     if len(sides) < 2:
-        raise InputError("nothing to compare answer by answer: give two runs, or two systems")
+        raise InputError("there is nothing to compare; pass two runs, or a run with two systems")
     old = sides[names.index(baseline) if baseline else 0]
     rated = [Side(side.name, tuple(map(_with_rubric_mean, side.evaluations))) for side in sides]
     known = {key for side in rated for e in side.evaluations for key in e.scores}
@@ -230,7 +228,7 @@ def _is_serious(finding: Finding) -> bool:
 
 
 def _with_rubric_mean(evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with the mean of its rubrics as one more score."""
+    """Add the rubric mean to the scores of an evaluation."""
     mean = rubric_mean(evaluation.scores)
     if mean is None:
         return evaluation
@@ -238,28 +236,27 @@ def _with_rubric_mean(evaluation: Evaluation) -> Evaluation:
 
 
 def gate(changes: Sequence[Change], margin: float | None = None) -> tuple[ChangeVerdict, ...]:
-    """Return every score that is worse than the baseline's, or could not be measured.
+    """Return the scores that are worse than the baseline or could not be measured.
 
     Args:
-        changes: As compared with the baseline.
-        margin: A score that is worse by more than this share of its scale fails too, whether the
-            difference is significant or not; None where only a significant one does.
+        changes: Comparisons with the baseline.
+        margin: A score that is worse by more than this share of its scale also fails if the
+            difference is not significant. With None, only significant differences fail.
     """
-    found = [_verdict(change, score, margin) for change in changes for score in change.scores]
-    return tuple(verdict for verdict in found if verdict)
+    verdicts = (_verdict(change, score, margin) for change in changes for score in change.scores)
+    return tuple(verdict for verdict in verdicts if verdict)
 
 
 def _verdict(change: Change, score: ScoreChange, margin: float | None) -> ChangeVerdict | None:
-    name, n, wanted = score_name(score.key), score.test.n_questions, score.n_questions
-    if n < LEAST_MEASURED_SHARE * wanted:
-        of = f"{n} of {count_text(wanted, 'question')} of {change.old}"
-        return ChangeVerdict(
-            score.key, False, f"could not be measured: {name} of {change.new}: {of}"
-        )
+    subject = f"{score_name(score.key)} of {change.new}"
+    n, n_baseline = score.test.n_questions, score.n_questions
+    if n < LEAST_MEASURED_SHARE * n_baseline:
+        share = f"{n} of {count_text(n_baseline, 'question')} of {change.old}"
+        return ChangeVerdict(score.key, False, f"could not be measured: {subject}: {share}")
+    text = f"{subject}: {change_text(score)}"
     if score.overlaps:
-        text = f"could not be measured: {name} of {change.new}: {change_text(score)}"
-        return ChangeVerdict(score.key, False, text)
-    by_margin = margin is not None and (score.gain or 0.0) < -margin
-    if score.direction != "worse" and not by_margin:
+        return ChangeVerdict(score.key, False, f"could not be measured: {text}")
+    exceeds_margin = margin is not None and (score.gain or 0.0) < -margin
+    if score.direction != "worse" and not exceeds_margin:
         return None
-    return ChangeVerdict(score.key, True, f"worse: {name} of {change.new}: {change_text(score)}")
+    return ChangeVerdict(score.key, True, f"worse: {text}")

@@ -1,4 +1,4 @@
-"""From a user's input to a job: answers, a corpus, options."""
+"""Jobs: answers and a corpus, read from the user's input."""
 
 from __future__ import annotations
 
@@ -44,16 +44,17 @@ IN_MEMORY = "(in memory)"
 
 @dataclass(frozen=True)
 class Job:
-    """The answers to evaluate and their corpus.
+    """Answers to evaluate and their corpus.
 
     Attributes:
         rejections: Unreadable lines of the input.
+        answers: Fingerprint of the answers.
         corpus: Documents for cited ids and evidence.
-        corpus_fingerprint: The corpus's fingerprint.
-        note: A note for the user on how it is searched.
+        corpus_fingerprint: Fingerprint of the corpus.
+        note: Note on how the corpus is searched.
         failures: Questions that an application did not answer.
-        application: What it took to answer, if the answers are an application's.
-        notes: How the input was read.
+        application: Latency and cost of the application, if it wrote the answers.
+        notes: Notes on how the input was read.
     """
 
     records: tuple[Record, ...]
@@ -82,27 +83,27 @@ def read_job(
     """Read the answers and the corpus of a run.
 
     Args:
-        answers: A file in any known format, records, dictionaries, or a table: a frame of pandas
-            or polars, an arrow table, a Hugging Face data set, a dictionary of columns.
-        corpus: As for `open_literature`; or documents, a LangChain retriever, or any `Literature`.
-        limit: Number of answers to take, from the first.
+        answers: File in any known format, records, dictionaries, or a table: a pandas or polars
+            data frame, an Arrow table, a Hugging Face dataset or a dictionary of columns.
+        corpus: Corpus accepted by `open_literature`, documents, a LangChain retriever or any
+            `Literature`.
+        limit: Maximum number of answers, from the first.
         questions: File of topics.
         nuggets: File of gold nuggets.
         testbank: File of a test bank, or items for all answers.
-        settings: How the corpus is searched.
-        answered: Whether answers are to be evaluated: an empty one is then rejected. Where only the
-            questions are needed, it is not.
-        columns: As for `read_records`.
+        settings: Settings for the corpus search.
+        answered: Whether the answers are needed. Empty answers are then rejected.
+        columns: Column names, as for `read_records`.
 
     Raises:
         InputError: A file cannot be read.
-        NoRecordError: There is no record.
+        NoRecordError: There are no records.
     """
     questions = Path(questions) if questions is not None else None
     nuggets = Path(nuggets) if nuggets is not None else None
     if isinstance(answers, str | Path):
         path = Path(answers)
-        found = read_records(
+        read = read_records(
             path,
             limit=limit,
             questions=questions,
@@ -111,25 +112,28 @@ def read_job(
             columns=columns,
             only_questions=not answered,
         )
-        records, form = found.records, found.format
+        records, form = read.records, read.format
         name, sha256 = path.name, digest_of(path)
     else:
-        found = _from_memory(answers, questions, nuggets, answered, columns)
-        records, form = found.records[:limit], "records"
-        name, sha256 = IN_MEMORY, _sha256(found.records)
-    require_records(records, found.rejections, name)
+        read = _from_memory(answers, questions, nuggets, answered, columns)
+        records, form = read.records[:limit], "records"
+        name, sha256 = IN_MEMORY, _sha256(read.records)
+    rejections = read.rejections
+    require_records(records, rejections, name)
     fingerprint = FileFingerprint(name=name, sha256=sha256, n_items=len(records), format=form)
     if testbank is not None:
-        records, rejected = with_exam(records, testbank)
-        found = replace(found, rejections=(*found.rejections, *rejected))
-    notes = _notes(found.fields, records)
+        records, bank_rejections = with_exam(records, testbank)
+        rejections = (*rejections, *bank_rejections)
+    job = Job(records, rejections, fingerprint, Corpus(), notes=_notes(read.fields, records))
     if corpus is None:
-        return Job(records, found.rejections, fingerprint, Corpus(), notes=notes)
+        return job
     opened = opened_corpus(corpus, settings or load_settings())
-    rejections = (*found.rejections, *opened.rejections)
-    literature = opened.literature
-    return Job(
-        records, rejections, fingerprint, literature, opened.fingerprint, opened.note, notes=notes
+    return replace(
+        job,
+        rejections=(*rejections, *opened.rejections),
+        corpus=opened.literature,
+        corpus_fingerprint=opened.fingerprint,
+        note=opened.note,
     )
 
 
@@ -146,25 +150,26 @@ def job_of(
 
 
 def question_rows(queries: Any) -> Any:
-    """Return texts as records without an answer, anything else as it is."""
+    """Turn a list of texts into records without answers. Other input is returned unchanged."""
     is_list = isinstance(queries, Sequence) and not isinstance(queries, str)
-    if not (is_list and queries and all(isinstance(one, str) for one in queries)):
+    if not (is_list and queries and all(isinstance(query, str) for query in queries)):
         return queries
     return [Record(id=f"q{n}", question=text, answer="") for n, text in enumerate(queries, 1)]
 
 
 def documents_of(sources: Iterable[SourceLike]) -> tuple[Document, ...]:
-    """Return documents from documents (LangChain's too), dictionaries or texts, numbered from 1.
+    """Convert ragassay or LangChain documents, dictionaries or texts into documents.
 
-    Those that share an id are passages of one document.
+    Documents without an id are numbered from 1. Documents with the same id are passages of one
+    document.
 
     Raises:
-        InputError: One cannot be read.
+        InputError: A source cannot be read.
     """
-    found = read_sources(source_objects(sources))
-    if isinstance(found, Problem):
-        raise InputError(f"{found.field}: {found.text}; expected {found.expected}")
-    return found
+    documents = read_sources(source_objects(sources))
+    if isinstance(documents, Problem):
+        raise InputError(f"{documents.field}: {documents.text}; expected {documents.expected}")
+    return documents
 
 
 def record_of(
@@ -174,31 +179,31 @@ def record_of(
     nuggets: Iterable[str | Nugget | Mapping[str, str]] | None = None,
     reference: str | None = None,
 ) -> Record:
-    """Return one answer as a record.
+    """Build a record from one answer.
 
     Args:
-        answer: Text, or a response that brings its sources.
-        question: The question; or a record, whose sources, nuggets and reference count where no
-            others are given.
-        sources: As for `evaluate`.
+        answer: Text, or a response that includes its sources.
+        question: Question text, or a record that provides defaults for the sources, nuggets and
+            reference.
+        sources: Sources, as for `evaluate`.
 
     Raises:
         InputError: A part cannot be read.
     """
     if isinstance(question, str):
-        asked = Record(id="answer", question=question, answer="")
+        base = Record(id="answer", question=question, answer="")
     else:
-        asked = question.model_copy(update={"topic": question.topic or question.id})
+        base = question.model_copy(update={"topic": question.topic or question.id})
     parts = response_parts(answer)
-    changed: dict[str, Any] = {"id": "answer", "answer": parts.text}
-    given = [sources] if isinstance(sources, str) else list(sources)
-    if documents := documents_of(given or parts.sources):
-        changed["sources"] = documents
+    updates: dict[str, Any] = {"id": "answer", "answer": parts.text}
+    source_list = [sources] if isinstance(sources, str) else list(sources)
+    if documents := documents_of(source_list or parts.sources):
+        updates["sources"] = documents
     if nuggets is not None:
-        changed["nuggets"] = tuple(map(_nugget, nuggets))
+        updates["nuggets"] = tuple(map(_nugget, nuggets))
     if reference is not None:
-        changed["reference"] = reference
-    record = asked.model_copy(update=changed)
+        updates["reference"] = reference
+    record = base.model_copy(update=updates)
     if parts.reply is None:
         return record
     for problem in parts.reply.problems:
@@ -240,12 +245,12 @@ def _from_memory(
             only_questions=not answered,
         )
     if columns:
-        raise InputError("records have no columns to name")
+        raise InputError("columns cannot be used with records; pass rows or a table instead")
     if questions is not None:
-        raise InputError("records carry their questions: give no file of them")
+        raise InputError("questions cannot be used with records, which contain their questions")
     _check_ids(rows)
-    found = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
-    return with_gold(found, nuggets)
+    read = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
+    return with_gold(read, nuggets)
 
 
 def _sha256(records: Sequence[Record]) -> str:
@@ -253,7 +258,7 @@ def _sha256(records: Sequence[Record]) -> str:
 
 
 def opened_corpus(corpus: CorpusLike, settings: Settings) -> OpenedCorpus:
-    """Open any form of corpus, with a fingerprint that identifies it."""
+    """Open a corpus of any supported type and compute its fingerprint."""
     if isinstance(corpus, str | Path):
         return open_literature(corpus, settings)
     literature = corpus if isinstance(corpus, Literature) else _literature(corpus)
@@ -276,10 +281,10 @@ def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:
 
 
 def _notes(fields: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
-    """Return what a reader of the results must know of how the input was read."""
-    carriers = [r for r in records if isinstance(r.answer, str) and find_reasoning(r.answer)]
+    """Return notes on how the input was read."""
+    n = sum(isinstance(r.answer, str) and bool(find_reasoning(r.answer)) for r in records)
     notes = input_notes(fields, records)
-    if not carriers:
+    if not n:
         return notes
-    carry = "1 answer carries" if len(carriers) == 1 else f"{len(carriers):,} answers carry"
-    return (*notes, f"{carry} reasoning; it was not judged.")
+    subject = "1 answer contains" if n == 1 else f"{n:,} answers contain"
+    return (*notes, f"{subject} reasoning, which was not judged.")

@@ -1,4 +1,4 @@
-"""The journal of people's reviews, and lists of nuggets as text to edit."""
+"""Journals of human reviews, and nugget lists as editable text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Journal", "final_reviews", "journal_of"]
 
 
 def journal_of(path: Path) -> Journal:
-    """Return the journal of a run folder, a test bank or a file of grades."""
+    """Return the journal of a run folder, test bank or graded file."""
     if path.is_dir():
         return Journal(path / "reviews.jsonl")
     return Journal(path.with_name(f"{path.name}.reviews.jsonl"))
@@ -28,7 +28,7 @@ class Journal:
     """A file of reviews.
 
     Args:
-        path: Created with the first review.
+        path: Path of the file, which is created with the first review.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class Journal:
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
 
     def add(self, *reviews: Review) -> tuple[Review, ...]:
-        """Add reviews; return those that were not there yet, now on disk.
+        """Write new reviews to disk and return them. Known review ids are skipped.
 
         Raises:
             InputError: The file is damaged.
@@ -46,7 +46,7 @@ class Journal:
             new = tuple(review for review in reviews if review.id not in known)
             lines = b"".join(review.model_dump_json().encode() + b"\n" for review in new)
             with self.path.open("ab+") as file:
-                if file.tell() and not _ends_whole(file):
+                if file.tell() and not _ends_with_newline(file):
                     lines = b"\n" + lines
                 file.write(lines)
                 file.flush()
@@ -54,15 +54,15 @@ class Journal:
         return new
 
     def read(self) -> tuple[Review, ...]:
-        """Return all reviews, the oldest first.
+        """Return all reviews, oldest first.
 
         Raises:
-            InputError: A whole line is no review.
+            InputError: A complete line is not a valid review.
         """
         return read_reviews(self.path)
 
 
-def _ends_whole(file: BinaryIO) -> bool:
+def _ends_with_newline(file: BinaryIO) -> bool:
     file.seek(-1, os.SEEK_END)
     return file.read(1) == b"\n"
 
@@ -70,13 +70,13 @@ def _ends_whole(file: BinaryIO) -> bool:
 HELP = """\
 # {topic}: {question}
 #
-# One nugget a line: vital, okay or - (unknown), a tab or spaces, then the fact.
-# Change, remove, add or move lines. Lines that start with # are left out.
+# One nugget per line: vital, okay or - (unknown), a tab or spaces, then the fact.
+# Change, remove, add or move lines. Lines that start with # are ignored.
 """
 
 REASONS = {
-    "not_carried": "no sentence of the sources states this",
-    "duplicate": "states what another one does",
+    "not_carried": "no source sentence states this",
+    "duplicate": "duplicate of another nugget",
     "too_many": "the list is full",
 }
 
@@ -91,13 +91,13 @@ PROBLEM = "# PROBLEM: "
 def until_read(
     text: str, read: Callable[[str], T], edit: Callable[[str], str], tell: Callable[[str], None]
 ) -> T:
-    """Return what a person made of a text; the editor opens again where it cannot be read.
+    """Let a user edit a text until it can be parsed, and return the parsed result.
 
     Args:
-        text: What is shown first.
-        read: Raises one of our errors where the edited text cannot be used.
-        edit: Shows a text to a person and returns the edited text.
-        tell: Receives why it cannot be used.
+        text: Initial text.
+        read: Function that parses the edited text, or raises a `RagassayError`.
+        edit: Function that lets a user edit a text and returns the edited text.
+        tell: Callback for the reason why the text is invalid.
     """
     while True:
         text = edit(text)
@@ -111,12 +111,12 @@ def until_read(
 
 @dataclass(frozen=True)
 class EditRequest:
-    """A list that waits for a person.
+    """A nugget list to edit.
 
     Attributes:
-        topic: The question's id.
+        topic: Question id.
         nuggets: Importance and text of each nugget.
-        left_out: Reason and text of each fact that is not on the list.
+        left_out: Reason and text of each fact that was left out.
     """
 
     topic: str
@@ -126,26 +126,26 @@ class EditRequest:
 
 
 def as_text(asked: EditRequest) -> str:
-    """Return the list as text to edit; omitted facts follow, each after a #."""
-    lines = [f"{importance or '-'}\t{_line(text)}" for importance, text in asked.nuggets]
-    out = [
-        f"# okay\t{_line(text)}    # {REASONS.get(reason, reason)}"
+    """Return the list as editable text. Facts that were left out follow as comments."""
+    lines = [f"{importance or '-'}\t{_one_line(text)}" for importance, text in asked.nuggets]
+    left_out = [
+        f"# okay\t{_one_line(text)}    # {REASONS.get(reason, reason)}"
         for reason, text in asked.left_out
         if reason != "duplicate"
     ]
-    if out:
-        lines += ["", "# Left out; remove the # to keep one:", *out]
-    opening = HELP.format(topic=_line(asked.topic), question=_line(asked.question))
-    return f"{opening}\n" + "\n".join(lines) + "\n"
+    if left_out:
+        lines += ["", "# Facts left out (remove the # to include one):", *left_out]
+    header = HELP.format(topic=_one_line(asked.topic), question=_one_line(asked.question))
+    return f"{header}\n" + "\n".join(lines) + "\n"
 
 
 def from_text(text: str) -> list[dict[str, str | None]]:
-    """Parse the edited text: {text, importance} for each line.
+    """Parse the edited text into {text, importance} for each line.
 
     Raises:
-        InputError: Names the line and what is wrong with it.
+        InputError: A line is invalid.
     """
-    found: list[dict[str, str | None]] = []
+    rows: list[dict[str, str | None]] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -155,22 +155,24 @@ def from_text(text: str) -> list[dict[str, str | None]]:
             mark, _, fact = line.strip().partition(" ")
         fact = _without_reason(fact)
         if mark not in MARKS:
-            raise InputError(f"line {number} starts with {mark!r}: write vital, okay or -")
+            raise InputError(
+                f"line {number} starts with {mark!r}; it must start with vital, okay or -"
+            )
         if not fact:
             raise InputError(f"line {number} has no fact after {mark!r}")
         first = seen.setdefault(fact.casefold(), number)
         if first != number:
-            raise InputError(f"line {number} repeats line {first}")
-        found.append({"text": fact, "importance": MARKS[mark]})
-    return found
+            raise InputError(f"line {number} is a duplicate of line {first}")
+        rows.append({"text": fact, "importance": MARKS[mark]})
+    return rows
 
 
 def _without_reason(fact: str) -> str:
-    """Return a fact restored from the omitted ones, without the reason after it."""
+    """Remove the comment with the reason from a fact that was left out."""
     for reason in REASONS.values():
         fact = fact.removesuffix(f"# {reason}")
     return " ".join(fact.split())
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

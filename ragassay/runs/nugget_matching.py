@@ -1,4 +1,4 @@
-"""Assign the gold nuggets of answers, and fit when two nuggets state one fact."""
+"""Assignment of gold nuggets to answers, and fitting of the nugget matcher."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ from ragassay.store import opened_store
 
 @dataclass(frozen=True)
 class AssignedRun:
-    """The result of assigning a file's nuggets.
+    """Result of assigning the nuggets of a file.
 
     Attributes:
-        answers: With their assignments, in the order of the records.
-        n_unscored: Nuggets whose assignment failed.
+        answers: Answers with their assignments, in the order of the records.
+        n_unscored: Number of nuggets whose assignment failed.
     """
 
     answers: tuple[AssignedAnswer, ...]
@@ -61,35 +61,38 @@ async def assign_nuggets(
 ) -> AssignedRun:
     """Assign the gold nuggets of each answer's question.
 
-    Verdicts are kept beside `out`: another start asks for none of them again.
+    Verdicts are stored next to `out`, so a restart does not repeat them.
 
     Args:
-        records: Those without gold nuggets are left out.
-        tools: The graph's context.
-        out: One line an answer, as the nuggetizer's `assign` writes them.
-        metrics: One line an answer, and their means on a last line "all".
-        listen: Receives progress events.
+        records: Records. Those without gold nuggets are skipped.
+        tools: Context of the graph.
+        out: Output file with one line per answer, in the format of the nuggetizer's `assign`.
+        metrics: Output file with one line per answer, and the means on a last line "all".
+        listen: Callback for progress events.
 
     Raises:
         InputError: No record has gold nuggets, a file cannot be written, or another process is
             writing it.
         FatalModelError: The model is unavailable.
-        StorageError: What is finished cannot be stored.
-        SettingsError: There is no judge, and no instrument in its place.
+        StorageError: Finished work cannot be stored.
+        SettingsError: There is neither a judge nor an instrument for assignments.
     """
-    chosen = [record for record in records if record.nuggets]
-    if not chosen:
-        raise InputError("no answer has gold nuggets: give them with --nuggets")
-    only = replace(tools, registered=(AssignmentEvaluator(),))
-    if not only.evaluators:
-        _ = tools.judge.model  # refuses: nothing else can assign
+    with_nuggets = [record for record in records if record.nuggets]
+    if not with_nuggets:
+        raise InputError("no answer has gold nuggets; pass them with --nuggets")
+    run = replace(tools, registered=(AssignmentEvaluator(),))
+    if not run.evaluators:
+        _ = tools.judge.model  # raises without a judge
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
     with written_alone(out) as verdicts, opened_store(verdicts) as store:
-        only = replace(only, store=store)
-        graph = build_evaluate_graph(tools.settings.judge.max_attempts, only.registered)
+        run = replace(run, store=store)
+        graph = build_evaluate_graph(tools.settings.judge.max_attempts, run.registered)
         with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(_assign(r, graph, only, slots, listen)) for r in chosen]
+                tasks = [
+                    group.create_task(_assign(record, graph, run, slots, listen))
+                    for record in with_nuggets
+                ]
     answers = tuple(task.result() for task in tasks)
     scores = tuple(_scores(answer) for answer in answers)
     write_assignments(answers, out)
@@ -106,18 +109,18 @@ async def _assign(
     listen: Listener,
 ) -> AssignedAnswer:
     async with slots:
-        found = await graph.ainvoke(Input(record=record), context=tools)
-    evaluation: Evaluation = found["evaluation"]
-    assigned = evaluation.assignments
-    listen(Event(len(assigned), len(assigned), 1, evaluation.usage))
+        output = await graph.ainvoke(Input(record=record), context=tools)
+    evaluation: Evaluation = output["evaluation"]
+    assignments = evaluation.assignments
+    listen(Event(len(assignments), len(assignments), 1, evaluation.usage))
     return AssignedAnswer(
         topic=record.topic or record.id,
         question=record.question,
         answer=evaluation.answer,
         system=record.system or record.id,
         nuggets=tuple(
-            AssignedNugget(nugget.text, nugget.importance, one.assignment)
-            for nugget, one in zip(record.nuggets, assigned, strict=True)
+            AssignedNugget(nugget.text, nugget.importance, verdict.assignment)
+            for nugget, verdict in zip(record.nuggets, assignments, strict=True)
         ),
     )
 
@@ -132,7 +135,7 @@ Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
 class PairsRow(Row):
-    """Gold and system nuggets of one answer; also a line of a run's evaluations.jsonl."""
+    """Gold and system nuggets of one answer, or a line of a run's evaluations.jsonl."""
 
     gold: list[NuggetEntry] = Field(validation_alias=AliasChoices("gold", "gold_nuggets"))
     nuggets: list[NuggetEntry]
@@ -141,11 +144,11 @@ class PairsRow(Row):
 
 @dataclass(frozen=True)
 class MatchFile:
-    """The content of a file to match.
+    """Contents of a file with nuggets to match.
 
     Attributes:
-        cases: Answers with nuggets on both sides.
-        n_one_sided: Answers with nuggets on one side or none: there is nothing to match.
+        cases: Answers with gold and system nuggets.
+        n_one_sided: Number of answers without gold or system nuggets.
     """
 
     cases: tuple[MatchCase, ...]
@@ -155,13 +158,13 @@ class MatchFile:
 
 
 def read_match_file(path: Path) -> MatchFile:
-    """Read pairs of lists of nuggets.
+    """Read gold and system nuggets of answers.
 
     Args:
-        path: JSON lines with `gold` and `nuggets`, and `matches` ([position in gold, position in
-            nuggets], from 0) where known; or a run folder or its evaluations.jsonl, whose own
-            matches are ignored. Of a run folder, those count that people gave for every gold
-            nugget of an answer.
+        path: JSON lines with `gold`, `nuggets` and optionally `matches` (pairs of positions in
+            `gold` and `nuggets`, from 0), or a run folder or its evaluations.jsonl. The model's
+            matches in a run are ignored. Reviewed matches in a run folder are used if a reviewer
+            matched all gold nuggets of an answer.
 
     Raises:
         InputError: The file cannot be opened.
@@ -171,16 +174,16 @@ def read_match_file(path: Path) -> MatchFile:
     rejections: list[Rejection] = []
     n_one_sided = 0
     reviews = path / REVIEWS
-    known = ReviewedRun(reviews).matches() if reviews.exists() else {}
+    reviewed = ReviewedRun(reviews).matches() if reviews.exists() else {}
     for item in iter_items(file):
-        found = item if isinstance(item, Rejection) else _case(item)
-        if isinstance(found, MatchCase) and isinstance(item, Item):
-            known_matches = known.get(str(item.fields.get("record_id")))
-            found = found if known_matches is None else replace(found, matches=known_matches)
-        if isinstance(found, Rejection):
-            rejections.append(found)
-        elif found.gold and found.nuggets:
-            cases.append(found)
+        case = item if isinstance(item, Rejection) else _read_case(item)
+        if isinstance(case, MatchCase) and isinstance(item, Item):
+            matches = reviewed.get(str(item.fields.get("record_id")))
+            case = case if matches is None else replace(case, matches=matches)
+        if isinstance(case, Rejection):
+            rejections.append(case)
+        elif case.gold and case.nuggets:
+            cases.append(case)
         else:
             n_one_sided += 1
     return MatchFile(tuple(cases), tuple(rejections), n_one_sided, sha256_of(file))
@@ -195,18 +198,18 @@ def fit_file(
     seed: int,
     on_step: Callable[[], None] = lambda: None,
 ) -> NuggetMatcher:
-    """Embed the nuggets, fit the matcher, and write it.
+    """Embed the nuggets, fit the matcher and write it.
 
     Args:
-        found: From `read_match_file`.
-        embedder: Provides the similarities.
-        out: The matcher's file, as JSON.
-        n_trials: How many thresholds to try.
-        seed: The same file and seed result in the same matcher.
-        on_step: Called after each embedded answer and each tried threshold.
+        found: Result of `read_match_file`.
+        embedder: Embedding model for the similarities.
+        out: Output file of the matcher (JSON).
+        n_trials: Number of thresholds to try.
+        seed: Random seed.
+        on_step: Called after each embedded answer and each trial.
 
     Raises:
-        InputError: There are too few pairs, or they show no two groups.
+        InputError: There are too few pairs, or the pairs do not form two groups.
     """
     similarities = []
     for case in found.cases:
@@ -223,7 +226,7 @@ def fit_file(
     return matcher
 
 
-def _case(item: Item) -> MatchCase | Rejection:
+def _read_case(item: Item) -> MatchCase | Rejection:
     is_evaluation = "gold_nuggets" in item.fields
     fields = {k: v for k, v in item.fields.items() if not (is_evaluation and k == "matches")}
     row = validate(PairsRow, fields)

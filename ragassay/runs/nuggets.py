@@ -1,4 +1,4 @@
-"""Write gold nuggets for a file's questions, and let a person edit them."""
+"""Gold nuggets written by a model for a file of questions, with optional human review."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ Origin = Literal["documents", "answer", "reference"]
 """Source of the nuggets."""
 
 Editor = Callable[[str], str]
-"""Shows a text to a person and returns the edited text."""
+"""Function that lets a user edit a text and returns the edited text."""
 
 Rows = list[dict[str, str | None]]
-"""Text and importance of each nugget of a list."""
+"""Text and importance of the nuggets of a list."""
 
 Reviewer = Callable[[Sequence[EditRequest]], Awaitable[Sequence[Rows]]]
-"""Shows all lists that wait to people, and returns them as they left them."""
+"""Function that lets reviewers edit all lists together and returns the edited lists."""
 
 JOB = TypeAdapter(NuggetJob)
 ACCEPTED = TypeAdapter(NuggetList)
@@ -46,7 +46,7 @@ ACCEPTED = TypeAdapter(NuggetList)
 
 @dataclass(frozen=True)
 class Written:
-    """The nuggets of one question, or why there are none; whether they wait for a person."""
+    """Nuggets of one question, or the problem; `waits` is whether they still need a review."""
 
     job: NuggetJob
     found: NuggetList | None = None
@@ -55,32 +55,33 @@ class Written:
 
     @property
     def bank(self) -> NuggetBank:
-        """The nuggets as stored in a file."""
+        """Nuggets in the form stored in a file."""
         nuggets = self.found.nuggets if self.found else ()
         return NuggetBank(self.job.topic, self.job.question, nuggets)
 
     @property
     def asked(self) -> EditRequest:
-        """The list as a person is shown it."""
+        """Request to edit the list."""
         nuggets, left_out = (self.found.nuggets, self.found.left_out) if self.found else ((), ())
         return EditRequest(
             self.job.topic,
             self.job.question,
             tuple((nugget.importance, nugget.text) for nugget in nuggets),
-            tuple((one.reason, one.text) for one in left_out),
+            tuple((fact.reason, fact.text) for fact in left_out),
         )
 
 
 def nugget_jobs(
     records: Sequence[Record], origin: Origin, tools: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
-    """Return one job a topic, in the order of the records; a record without a topic is its own.
+    """Return one job per topic. A record without a topic is a topic of its own.
 
     Args:
-        records: The answers of all systems.
-        origin: "documents" uses their sources and the corpus documents that they cite.
-        n_window: Sources read at a time.
-        n_most: The most nuggets of a list.
+        records: Answers of all systems.
+        origin: Source of the nuggets. "documents" uses the answers' sources and the corpus
+            documents that they cite.
+        n_window: Number of sources per window.
+        n_most: Maximum number of nuggets per list.
     """
     topics: dict[str, list[Record]] = {}
     for record in records:
@@ -117,44 +118,45 @@ async def write_nuggets(
     tell: Callable[[str], None] = lambda message: None,
     listen: Listener = lambda event: None,
 ) -> list[Written]:
-    """Write the nuggets of all questions, then let a person edit the lists one by one.
+    """Write the nuggets of all questions, then let a user edit the lists.
 
-    Finished work is kept next to `out`: a killed run goes on, and no accepted list is shown again.
+    Finished work is stored next to `out`, so an interrupted run can be resumed and accepted lists
+    are not shown again.
 
     Args:
-        jobs: Topics differ.
-        tools: The graph's context.
-        out: The file of lists, as the nuggetizer's `create` writes it.
-        edit: Shows a list; None accepts all.
-        review: Shows all lists together, in place of `edit`.
-        tell: Receives the reason why an edit cannot be used.
-        listen: Receives progress events.
+        jobs: Jobs with distinct topics.
+        tools: Context of the graph.
+        out: Output file, in the format of the nuggetizer's `create`.
+        edit: Function to edit a single list. None to accept all lists.
+        review: Function to edit all lists together instead of `edit`.
+        tell: Callback for the reason why an edit is invalid.
+        listen: Callback for progress events.
 
     Raises:
         FatalModelError: The model is unavailable.
         InputError: The file cannot be written, or another process is writing it.
-        SettingsError: There is no judge to write them.
+        SettingsError: There is no judge to write nuggets.
     """
-    _ = tools.judge.model  # refuses at once, not topic by topic
+    _ = tools.judge.model  # raises without a judge
     with written_alone(out) as states, opened_store(states) as store:
         writer = _NuggetJobs(replace(tools, store=store), listen)
         with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
         written = [task.result() for task in started]
-        waiting = [one for one in written if one.waits]
-        choose = _chooser(edit, tell)
-        if review is not None and waiting:
-            asked = [one.asked for one in waiting]
-            lists = await review(asked)
-            choose = _choose_reviewed(dict(zip([one.topic for one in asked], lists, strict=True)))
-        done = [writer.accept(one, choose) if one.waits else one for one in written]
-    write_nugget_banks([one.bank for one in done if one.found is not None], out)
+        requests = [result.asked for result in written if result.waits]
+        reviewed: dict[str, Rows] = {}
+        if review is not None and requests:
+            lists = await review(requests)
+            reviewed = dict(zip([request.topic for request in requests], lists, strict=True))
+        choose = _chooser(edit, tell, reviewed)
+        done = [writer.accept(result, choose) if result.waits else result for result in written]
+    write_nugget_banks([result.bank for result in done if result.found is not None], out)
     return done
 
 
 class _NuggetJobs:
-    """Runs jobs through the graph; any number may be in progress."""
+    """Runs jobs through the graph."""
 
     def __init__(self, tools: Run, listen: Listener) -> None:
         self._graph: NuggetGraph = build_nugget_graph(tools.settings.judge.max_attempts)
@@ -162,11 +164,11 @@ class _NuggetJobs:
         self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
 
     async def write(self, job: NuggetJob) -> Written:
-        """Write a list that a person has not accepted yet; return one that was accepted."""
+        """Return the accepted list from the store, or write a new list."""
         async with self._slots:
             try:
-                found = await self._tools.store.get(self._key(job), ACCEPTED)
-                return Written(job, found) if found else await self._write_list(job)
+                accepted = await self._tools.store.get(self._key(job), ACCEPTED)
+                return Written(job, accepted) if accepted else await self._write_list(job)
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
@@ -175,41 +177,41 @@ class _NuggetJobs:
                 self._listen(Event(n_records=1))
 
     async def _write_list(self, job: NuggetJob) -> Written:
-        start = replace(job, accept_all=True)  # The person is asked when all lists are written.
+        start = replace(job, accept_all=True)  # The review starts when all lists are written.
         values, failed = await follow_graph(self._graph, start, self._tools, self._listen)
-        found = NuggetList(**values)
-        return Written(job, replace(found, usage=found.usage + failed), waits=True)
+        nuggets = NuggetList(**values)
+        return Written(job, replace(nuggets, usage=nuggets.usage + failed), waits=True)
 
-    def accept(self, one: Written, choose: Callable[[EditRequest], Rows]) -> Written:
-        """Keep a list as a person left it."""
-        assert one.found is not None
+    def accept(self, written: Written, choose: Callable[[EditRequest], Rows]) -> Written:
+        """Store a list after its review."""
+        assert written.found is not None
         try:
-            nuggets = reviewed_nuggets(choose(one.asked), one.found.nuggets)
+            nuggets = reviewed_nuggets(choose(written.asked), written.found.nuggets)
         except InputError as error:
-            return Written(one.job, problem=f"not accepted: {error}")
-        found = replace(one.found, nuggets=nuggets)
-        self._tools.store.keep(self._key(one.job), found, ACCEPTED)
-        return Written(one.job, found)
+            return Written(written.job, problem=f"not accepted: {error}")
+        accepted = replace(written.found, nuggets=nuggets)
+        self._tools.store.keep(self._key(written.job), accepted, ACCEPTED)
+        return Written(written.job, accepted)
 
     def _key(self, job: NuggetJob) -> str:
         return hash_of(self._tools.identity, "nuggets", JOB.dump_json(job).decode())
 
 
-def _chooser(edit: Editor | None, tell: Callable[[str], None]) -> Callable[[EditRequest], Rows]:
-    """Return what lets a person edit a list, or accepts it unchanged."""
+def _chooser(
+    edit: Editor | None, tell: Callable[[str], None], reviewed: Mapping[str, Rows]
+) -> Callable[[EditRequest], Rows]:
+    """Return a function that returns the reviewed, edited or unchanged list."""
 
-    def choose(asked: EditRequest) -> Rows:
+    def choose(request: EditRequest) -> Rows:
+        if request.topic in reviewed:
+            return reviewed[request.topic]
         if edit is not None:
-            return edited_rows(asked, edit, tell)
-        return [{"text": text, "importance": mark} for mark, text in asked.nuggets]
+            return edited_rows(request, edit, tell)
+        return [{"text": text, "importance": mark} for mark, text in request.nuggets]
 
     return choose
 
 
-def _choose_reviewed(lists: Mapping[str, Rows]) -> Callable[[EditRequest], Rows]:
-    return lambda asked: lists[asked.topic]
-
-
 def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
-    """Return a person's edit of a list; the editor opens again where it cannot be used."""
+    """Return the edited list. The editor reopens until the edit is valid."""
     return until_read(as_text(asked), from_text, edit, tell)

@@ -1,4 +1,4 @@
-"""Past runs of a folder: what each is, how far it came, what it found."""
+"""Past runs in a folder, with their state and main scores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ragassay.errors import InputError
-from ragassay.records import Manifest, Summary
+from ragassay.records import Summary
 from ragassay.reports.certificate import view_certificate
 from ragassay.reports.past_runs import PastRun
 from ragassay.reports.text import RUBRIC_KEY, rubric_mean
@@ -16,62 +16,63 @@ from ragassay.runs.folder import RunFolder
 
 LATEST = "latest"
 PAGES = ("report.html", "audit.html", "qa.html")
-"""Pages of a run, an audit and judged pairs; the first that there is is opened."""
+"""Report pages of runs, audits and judged pairs, in order of preference."""
 
 MAIN = (RUBRIC_KEY, "nuggets.recall", "citations.support", "exam.cover")
-"""Scores that a list of runs has room for."""
+"""Scores shown in the list of runs."""
 
 
 def past_runs(folder: Path) -> tuple[PastRun, ...]:
-    """Return the runs in a folder, the newest first; a run's own folder is listed alone.
+    """Return the runs in a folder, newest first. If the folder is a run itself, return only it.
 
-    A damaged one is listed with what is wrong with it; other folders are passed over.
+    Damaged runs are included with a note. Other folders are skipped.
 
     Raises:
-        InputError: There is no such folder.
+        InputError: The folder does not exist.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder; `ragassay evaluate` writes its runs to runs/")
-    places = [folder] if _is_run(folder) else [p for p in folder.iterdir() if _is_run(p)]
-    runs = [_past_run(RunFolder(place)) for place in places]
+        raise InputError(f"{folder} is not a folder; `ragassay evaluate` writes runs to runs/")
+    paths = [folder] if _is_run(folder) else [p for p in folder.iterdir() if _is_run(p)]
+    runs = [_past_run(RunFolder(path)) for path in paths]
     return tuple(sorted(runs, key=lambda run: (run.when, run.name), reverse=True))
 
 
 def find_run(name: str, folder: Path) -> Path:
-    """Return the folder of a run: of this name, at this path, or the latest.
+    """Return the folder of a run, given its name, its path or "latest".
 
     Raises:
-        InputError: There is none.
+        InputError: The run does not exist.
     """
     if name == LATEST:
         runs = past_runs(folder)
         if not runs:
             raise InputError(f"{folder} has no runs")
         return runs[0].path
-    found = next((p for p in (folder / name, Path(name)) if _is_run(p)), None)
-    if found is None:
+    path = next((p for p in (folder / name, Path(name)) if _is_run(p)), None)
+    if path is None:
         names = [run.name for run in past_runs(folder)] if folder.is_dir() else []
-        there = f"there are {', '.join(names)}" if names else f"{folder} has none"
-        raise InputError(f"there is no run {name!r}; {there}")
-    return found
+        available = f"the runs are {', '.join(names)}" if names else f"{folder} has no runs"
+        raise InputError(f"unknown run {name!r}; {available}")
+    return path
 
 
 def page_of(run: Path) -> Path:
-    """Return a run's page.
+    """Return the path of a run's report page.
 
     Raises:
-        InputError: It has none yet.
+        InputError: The run has no report yet.
     """
     page = next((run / name for name in PAGES if (run / name).is_file()), None)
     if page is None:
         raise InputError(
-            f"{run} has no report yet: `ragassay report {run}` writes one of what is finished"
+            f"{run} has no report yet; run `ragassay report {run}` to write one for the finished "
+            "answers"
         )
     return page
 
 
-def _is_run(place: Path) -> bool:
-    folder = RunFolder(place)
+def _is_run(path: Path) -> bool:
+    folder = RunFolder(path)
     return folder.manifest_file.is_file() or folder.evaluations_file.is_file()
 
 
@@ -86,25 +87,20 @@ def _past_run(folder: RunFolder) -> PastRun:
     )
     try:
         manifest = folder.manifest()
-        known = damaged.model_copy(
-            update={
-                "judge": manifest.judge,
-                "n_records": manifest.answers.n_items,
-                "n_evaluated": _count(folder.evaluations_file),
-            }
-        )
-        return known.model_copy(update=_outcome(folder, manifest))
-    except (InputError, ValidationError, OSError, UnicodeDecodeError) as error:
-        return damaged.model_copy(update={"note": _problem(error, folder)})
+        progress = {
+            "judge": manifest.judge,
+            "n_records": manifest.answers.n_items,
+            "n_evaluated": _count_lines(folder.evaluations_file),
+        }
+        return damaged.model_copy(update={**progress, **_outcome(folder)})
+    except ValidationError:
+        note = f"{folder.summary_file.name} is damaged or was written by another version"
+    except (InputError, OSError, UnicodeDecodeError) as error:
+        note = str(error).replace(f"{folder.path}/", "")
+    return damaged.model_copy(update={"note": note})
 
 
-def _problem(error: Exception, folder: RunFolder) -> str:
-    if isinstance(error, ValidationError):
-        return f"{folder.summary_file.name} is damaged or of another version"
-    return str(error).replace(f"{folder.path}/", "")
-
-
-def _outcome(folder: RunFolder, manifest: Manifest) -> dict[str, object]:
+def _outcome(folder: RunFolder) -> dict[str, object]:
     audit = folder.audit()
     summary = folder.summary()
     if summary is not None:
@@ -112,7 +108,7 @@ def _outcome(folder: RunFolder, manifest: Manifest) -> dict[str, object]:
             "state": "finished" if summary.n_evaluated else "failed",
             "n_evaluated": summary.n_evaluated,
             "n_records": max(summary.n_records, summary.n_evaluated),
-            **_scores(summary),
+            **_main_scores(summary),
             "n_findings": sum(summary.findings.values()),
         }
     if audit is not None:
@@ -121,17 +117,17 @@ def _outcome(folder: RunFolder, manifest: Manifest) -> dict[str, object]:
     return {"state": "running" if _is_locked(folder.path) else "stopped"}
 
 
-def _scores(summary: Summary) -> dict[str, object]:
-    every = {RUBRIC_KEY: rubric_mean(summary.scores), **summary.scores}
-    main = {key: found for key in MAIN if (found := every.get(key)) is not None}
+def _main_scores(summary: Summary) -> dict[str, object]:
+    scores = {RUBRIC_KEY: rubric_mean(summary.scores), **summary.scores}
+    main = {key: score for key in MAIN if (score := scores.get(key)) is not None}
     return {
         "scores": {key: score.value for key, score in main.items()},
         "ranges": {k: score.range for k, score in main.items() if score.is_open and score.range},
     }
 
 
-def _count(path: Path) -> int:
-    """Return the number of whole lines of a file."""
+def _count_lines(path: Path) -> int:
+    """Return the number of complete lines in a file."""
     if not path.exists():
         return 0
     with path.open("rb") as file:
@@ -139,7 +135,7 @@ def _count(path: Path) -> int:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether another process is at work in a folder."""
+    """Return whether another process is using a folder."""
     from filelock import FileLock, Timeout
 
     file = path / ".lock"

@@ -1,4 +1,4 @@
-"""People's labels of answers as if they were a run: the tables of the papers, without a judge."""
+"""Human labels of answers in the form of a run, to reproduce the papers' tables without a judge."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ PEOPLE = "people"
 
 
 def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Rejection, ...]]:
-    """Read a file that holds both answers and people's labels of them.
+    """Read a file with answers and human labels.
 
     Args:
-        path: MedAESQA's, or assignments in the nuggetizer's form.
+        path: MedAESQA file, or assignments in the nuggetizer's format.
 
     Returns:
-        One for each answer of a system that has a label, with the scores that follow from labels;
-        and what could not be read of answers or labels.
+        Evaluations of the labelled answers with the scores that follow from the labels, and the
+        unreadable answers and labels.
 
     Raises:
-        InputError: The file is of no such format, or no answer in it has a label.
+        InputError: The format is not supported, or no answer has a label.
     """
-    found = read_records(path)
-    if found.format == ASSIGNED.name:
+    read = read_records(path)
+    if read.format == ASSIGNED.name:
         assigned, rejected = read_assignments(path)
-        rejections = tuple(dict.fromkeys((*found.rejections, *rejected)))
+        rejections = tuple(dict.fromkeys((*read.rejections, *rejected)))
         return tuple(map(_build_assigned, assigned)), rejections
     labelled = read_labels(path)
-    answers = [_build_unlabelled(record) for record in found.records]
+    answers = [_build_unlabelled(record) for record in read.records]
     alignment = align_labels(labelled.labels, answers)
     evaluations = by_people(alignment, answers)
-    # What is no answer is no label either.
-    rejections = tuple(dict.fromkeys([*found.rejections, *labelled.rejections]))
+    # An unreadable answer is rejected as an answer and as a label.
+    rejections = tuple(dict.fromkeys([*read.rejections, *labelled.rejections]))
     if not evaluations:
         raise nothing_in(path, "answer of a named system with a label by people", rejections)
     return evaluations, rejections
 
 
 def _document(identifier: str) -> Document:
-    """Take a cited document for one that exists: people's labels say where it does not."""
+    """Assume that a cited document exists, because human labels mark invalid citations."""
     return Document(id=identifier, text="")
 
 
 def _build_unlabelled(record: Record) -> Evaluation:
-    """Return an answer with an empty verdict for all that can be labelled."""
+    """Return an answer with empty verdicts for everything that can be labelled."""
     text, sentences, _ = segment(record, _document)
     verdicts: Iterator[VerdictBase] = (
         verdict
@@ -91,7 +91,7 @@ def _build_unlabelled(record: Record) -> Evaluation:
 
 
 def _build_assigned(answer: AssignedAnswer) -> Evaluation:
-    """Return an answer with its assignments; a nugget that a file names twice has two."""
+    """Return an answer with its assignments, including those of duplicate nuggets."""
     assignments: list[Assignment | None] = [nugget.assignment for nugget in answer.nuggets]
     importance: list[Importance | None] = [nugget.importance for nugget in answer.nuggets]
     return Evaluation(

@@ -1,4 +1,4 @@
-"""Add to each evaluation the scores that need the other answers to its question."""
+"""Scores that depend on the other answers to the same question."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
-"""By question and kind of cluster, the cluster of each sentence, named by system and number."""
+"""Cluster of each sentence (system and number), by question and kind of cluster."""
 
 
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
-    """Yield evaluations with the scores of `ragassay.metrics.papers.pooled`, computed anew."""
+    """Yield evaluations with recomputed scores of `ragassay.metrics.papers.pooled`."""
     changed = pooled_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
         scores = changed.get(evaluation.record_id, evaluation.scores)
@@ -40,48 +40,48 @@ def with_pooled_scores(
 def pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return all scores of each evaluation that `ragassay.metrics.papers.pooled` changes.
+    """Return the scores of all evaluations with pooled scores, by record id.
 
     Args:
-        evaluations: All of a run; scores from an earlier start are replaced.
-        encode: Embeds texts; not called where every question has one answer, or its clusters are
-            given.
-        clusters: Published clusters of sentences; a question that is not among them is clustered.
-
-    Returns:
-        By record id.
+        evaluations: All evaluations of a run. Existing pooled scores are replaced.
+        encode: Function that embeds texts. Not called for questions with a single answer or with
+            published clusters.
+        clusters: Published sentence clusters. Sentences of other questions are clustered by
+            similarity.
     """
     by_question: dict[str, list[int]] = {}
     outlines = outlines_of(evaluations)
-    for place, outline in enumerate(outlines):
-        by_question.setdefault(question_of(outline), []).append(place)
-    found: dict[str, dict[str, Score]] = {}
-    for question, places in by_question.items():
-        if len(places) < 2:
+    for position, outline in enumerate(outlines):
+        by_question.setdefault(question_of(outline), []).append(position)
+    pooled: dict[str, dict[str, Score]] = {}
+    for question, positions in by_question.items():
+        if len(positions) < 2:
             continue
-        answers = [evaluations[place] for place in places]
-        published = _of_records(answers, (clusters or {}).get(question))
-        vectors = {} if published else _vectors(answers, encode)
+        answers = [evaluations[position] for position in positions]
+        published = _clusters_by_record(answers, (clusters or {}).get(question))
+        vectors = {} if published else _embed_sentences(answers, encode)
         for record_id, scores in sentence_recall_scores(answers, vectors, published).items():
-            found.setdefault(record_id, {}).update(scores)
+            pooled.setdefault(record_id, {}).update(scores)
         for record_id, score in document_recall_scores(answers).items():
-            found.setdefault(record_id, {})[DOCUMENT_RECALL] = score
+            pooled.setdefault(record_id, {})[DOCUMENT_RECALL] = score
     return {
-        one.record_id: _with(one.scores, found.get(one.record_id, {}))
-        for one in outlines
-        if one.record_id in found or not one.scores.keys().isdisjoint(POOLED_SCORES)
+        outline.record_id: _merge_scores(outline.scores, pooled.get(outline.record_id, {}))
+        for outline in outlines
+        if outline.record_id in pooled or not outline.scores.keys().isdisjoint(POOLED_SCORES)
     }
 
 
-def _vectors(answers: Sequence[Evaluation], encode: Encode) -> dict[str, NDArray[np.float32]]:
+def _embed_sentences(
+    answers: Sequence[Evaluation], encode: Encode
+) -> dict[str, NDArray[np.float32]]:
     texts = sorted({text for answer in answers for text in clustered_sentences(answer)})
     return dict(zip(texts, encode(texts), strict=True)) if texts else {}
 
 
-def _of_records(
+def _clusters_by_record(
     answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
 ) -> dict[str, dict[Place, str]]:
-    """Name the sentences of published clusters by record instead of system."""
+    """Key the sentences of published clusters by record instead of system."""
     records = {answer.system: answer.record_id for answer in answers}
     return {
         kind: {
@@ -93,12 +93,12 @@ def _of_records(
     }
 
 
-def _with(scores: Mapping[str, Score], added: Mapping[str, Score]) -> dict[str, Score]:
-    """Insert each added score after the others of its group, in place of earlier ones."""
-    every = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
-    every.update(added)
-    groups = list(dict.fromkeys(map(_group, every)))
-    return {key: every[key] for key in sorted(every, key=lambda key: groups.index(_group(key)))}
+def _merge_scores(scores: Mapping[str, Score], pooled: Mapping[str, Score]) -> dict[str, Score]:
+    """Replace the pooled scores, with each score after the others of its group."""
+    merged = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
+    merged.update(pooled)
+    groups = list(dict.fromkeys(map(_group, merged)))
+    return {key: merged[key] for key in sorted(merged, key=lambda key: groups.index(_group(key)))}
 
 
 def _group(key: str) -> str:

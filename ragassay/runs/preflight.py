@@ -1,4 +1,4 @@
-"""Check before a run its libraries, folder, models and endpoints, and estimate its cost."""
+"""Checks before a run (libraries, folder, models and endpoints) and cost estimates."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ from ragassay.settings import Settings, noted_settings
 
 @dataclass(frozen=True)
 class SharedCalls:
-    """The calls of an evaluator on one answer, which share the answer's context.
+    """Calls of an evaluator for one answer, which share the context of the answer.
 
     Attributes:
-        n_shared_tokens: Approximate length of the context.
-        n_own_tokens: Approximate length of the rest of each prompt.
+        n_shared_tokens: Approximate number of tokens in the context.
+        n_own_tokens: Approximate number of tokens in the rest of each prompt.
     """
 
     n_calls: int
@@ -52,12 +52,12 @@ class SharedCalls:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The most that a run's calls cost, by LiteLLM's price list, every reply at full length.
+    """Maximum cost of a run's calls by LiteLLM's price list, with replies of maximum length.
 
     Attributes:
-        usd: No token cached; 0 for local models, None where a price is unknown.
-        cached_usd: With each provider's cache of prompts, where it has one.
-        batch_usd: Through batch interfaces; None where a model's price there is not listed.
+        usd: Cost without prompt caches. 0 for local models, None if a price is unknown.
+        cached_usd: Cost with the providers' prompt caches.
+        batch_usd: Cost with batch APIs. None if a batch price is unknown.
     """
 
     usd: float | None = 0.0
@@ -65,7 +65,7 @@ class Estimate:
     batch_usd: float | None = 0.0
 
     def __add__(self, other: Estimate) -> Estimate:
-        """Return the sum of two estimates; what one does not know, the sum does not know."""
+        """Return the sum of two estimates, None for costs that either does not know."""
         return Estimate(
             _sum((self.usd, other.usd)),
             _sum((self.cached_usd, other.cached_usd)),
@@ -74,28 +74,28 @@ class Estimate:
 
 
 def estimate_cost(calls: Sequence[SharedCalls], settings: Settings) -> Estimate:
-    """Estimate the cost of calls that the judges of a run share equally."""
+    """Estimate the cost of calls that are split equally among the judges of a run."""
     import_litellm()
-    judges = [settings.of_judge(n) for n in range(len(settings.judge.judges))]
-    found = Estimate()
-    for one in judges:
-        found += _estimate(calls, one, len(judges))
-    return found
+    n_judges = len(settings.judge.judges)
+    return sum(
+        (_estimate_judge(calls, settings.of_judge(n), n_judges) for n in range(n_judges)),
+        Estimate(),
+    )
 
 
-def _estimate(calls: Sequence[SharedCalls], settings: Settings, n_judges: int) -> Estimate:
-    """Estimate one judge's share of the calls."""
+def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: int) -> Estimate:
+    """Estimate the cost of one judge's share of the calls."""
     judge = settings.judge
     is_cached = way_of(judge.model, judge.api_base or "") != "none"
     least = least_cached_tokens(judge.model) if is_cached else 0
     n_sent = n_received = n_read = n_written = 0
-    for one in calls:
-        n_calls = -(-one.n_calls // n_judges)
-        n_sent += n_calls * (one.n_shared_tokens + one.n_own_tokens)
+    for shared in calls:
+        n_calls = -(-shared.n_calls // n_judges)
+        n_sent += n_calls * (shared.n_shared_tokens + shared.n_own_tokens)
         n_received += n_calls * settings.prompting.max_reply_tokens
-        if is_cached and n_calls and one.n_shared_tokens >= least:
-            n_written += one.n_shared_tokens
-            n_read += (n_calls - 1) * one.n_shared_tokens
+        if is_cached and n_calls and shared.n_shared_tokens >= least:
+            n_written += shared.n_shared_tokens
+            n_read += (n_calls - 1) * shared.n_shared_tokens
     price: Callable[..., float | None] = listed_price_usd
     return Estimate(
         price(judge.model, n_sent, n_received),
@@ -110,45 +110,45 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 FILE = "endpoints.json"
-"""{model: [what its endpoint refuses, by the names of `models.call_parameters.REFUSABLE`]}"""
+"""File of refused parameters by model, with names from `models.call_parameters.REFUSABLE`."""
 
 
 def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Take up what an earlier start of a run learnt; a file that cannot be read teaches nothing."""
+    """Load the refused parameters found in an earlier start. An unreadable file is ignored."""
     with suppress(OSError, ValueError, AttributeError, TypeError):
-        known = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        for one in judges:
-            learn(one.judge.model, one.judge.api_base, *map(str, known.get(one.judge.model, ())))
+        refused = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        for judge in (settings.judge for settings in judges):
+            learn(judge.model, judge.api_base, *map(str, refused.get(judge.model, ())))
 
 
 def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
-    """Write what was learnt of the judges' endpoints; nothing where nothing was."""
-    learnt = {one.judge.model: learnt_of(one.judge.model, one.judge.api_base) for one in judges}
-    if any(learnt.values()):
-        known = {model: list(names) for model, names in learnt.items() if names}
+    """Write the parameters refused by the judges' endpoints, if any."""
+    refused = {j.judge.model: list(learnt_of(j.judge.model, j.judge.api_base)) for j in judges}
+    if any(refused.values()):
+        known = {model: names for model, names in refused.items() if names}
         write_whole(folder / FILE, json.dumps(known, indent=2) + "\n")
 
 
 def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
-    """Return what was left out of the judges' calls, a line a judge, for a person."""
+    """Return a note for each judge with parameters that its endpoint refuses."""
     notes = (
-        learnt_note(one.judge.model, learnt_of(one.judge.model, one.judge.api_base))
-        for one in judges
+        learnt_note(judge.model, learnt_of(judge.model, judge.api_base))
+        for judge in (settings.judge for settings in judges)
     )
     return tuple(note for note in notes if note)
 
 
 TABLES = {"parquet": "pyarrow", "excel": "openpyxl"}
-"""Kinds of tables, and the module that reads each."""
+"""Module that reads each kind of table."""
 
 
 def check_installed(
     settings: Settings, judges: Iterable[Settings] = (), options: Mapping[str, Any] | None = None
 ) -> None:
-    """Refuse a run for which a library, or the package of a model's weights, is not installed.
+    """Check that the libraries and model weights needed by a run are installed.
 
     Raises:
-        ExtraError: It says what to install.
+        ExtraError: A package is missing. The message explains what to install.
     """
     if settings.output.tracing:
         need(*EXTRAS["tracing"])
@@ -156,23 +156,23 @@ def check_installed(
         need(*EXTRAS["ray"] if settings.limits.address.startswith("ray://") else ["ray"])
     if settings.retrieval.evidence == "agent":
         need("langchain")
-    for one in judges:
-        need_judge(one.judge.model)
-        if one.judge.form is not None:
+    for judge in (judge_settings.judge for judge_settings in judges):
+        need_judge(judge.model)
+        if judge.form is not None:
             from ragassay.agents.published_judge import words_of
 
-            words_of(one.judge.form)
+            words_of(judge.form)
     for name in (settings.chosen_verifier, settings.evaluation.correctness):
         need_verifier(name)
-    texts = (settings.literature.embedder, settings.literature.reranker)
-    if is_of_hub(settings.chosen_grader) or set(texts) - {MINILM, EMBEDDED, NONE}:
+    models = {settings.literature.embedder, settings.literature.reranker}
+    if is_of_hub(settings.chosen_grader) or models - {MINILM, EMBEDDED, NONE}:
         need(*EXTRAS["hub"])
     _need_corpus((options or {}).get("corpus"), settings)
     _need_tables((options or {}).values())
 
 
 def _need_corpus(corpus: object, settings: Settings) -> None:
-    """Ask for what searches a corpus, if it is a folder."""
+    """Check the libraries that search a corpus folder."""
     if isinstance(corpus, str | Path) and Path(corpus).is_dir():
         need("tantivy")
         if settings.literature.search in ("dense", "hybrid"):
@@ -180,7 +180,7 @@ def _need_corpus(corpus: object, settings: Settings) -> None:
 
 
 def _need_tables(values: Iterable[object]) -> None:
-    """Ask for what reads the Parquet files and workbooks among files."""
+    """Check the libraries that read Parquet files and Excel workbooks."""
     for value in values:
         for path in value if isinstance(value, list | tuple) else (value,):
             if isinstance(path, Path) and path.is_file() and _starts_as_table(path):
@@ -192,16 +192,16 @@ def _need_tables(values: Iterable[object]) -> None:
 
 
 def _starts_as_table(path: Path) -> bool:
-    """Return whether a file may be a Parquet file or a workbook; a look costs no import."""
+    """Return whether a file looks like a Parquet file or a workbook, without an import."""
     with path.open("rb") as file:
         return file.read(4) in (b"PAR1", b"PK\x03\x04")
 
 
 DONE = ("summary.json", "rationales.csv", "strategies.csv")
-"""Files of a folder whose run has ended."""
+"""Files that exist only in the folder of a finished run."""
 
 JUDGE_FIELDS = ("model", "panel_names", "escalated_to", "escalated_when")
-"""Settings that every run keeps as they are given."""
+"""Settings that a resumed run must not change."""
 
 
 def check_ready(
@@ -213,24 +213,23 @@ def check_ready(
     answers: Path | None = None,
     fields: Iterable[str] = JUDGE_FIELDS,
 ) -> None:
-    """Refuse a run that cannot work, before anything is read, loaded or computed.
+    """Check that a run can work before anything is read, loaded or computed.
 
-    A hosted model is asked for one token; where the run has ended already, none is.
+    Hosted models are asked for one token, unless the run is already finished.
 
     Args:
-        options: Its options: `out`, `retry_failed`, `paraphraser`, `corpus`, and files that it
-            reads.
-        others: Models that are asked besides the judges, as NAME or NAME@URL.
-        file: The file that is written, where it is no folder.
-        answers: The file that is judged; a run in the same folder must have judged it too.
-        fields: The settings that a run in the same folder must have had.
+        options: Options of the run: `out`, `retry_failed`, `paraphraser`, `corpus` and input files.
+        others: Models other than the judges, as NAME or NAME@URL.
+        file: Output file, if the run does not write a folder.
+        answers: File of answers. An earlier run in the same folder must have used the same file.
+        fields: Settings that must be the same as in an earlier run in the same folder.
 
     Raises:
-        ExtraError: A library, or the package of a model's weights, is not installed.
-        InputError: Nothing can be written where the run is to be kept.
-        RunMismatchError: The folder has a run of another judge or other settings.
-        SettingsError: A model of ours is unknown.
-        FatalModelError: A hosted model cannot be asked.
+        ExtraError: A library or a package with model weights is not installed.
+        InputError: The output folder is not writable.
+        RunMismatchError: The folder contains a run with another judge or other settings.
+        SettingsError: A `ragassay/` model is unknown.
+        FatalModelError: A hosted model is unavailable.
     """
     judges = judges_of(settings, [name for name in (options.get("paraphraser"), *others) if name])
     check_installed(settings, judges, options)
@@ -242,8 +241,8 @@ def check_ready(
         _check_same_run(folder, settings, fields, answers)
     if folder:
         recall_endpoints(folder, judges)
-    for one in judges:
-        check_known(one.judge.model)
+    for judge in judges:
+        check_known(judge.judge.model)
     check_known(settings.chosen_verifier, (*SHIPPED_VERIFIERS, SIGNALS_VERIFIER))
     for name in (settings.literature.embedder, settings.literature.reranker):
         if name not in (MINILM, EMBEDDED, NONE):
@@ -260,19 +259,19 @@ def check_ready(
 def _check_same_run(
     folder: Path, settings: Settings, fields: Iterable[str], answers: Path | None
 ) -> None:
-    found, wanted = RunFolder(folder).manifest(), noted_settings(settings)
-    if answers and answers.exists() and found.answers.sha256 != digest_of(answers):
-        raise mismatch(folder, "the file of answers", found.answers.name, answers.name)
-    known = [name for name in fields if name in found.settings]
+    manifest, new = RunFolder(folder).manifest(), noted_settings(settings)
+    if answers and answers.exists() and manifest.answers.sha256 != digest_of(answers):
+        raise mismatch(folder, "the answers file", manifest.answers.name, answers.name)
+    known = [name for name in fields if name in manifest.settings]
     check_same_settings(
-        {name: found.settings[name] for name in known},
-        {name: wanted[name] for name in known},
+        {name: manifest.settings[name] for name in known},
+        {name: new[name] for name in known},
         folder,
     )
 
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
-    """Return the settings of each model that a run asks, as for a judge of a panel."""
+    """Return the settings of each model that a run asks, as for a single judge."""
     judges = [
         settings.of_judge(n)
         for n in range(len(settings.judge.judges))
@@ -286,14 +285,14 @@ def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
 
 
 def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
-    """Refuse a name under `ragassay/` that is no model, no folder and no name on a hub.
+    """Check that a name starting with `ragassay/` is a known model, a folder or a hub model.
 
     Args:
-        model: A model's name in the settings.
-        besides: Models that do not write, and may stand there.
+        model: Model name in the settings.
+        besides: Additional known models, which do not generate text.
 
     Raises:
-        SettingsError: It names those that there are.
+        SettingsError: The model is unknown. The message lists the known models.
     """
     name = model.removeprefix(f"{PROVIDER}/")
     is_folder = bool(name) and Path(name).exists()
@@ -304,13 +303,13 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
 
     if model in SHIPPED_VERIFIERS:
         raise SettingsError(
-            f"{model} compares a claim with a passage and writes nothing: name it as --verifier"
+            f"{model} is a verifier and cannot generate text; use it with --verifier"
         )
     is_on_hub = len(name.split("/")) == 2 and all(name.split("/"))
     if model not in (known := (*served_models(), *besides)) and not is_on_hub:
         raise SettingsError(
-            f"there is no model {model}: there are {', '.join(known)}, a folder that `ragassay "
-            f"finetune` wrote ({PROVIDER}/FOLDER), and models of a hub ({PROVIDER}/ORG/NAME)"
+            f"unknown model {model}; use {', '.join(known)}, a folder written by `ragassay "
+            f"finetune` ({PROVIDER}/FOLDER), or a hub model ({PROVIDER}/ORG/NAME)"
         )
     if model not in known:
         check_hub(name)

@@ -1,4 +1,4 @@
-"""Progress of a run: its events, and bars on stderr with rate, time left, calls, tokens, cost."""
+"""Progress of a run: events, and progress bars on stderr."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Event:
-    """An event of a run.
+    """A progress event of a run.
 
     Attributes:
-        n_expected: Newly expected calls.
-        n_calls: Finished or failed verdicts.
-        n_records: Finished answers.
-        usage: The verdicts' cost.
-        phase: What has begun, in a word or two; empty where nothing has.
-        answer: Id of the answer that it has begun for.
+        n_expected: Number of newly expected calls.
+        n_calls: Number of finished or failed calls.
+        n_records: Number of finished answers.
+        usage: Usage of the finished calls.
+        phase: Name of a phase that has started, or "".
+        answer: Id of the answer for which the phase has started.
     """
 
     n_expected: int = 0
@@ -40,7 +40,7 @@ class Event:
     answer: str = ""
 
     def __add__(self, other: Event) -> Event:
-        """Return the sum of two events, with the phase that has begun last."""
+        """Return the sum of two events, with the latest phase."""
         last = other if other.phase else self
         return Event(
             self.n_expected + other.n_expected,
@@ -58,18 +58,18 @@ Listener = Callable[[Event], None]
 T = TypeVar("T")
 
 Bar = Callable[[int, str], AbstractContextManager[Listener]]
-"""Opens a progress bar for so many answers or questions under a description."""
+"""Function that opens a progress bar, given a number of answers or questions and a description."""
 
 
 class Presenter:
-    """Shows a run while it goes on; in Python bars or events, and warnings on the input.
+    """Shows the progress of a run and warnings about its input.
 
     Args:
-        progress: Whether bars are shown on stderr; or a function that receives each event.
+        progress: Whether to show progress bars on stderr, or a function that receives each event.
     """
 
     style: OptionStyle = "keyword"
-    """How the user writes an option, for errors."""
+    """How error messages spell options."""
 
     def __init__(self, progress: bool | Listener = False) -> None:
         self.progress = progress
@@ -77,12 +77,12 @@ class Presenter:
 
     @contextmanager
     def phase(self, what: str) -> Iterator[None]:
-        """Name what is under way before there is a bar."""
+        """Announce a phase without a progress bar."""
         yield
 
     @contextmanager
     def bar(self, n_records: int, description: str) -> Iterator[Listener]:
-        """Show a bar for so many answers or questions; yield the listener for progress."""
+        """Show a progress bar for answers or questions and yield the listener for events."""
         if callable(self.progress):
             if n_records:
                 self.progress(Event(phase=description))
@@ -93,27 +93,27 @@ class Presenter:
 
     @contextmanager
     def steps(self, n_steps: int, description: str) -> Iterator[Callable[[], None]]:
-        """Show a bar of steps that are no answers; yield a function to call after each."""
+        """Show a progress bar for other steps and yield a function to call after each step."""
         if callable(self.progress):
             self.progress(Event(phase=description))
         with shown_steps(n_steps, description, self.progress is True) as step:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Note lines that could not be read, and how the corpus is searched."""
+        """Record unreadable lines and warn with a note on the corpus search."""
         self.rejections += rejections
         if note:
             warnings.warn(note, stacklevel=2)
 
     def show(self, found: object) -> None:
-        """Show what a stage of a run has found, before the next one begins."""
+        """Show the result of a stage before the next stage starts."""
 
 
 @contextmanager
 def shown_progress(
     n_records: int, enabled: bool, description: str = "evaluating"
 ) -> Iterator[Listener]:
-    """Show a bar on stderr; yield the listener for progress."""
+    """Show a progress bar on stderr and yield the listener for events."""
     if not enabled:
         yield lambda event: None
         return
@@ -131,12 +131,10 @@ def shown_progress(
                 event.phase or totals.phase,
                 event.answer if event.phase else totals.answer,
             )
-            is_done = totals.n_records == n_records
-            begun = ": ".join(filter(None, (totals.phase, totals.answer)))
-            shown = description if is_done or not begun else begun
+            phase = ": ".join(filter(None, (totals.phase, totals.answer)))
             progress.update(
                 task,
-                description=shown,
+                description=description if totals.n_records == n_records or not phase else phase,
                 completed=totals.n_records,
                 detail=_detail(totals),
             )
@@ -146,7 +144,7 @@ def shown_progress(
 
 @contextmanager
 def shown_steps(n_steps: int, description: str, enabled: bool) -> Iterator[Callable[[], None]]:
-    """Show a bar on stderr; yield a function to call after each step."""
+    """Show a progress bar on stderr and yield a function to call after each step."""
     if not enabled:
         yield lambda: None
         return
@@ -176,7 +174,7 @@ def shown_build(enabled: bool) -> Iterator[Callable[[BuildEvent], None]]:
 
 @contextmanager
 def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedEvent], None]]:
-    """Show the progress of embedding a corpus, with rate and time left, on stderr."""
+    """Show the progress of embedding a corpus on stderr."""
     if not enabled:
         yield lambda event: None
         return
@@ -192,7 +190,7 @@ def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedE
 
 
 def track(items: Collection[T], description: str) -> Iterator[T]:
-    """Iterate with a bar on stderr."""
+    """Iterate with a progress bar on stderr."""
     from rich.progress import track as rich_track
 
     yield from rich_track(items, description, console=open_console(stderr=True))
@@ -200,13 +198,12 @@ def track(items: Collection[T], description: str) -> Iterator[T]:
 
 def _detail(totals: Event) -> str:
     usage: Usage = totals.usage
-    calls = "call" if totals.n_expected == 1 else "calls"
-    told = f"{totals.n_calls}/{totals.n_expected} {calls}"
+    calls = f"{totals.n_calls}/{totals.n_expected} call{'s' * (totals.n_expected != 1)}"
     n_tokens = usage.n_prompt_tokens + usage.n_completion_tokens
     if not n_tokens:
-        return told
+        return calls
     cost = "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
-    return f"{told}, {n_tokens:,} tokens, {cost}"
+    return f"{calls}, {n_tokens:,} tokens, {cost}"
 
 
 def _bar() -> Progress:

@@ -1,4 +1,4 @@
-"""Resume a job that writes: its finished work, its progress, what it has spent so far."""
+"""Resuming of jobs: finished work, progress and the cost so far."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ragassay.store import lock_file, storing
 
 
 def states_of(file: Path) -> Path:
-    """Return where the finished work on a file is kept."""
+    """Return the path of the store with the finished work for a file."""
     return file.with_name(f"{file.name}.state.sqlite")
 
 
 @contextmanager
 def written_alone(file: Path) -> Iterator[Path]:
-    """Yield the file of finished work, while no other process writes the file; make its folder.
+    """Lock a file for writing, create its folder, and yield the path of its finished work.
 
     Raises:
-        InputError: Another process is writing it.
-        StorageError: Nothing can be written there.
+        InputError: Another process is writing the file.
+        StorageError: The folder cannot be created.
     """
     with storing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
-    refusal = InputError(f"another process is writing {file}: wait for its end")
+    refusal = InputError(f"another process is writing {file}; wait until it has finished")
     with lock_file(file.with_name(f".{file.name}.lock"), refusal):
         yield states_of(file)
 
@@ -45,7 +45,7 @@ async def follow_graph(
     """Run a graph to its end.
 
     Returns:
-        Its output, and the usage of calls that were paid for and failed, which no node has told.
+        The output, and the usage of paid calls that failed, which no node reports.
     """
     values, booked = dict[str, Any](), Usage()
     modes = ["custom", "values"]
@@ -72,10 +72,10 @@ class _Spent(BaseModel):
 
 @contextmanager
 def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
-    """Bound the calls of a job that writes a file, over all its starts.
+    """Limit the calls of a job that writes a file, including earlier starts of the job.
 
     Raises:
-        InputError: The note of what was spent is damaged.
+        InputError: The record of the cost so far is damaged.
     """
     file = out.with_name(f"{out.name}.spent.json")
     count_spent(file, limiter, ())
@@ -87,26 +87,26 @@ def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
 
 
 def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> None:
-    """Write what a run has spent in all its starts; nothing where it has spent nothing.
+    """Write the cost of a run over all its starts, unless it is zero.
 
-    A disk that is full does not end the run here: what is worth more is written elsewhere.
+    A failed write, such as on a full disk, is ignored because it should not end the run.
     """
     if limiter.spent_usd == 0:
         return
     with suppress(InputError):
-        noted = _Spent(spent_usd=limiter.spent_usd, n_calls=limiter.n_priced)
-        write_whole(file, noted.model_dump_json(), is_synced=is_synced)
+        spent = _Spent(spent_usd=limiter.spent_usd, n_calls=limiter.n_priced)
+        write_whole(file, spent.model_dump_json(), is_synced=is_synced)
 
 
 def count_spent(file: Path, limiter: RunLimiter, earlier: Sequence[Usage]) -> None:
-    """Count in a run's limiter what earlier starts have spent.
+    """Add the cost of earlier starts to a run's limiter.
 
-    Several folders may share a limiter; the sum that each of them names includes what was spent
+    Several folders may share a limiter, so the amount in each file includes the amounts spent
     before it.
 
     Args:
-        file: Written by `write_spent`; it may be missing.
-        earlier: Usage of each evaluation of earlier starts, which counts where there is no file.
+        file: File written by `write_spent`. May be missing.
+        earlier: Usage of the evaluations of earlier starts, used if the file is missing.
 
     Raises:
         InputError: The file is damaged.
@@ -116,11 +116,13 @@ def count_spent(file: Path, limiter: RunLimiter, earlier: Sequence[Usage]) -> No
             limiter.count(usage.cost_usd, usage.n_calls)
         return
     try:
-        noted = _Spent.model_validate_json(file.read_bytes())
+        spent = _Spent.model_validate_json(file.read_bytes())
     except ValidationError as error:
-        raise InputError(f"{file} is damaged: delete it; the bound on money starts anew") from error
-    if noted.spent_usd is None or limiter.spent_usd is None:
+        raise InputError(
+            f"{file} is damaged; delete it to restart the cost limit from zero"
+        ) from error
+    if spent.spent_usd is None or limiter.spent_usd is None:
         limiter.count(None)
     else:
-        n_calls = max(0, noted.n_calls - limiter.n_priced)
-        limiter.count(max(0.0, noted.spent_usd - limiter.spent_usd), n_calls)
+        n_calls = max(0, spent.n_calls - limiter.n_priced)
+        limiter.count(max(0.0, spent.spent_usd - limiter.spent_usd), n_calls)

@@ -83,7 +83,7 @@ def test_a_mean_below_the_threshold_is_an_error_with_the_results(settings):
         ragassay.evaluate(ROWS[:1], fail_under="cohesion=5", **asked)
     assert isinstance(caught.value, ragassay.BelowError)
     assert caught.value.results.scores["rubric.cohesion"].n == 1
-    with pytest.raises(InputError, match="`fail_under=` names no score: 'cohesin'"):
+    with pytest.raises(InputError, match="`fail_under=`: unknown score 'cohesin'"):
         ragassay.evaluate(ROWS[:1], fail_under={"cohesin": 1}, **asked)
 
 

@@ -295,7 +295,7 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
     unknown = CliRunner().invoke(command_line, [*call, "--fail-under", "nuggets.recall=.5"])
     assert unknown.exit_code == 5 and "nuggets.recall could not be measured" in unknown.stderr
     unknown = CliRunner().invoke(command_line, [*call, "--fail-under", "cohesin=1"])
-    assert unknown.exit_code == 1 and "--fail-under names no score: 'cohesin'" in unknown.stderr
+    assert unknown.exit_code == 1 and "--fail-under: unknown score 'cohesin'" in unknown.stderr
 
 
 def test_the_retriever_is_no_part_of_an_evaluation_without_an_application():

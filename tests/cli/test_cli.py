@@ -104,7 +104,7 @@ def test_a_threshold_tells_below_from_not_measured():
         ("unmeasured", "nuggets.vital_recall could not be measured: no answer has it"),
         (
             "unmeasured",
-            "rubric.cohesion could not be measured: the run's scores are nuggets.recall, "
+            "rubric.cohesion could not be measured; the run has the scores nuggets.recall, "
             "citations.support, nuggets.vital_recall",
         ),
     ]
@@ -130,7 +130,7 @@ def test_a_range_is_held_against_a_threshold_by_both_ends(key: str, least: str, 
     found, line = threshold.verdict(summary)
     assert found == verdict
     assert (line == "") == (verdict == "reached")
-    assert not line or f"{key} lies between 0.200 and 0.800" in line
+    assert not line or f"{key} is between 0.200 and 0.800" in line
 
 
 @each_case(
@@ -170,17 +170,17 @@ def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypa
     ],
 )
 def test_a_threshold_of_no_score_is_refused_before_the_run(key: str, said: str):
-    with pytest.raises(InputError, match=f"names no score.*{said}"):
+    with pytest.raises(InputError, match=f"unknown score.*{said}"):
         parse_thresholds([f"{key}=.5"])
 
 
 @each_case(
     ("given", "said"),
     [
-        ("citations.support=80", "citations.support is from 0 to 1"),
-        ("nuggets.recall=-1", "nuggets.recall is from 0 to 1"),
-        ("cohesion=80", "rubric.cohesion is from 1 to 5"),
-        ("rubric.cohesion=.8", "rubric.cohesion is from 1 to 5"),
+        ("citations.support=80", "citations.support must be from 0 to 1"),
+        ("nuggets.recall=-1", "nuggets.recall must be from 0 to 1"),
+        ("cohesion=80", "rubric.cohesion must be from 1 to 5"),
+        ("rubric.cohesion=.8", "rubric.cohesion must be from 1 to 5"),
     ],
 )
 def test_a_threshold_off_the_scale_is_refused_before_the_run(given: str, said: str):
@@ -192,7 +192,7 @@ def test_a_threshold_off_the_scale_is_refused_before_the_run(given: str, said: s
 def test_a_threshold_of_an_own_evaluator_is_read():
     (threshold,) = parse_thresholds(["dosing.score=3"], evaluators=("dosing", "nuggets"))
     assert threshold.key == "dosing.score"
-    with pytest.raises(InputError, match="names no score"):
+    with pytest.raises(InputError, match="unknown score"):
         parse_thresholds(["nuggets.recal=3"], evaluators=("dosing", "nuggets"))
 
 
@@ -235,7 +235,7 @@ def test_an_endpoint_that_dies_half_way_is_told_in_one_line(sample, tmp_path, mo
     told = " ".join(shown.split())
     assert told.count("9 verdicts unscored; run the same command with --retry-failed.") == 1
     assert "look first" not in told.split("Server error")[0], "what failed is no finding as well"
-    assert told.startswith("No serious main finding in 2 answers. Server error: 9")
+    assert told.startswith("No serious main findings in 2 answers. Server error: 9")
 
 
 @pytest.mark.integration

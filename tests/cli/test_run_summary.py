@@ -88,5 +88,5 @@ def test_doubtful_findings_are_told_apart_from_main_findings(
     print_run(manifest, summary, answers, tmp_path)
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.startswith("2 contradicted citations in 1 of 4 answers. b: Finding 0")
-    assert "25 possibly contradicted citations and 1 further finding. Most are in b (26)." in shown
+    assert "25 possibly contradicted citations and 1 other finding. Most are in b (26)." in shown
     assert secondary_line(summarize(answers[:3], 3, 0, 0), answers[:3]) == ""

@@ -158,12 +158,12 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_pa
     [
         (["{q}"], "no model to write answers; pass --model NAME"),
         (["{q}", "{a}", "{a}"], "model openai/alpha is specified twice"),
-        (["{q}", "--model", "ragassay/nonexist"], "there is no model ragassay/nonexist"),
+        (["{q}", "--model", "ragassay/nonexist"], "unknown model ragassay/nonexist"),
         (["missing.jsonl", "{a}"], "missing.jsonl does not exist"),
         (["{bare}", "{a}"], "no question has sources; pass a corpus to search"),
         (["{bare}", "{a}", "--corpus", "missing.jsonl"], "missing.jsonl does not exist"),
         (["{empty}", "{a}"], "is empty"),
-        (["{q}", "{a}", "--out", "{q}/x.jsonl"], "is a file, a folder is needed"),
+        (["{q}", "{a}", "--out", "{q}/x.jsonl"], "must be a folder but is a file"),
     ],
 )
 def test_a_wrong_use_is_one_clear_line(words, said, alpha, questions, tmp_path, monkeypatch):

@@ -143,7 +143,7 @@ async def test_wrong_key_stops_the_run(make_model, make_tools):
 
 async def test_nothing_to_write_from_is_named(make_model, make_tools):
     job = NuggetJob("t9", "Q?", (Document(id="1", text=" "),))
-    with pytest.raises(InputError, match="topic 't9' has nothing"):
+    with pytest.raises(InputError, match="topic 't9' has no source text"):
         await written(make_tools(make_model()), job)
 
 
@@ -218,8 +218,8 @@ async def test_what_was_read_before_a_kill_is_not_read_again(make_model, make_to
         ([{"text": "A.", "importance": "high"}], "0.importance"),
         ([{"importance": "vital"}], "0.text"),
         ([{"text": "A.", "note": "x"}], "0.note"),
-        ([{"text": "  "}], "nugget 1: there is no text"),
-        ([{"text": "A."}, {"text": "a."}], "nugget 2: 'a.' came before"),
+        ([{"text": "  "}], "nugget 1: the text is empty"),
+        ([{"text": "A."}, {"text": "a."}], "nugget 2: 'a.' is a duplicate"),
     ],
 )
 def test_edit_is_checked_item_by_item(edited, problem):

@@ -77,7 +77,7 @@ async def test_a_claim_on_transplants_is_not_settled_by_articles_on_blood_pressu
     closest = max(e.evidence.relevance_score for e in found.evidence if e.evidence)
     assert closest > 0.6
     assert search.end == "out_of_rounds"
-    assert "The judge did not say that the passages are enough" in view_search(search).summary
+    assert "without sufficient passages" in view_search(search).summary
     queries = [q.text for q in search.queries if q.side == "for"]
     assert [q.round for q in search.queries if q.side == "for"] == [1, 1, 2, 3]
     assert len(set(queries)) == len(queries) == 4, "each round asks something else"
@@ -272,13 +272,13 @@ def test_a_run_of_an_earlier_version_called_a_cosine_enough():
 
 
 ENDS = {
-    "enough": (1, "judge said that the passages are enough"),
+    "enough": (1, "judge found the passages sufficient"),
     "closest_passages": (0, "closest passages were used"),
-    "out_of_rounds": (1, "did not say that the passages are enough before the last round"),
-    "out_of_tokens": (1, "did not say that the passages are enough, and the answer's tokens"),
+    "out_of_rounds": (1, "ended after the last round without sufficient passages"),
+    "out_of_tokens": (1, "ended without sufficient passages because the answer's token budget"),
     "agent_done": (0, "agent ended its search"),
     "sources_only": (0, "no corpus"),
-    "nowhere_to_search": (0, "neither a corpus nor a source"),
+    "nowhere_to_search": (0, "no corpus and no source"),
 }
 
 
@@ -294,7 +294,7 @@ def test_each_end_is_said_in_words_and_only_a_judgment_calls_passages_enough():
         assert words in shown, end
         assert "close enough" not in shown, end
     nothing = EvidenceSearch(sentence=1, end="closest_passages")
-    assert view_search(nothing).summary == "No document was found."
+    assert view_search(nothing).summary == "No documents were found."
     failed = Failure(reason="timeout")
     search = EvidenceSearch(sentence=1, end="out_of_rounds", judgment_failure=failed)
     assert "The judge failed on the passages" in view_search(search).summary

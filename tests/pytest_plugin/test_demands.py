@@ -50,7 +50,7 @@ def test_scores_are_named_as_for_fail_under():
         {"dosage_given": (">", 1)}, "yescieval", answer(scores={"rubric.dosage_given": 1})
     )
     assert own.key == "rubric.dosage_given", "a rubric of one's own, though it has an underscore"
-    with pytest.raises(InputError, match="assert_answer names no score: 'correctnes'"):
+    with pytest.raises(InputError, match="assert_answer: unknown score 'correctnes'"):
         demands_of({"correctnes": (">=", 1)}, "yescieval", SCORED)
 
 

@@ -256,7 +256,7 @@ import ragassay
     ({"no_findings": True, "out": "runs"}, "`out=` cannot be used with a single answer"),
     ({"no_findings": True, "limit": 1}, "`limit=` cannot be used with a single answer"),
     ({"correctness": ">=high"}, "correctness='>=high' is not a bound"),
-    ({"correctnes": ">=1"}, "names no score: 'correctnes'"),
+    ({"correctnes": ">=1"}, ": unknown score 'correctnes'"),
     ({}, "requires a score"),
     ({"no_findings": True, "modle": "openai/a"}, "unexpected keyword argument 'modle'"),
 ])

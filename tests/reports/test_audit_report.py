@@ -133,7 +133,7 @@ def test_of_injected_text_the_largest_rise_is_drawn_from_the_middle():
     group = next(
         g for g in groups_of(render_audit_html(build_audit())) if "Instructions" in text_of(g)
     )
-    assert "largest rise: Cohesion +1.00 points" in text_of(group.xpath("summary")[0])
+    assert "largest increase: Cohesion +1.00 points" in text_of(group.xpath("summary")[0])
     (bar,) = group.xpath("summary//rect[@class='fill']")
     assert (bar.get("x"), bar.get("width")) == ("50", "50.0")
 
@@ -170,7 +170,7 @@ def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
     audit = EMPTY.model_copy(update={"certificate": certify([*stuck, *free])})
     (line,) = view_certificate(audit).others
     assert line.word == "trusted"
-    assert line.reason.startswith("Relevancy (1 more were already at the top): ")
+    assert line.reason.startswith("Relevancy (1 more were already at the maximum): ")
 
 
 def test_the_page_is_self_contained_and_well_formed():
@@ -263,7 +263,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
     page = render_html(*run, audit=build_audit())
     tree = html.document_fromstring(page)
     titles = [text_of(h) for h in tree.xpath("//h2")]
-    assert [title.split(" ")[0] for title in titles] == ["What", "Answers", "How"]
+    assert [title.split(" ")[0] for title in titles] == ["Main", "Answers", "How"]
     (line,) = tree.xpath("//section[@id='believe']/p[@class='lead']")
     assert text_of(line) == trust_headline(
         [trust for trust in build_audit().certificate if trust.family == "rubric"]
@@ -279,7 +279,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
         "Instructions in the answer": ("✗ blind", "c bad"),
     }
     (heading,) = folded.xpath(".//th[@scope='rowgroup']")
-    assert text_of(heading) == "Changed facts, and text that talks to the judge"
+    assert text_of(heading) == "Changed facts and instructions to the judge"
     assert NOT_AUDITED not in text_of(tree)
     check_well_formed(page)
     assert "**✗ blind**" in render_markdown(*run, audit=build_audit())

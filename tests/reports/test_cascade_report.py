@@ -67,14 +67,14 @@ def test_the_cascade_in_words(evaluations):
     split, back, spent = cascade_lines(summary_of(evaluations).cascade)
     # Three ratings and three labels; one rating and all labels stayed.
     assert split.replace("\N{NO-BREAK SPACE}", " ") == (
-        "Of 6 questions, a decided 4 (67 %). 2 went to b (entropy>1)."
+        "Of 6 questions, a decided 4 (67 %). 2 were sent to b (entropy>1)."
     )
-    assert back == "1 of these got no second verdict: the first judge's verdict is kept."
+    assert back == "1 of these got no second verdict and keep the first judge's verdict."
     # .0012 for the one call, times three ratings; labels have no price.
     assert spent == (
-        "Cost of the second judge: 1 call, 1,000 tokens sent and 50 received, 0.0012 USD. Asking "
-        "it everything would cost about 0.0036 USD (an estimate, without sentence labels, which "
-        "it never judged)."
+        "Cost of the second judge: 1 call, 1,000 tokens sent and 50 received, 0.0012 USD. Sending "
+        "it every question would cost about 0.0036 USD (an estimate, without sentence labels, "
+        "which it never judged)."
     )
 
 
@@ -83,16 +83,18 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
     told = evaluations[1].judgments[0].model_copy(update={"escalation": unknown})
     found = summary_of([changed(evaluations[1], judgments=(told,))]).cascade
     spent = cascade_lines(found)[-1]
-    assert "price unknown. The cost of asking it everything is unknown: its price is not" in spent
+    assert "price unknown. The cost of sending it every question is unknown because its" in spent
     assert next(view_cascade(found).sheet.shown)[-1].text == "unknown"
     assert "0.0000" not in spent
 
 
 def test_where_nothing_went_on_that_is_said(evaluations):
     lines = cascade_lines(summary_of(evaluations[:1]).cascade)
-    assert "0 went to b" in lines[0]
-    assert lines[1].endswith("The cost of asking it everything is unknown: it decided nothing.")
-    assert cascade_lines(summary_of([]).cascade) == ("No question was asked, so none went to b.",)
+    assert "0 were sent to b" in lines[0]
+    assert lines[1].endswith("every question is unknown because it decided nothing.")
+    assert cascade_lines(summary_of([]).cascade) == (
+        "No questions were asked, so none were sent to b.",
+    )
     assert view_cascade(None) is None
 
 
@@ -113,37 +115,37 @@ def test_a_verdict_says_who_decided_and_what_had_been_said(evaluations):
     texts = [decided_text(e.judgments[0]) for e in evaluations]
     assert texts == [
         "",
-        "decided by b; the first judge: 2.00",
-        "b gave no verdict (time-out)",
+        "decided by b, first judge: 2.00",
+        "b returned no verdict (time-out)",
     ]
     lost = SentenceLabel(sentence=1, failure=Failure(reason="refused"))
     label = SentenceLabel(
         sentence=1, label="required", escalation=Escalation(judge="b"), escalated_from=lost
     )
-    assert decided_text(label) == "decided by b; the first judge: unscored (refused)"
+    assert decided_text(label) == "decided by b, first judge: unscored (refused)"
     borderline = label.model_copy(update={"escalated_from": label})
-    assert decided_text(borderline).endswith("the first judge: required")
+    assert decided_text(borderline).endswith("first judge: required")
 
 
 def test_markdown_shows_the_cascade_and_keeps_its_tables(manifest, evaluations):
     text = render_markdown(manifest, summary_of(evaluations), evaluations)
-    assert "## The cascade\n" in text
+    assert "## Cascade\n" in text
     row = (
         "| Rubric ratings | 3 | 1 (33\N{NO-BREAK SPACE}%) | **1** | 1 | 1,050 | 0.0012 USD | 0.0036"
     )
     assert row in text
     assert "| Sentence labels | 3 |" in text
-    assert "decided by b; the first judge: 2.00" in text
-    assert "Unsure cases were decided by **b**" in text
+    assert "decided by b, first judge: 2.00" in text
+    assert "Uncertain cases were decided by **b**" in text
     assert "| Second judge | b |" in text
     assert HOSTILE not in text
 
 
 def test_the_page_shows_the_cascade_and_escapes_what_its_judges_wrote(manifest, evaluations):
     page = unfolded(render_html(manifest, summary_of(evaluations), evaluations))
-    assert "<summary>The cascade <small>two judges</small></summary>" in page
-    assert "decided by b; the first judge: 2.00" in page
-    assert "b gave no verdict (time-out)" in page
+    assert "<summary>Cascade <small>two judges</small></summary>" in page
+    assert "decided by b, first judge: 2.00" in page
+    assert "b returned no verdict (time-out)" in page
     assert HOSTILE not in page
 
 

@@ -76,14 +76,14 @@ def words_of(markup: str) -> str:
 def test_the_outcome_is_said_in_a_sentence():
     falls = [said(i, 0.9) for i in range(8)], [said(i, 0.4) for i in range(8)]
     assert outcome_text(change_of(*falls)) == (
-        "new is worse than old on 1 of 2 scores, better on none; 8 of 8 answers got worse, "
-        "none better."
+        "new is worse than old on 1 of 2 scores and better on none; 8 of 8 answers got worse and "
+        "none got better."
     )
     assert outcome_text(change_of(*reversed(falls))) == (
-        "new is better than old on 1 of 2 scores, worse on none; none of 8 answers got worse, "
-        "8 better."
+        "new is better than old on 1 of 2 scores and worse on none; none of 8 answers got worse "
+        "and 8 got better."
     )
-    assert outcome_text(many(3)).startswith("new differs clearly from old on none of 2 scores; 1")
+    assert outcome_text(many(3)).startswith("new and old differ clearly on none of 2 scores; 1")
     assert outcome_text(change_of([said(1, 0.5)], [said(2, 0.5)])) == (
         "new answers none of the questions that old answers."
     )

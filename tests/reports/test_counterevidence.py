@@ -106,14 +106,19 @@ def test_a_contradiction_reads_as_its_finding_does(level, word, tone):
             {"rationale": NOTHING},
             "contradicts",
             "secondary",
-            "Yet a source may contradict sentence 1.",
+            "However, a source may contradict sentence 1.",
         ),
-        ({"rationale": NOTHING}, "contradicts", "primary", "Yet a source contradicts sentence 1."),
+        (
+            {"rationale": NOTHING},
+            "contradicts",
+            "primary",
+            "However, a source contradicts sentence 1.",
+        ),
         (
             {"rationale": "All is so."},
             "contradicts",
             "primary",
-            "Yet a source contradicts sentence 1.",
+            "However, a source contradicts sentence 1.",
         ),
         ({"rationale": "One slip.", "rating": 4}, "contradicts", "primary", ""),
         ({"rubric": "cohesion", "rationale": NOTHING}, "contradicts", "primary", ""),
@@ -127,7 +132,7 @@ def test_a_contradiction_reads_as_its_finding_does(level, word, tone):
             {"rationale": "The sources may contradict sentence 1.", "sentences": (1,), "rating": 3},
             "supports",
             "",
-            "Yet a passage supports sentence 1.",
+            "However, a passage supports sentence 1.",
         ),
         ({"rationale": NOTHING}, "supports", "", ""),
     ],
@@ -148,4 +153,4 @@ def test_the_summary_says_it_behind_the_reason(run):
         judgments=(judgment,), citations=(verdict,), findings=(finding(verdict, "primary"),)
     )
     text = render_markdown(run.manifest, run.summary, (evaluation,), (), ())
-    assert f"{NOTHING} Yet a source contradicts sentence 1." in text
+    assert f"{NOTHING} However, a source contradicts sentence 1." in text

@@ -81,7 +81,7 @@ def test_only_what_leads_is_in_the_headline_and_in_the_counts():
     assert summary.secondary_findings == {"contradicted_citation": 1}
     assert "1 contradicted citation and 1 invalid citation" in headline(summary)
     assert secondary_text(summary) == (
-        "Worth a look, but each may be a false alarm: 1 possibly contradicted citation."
+        "Worth a look, though possibly false alarms: 1 possibly contradicted citation."
     )
     assert next(answer_sheet([ANSWER]).shown)[-1].text == "2"
     heads, looks = view_findings(summary, [ANSWER]), view_findings(summary, [ANSWER], "secondary")
@@ -95,7 +95,7 @@ def test_undecided_verdicts_have_a_count_of_their_own():
     assert view_open([ANSWER]).undecided == ("1 evidence verdict", "1 citation verdict")
     assert view_open([ANSWER]).unscored == ("1 evidence verdict: time-out",)
     assert undecided_text(summary) == (
-        "2 verdicts are undecided: --escalate MODEL asks a judge for them."
+        "2 verdicts are undecided. Use --escalate MODEL to have a second judge decide."
     )
     cascade = CascadeSummary(judge="a", second="b", when="undecided")
     assert undecided_text(summary.model_copy(update={"cascade": cascade})) == (
@@ -112,7 +112,7 @@ def test_the_page_leads_with_what_was_measured_and_folds_the_rest(run):
     assert LOOK.message in folded.text_content() and HEAD.message not in folded.text_content()
     top = tree.xpath("//section[@id='wrong']")[0].text_content()
     assert top.index(HEAD.message) < top.index(LOOK.message)
-    assert "Right in 86\N{NO-BREAK SPACE}% of such findings, on SciFact dev." in top
+    assert "86\N{NO-BREAK SPACE}% of such findings on SciFact dev were correct." in top
     assert UNMEASURED not in top
     assert "1 citation verdict" in top and "--escalate" in top
     marks = html.fromstring(unfolded(page)).xpath("//span[contains(@class, 'c undecided')]")
@@ -137,19 +137,18 @@ def test_a_precision_has_its_interval_and_n_and_says_what_never_leads(run):
     known = {"precision_low": 0.26, "precision_high": 0.59, "n_measured": 29} | MEASURED
     known["precision"] = 0.41
     never = LOOK.model_copy(update=known)
-    interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%) of 29"
+    interval = "41\N{NO-BREAK SPACE}% (26\N{EN DASH}59\N{NO-BREAK SPACE}%)"
     assert sure_text(never) == (
-        f"Right in {interval} such findings, on SciFact dev: not enough for a main finding"
+        f"{interval} of 29 such findings on SciFact dev were correct, too few for a main finding"
     )
-    assert (
-        measured_text([never])
-        == f"Measured: right in {interval} (SciFact dev): not enough for a main finding."
+    assert measured_text([never]) == (
+        f"Measured precision: {interval}, n = 29, SciFact dev. This is too low for a main finding."
     )
-    assert "too seldom" not in measured_text([HEAD])
+    assert "too low" not in measured_text([HEAD])
     assert measured_text([LOOK]) == ""
     page, markdown = pages(run, ANSWER.model_copy(update={"findings": (never,)}))
     assert interval in html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
-    assert "not enough for a main finding" in markdown
+    assert "too low for a main finding" in markdown
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -184,7 +183,7 @@ def test_the_verifiers_card_shows_its_bounds(run):
     manifest = run.manifest.model_copy(update={"verifier": card.model, "verifier_card": card})
     given = (manifest, summarize([ANSWER], 1, 0, 0), [ANSWER])
     tree = html.fromstring(render_html(*given))
-    (row,) = tree.xpath("//div[starts-with(@aria-label, 'Bounds of')]//tbody/tr")
+    (row,) = tree.xpath("//div[starts-with(@aria-label, 'Thresholds of')]//tbody/tr")
     cells = [cell.text_content().replace("\N{NO-BREAK SPACE}", " ") for cell in row]
     assert cells == [
         *("contradicts", "finding", "0.93", "20 % (delta 0.1)", "40 %", "86 %", "120"),
@@ -222,14 +221,15 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     (group, unlisted) = view_findings(summary, [answer], "secondary")
     assert messages_of(group) == [one.message for one in ordered[:5]]
     assert (group.n, group.n_unlisted, unlisted.n_unlisted) == (7, 2, 1)
-    line = "The likeliest 5 of each answer are shown, 3 more are not."
+    line = "Only the 5 most likely findings of each answer are shown. 3 more are not listed."
     assert more_secondary_text(3) == line and more_secondary_text(0) == ""
     page, text = pages(run, answer)
     worth = html.fromstring(page).xpath("//details[@id='worth']")[0].text_content()
     places = [worth.find(one.message) for one in ordered]
     assert places[:5] == sorted(places[:5]) and places[0] > 0 and places[5:] == [-1, -1]
     assert line in worth
-    assert "- 2 more, less likely" in text and "- 3 more worth a look, less likely" in text
+    assert "- 2 more that are less likely" in text
+    assert "- 3 more worth a look that are less likely" in text
 
 
 def test_a_measured_precision_ranks_before_confidence():

@@ -157,7 +157,8 @@ class TestWhatIsWrong:
             update={"secondary_findings": {"x": 3}, "n_undecided": 1}
         )
         assert lead_text(summary, calm) == (
-            "No serious main finding in 2 answers; 3 findings worth a look and 1 undecided verdict."
+            "No serious main findings in 2 answers; "
+            "3 findings worth a look and 1 undecided verdict."
         )
 
     def test_a_refusal_is_named_though_it_is_no_fault(self, run):
@@ -165,12 +166,12 @@ class TestWhatIsWrong:
         calm = [run.evaluations[1].model_copy(update={"findings": (refusal,)})]
         summary = summarize(calm, 1, 0, 0)
         assert lead_text(summary, calm).startswith(
-            "No serious main finding in this answer; 1 answer that gives no answer"
+            "No serious main findings in this answer; 1 refusal to answer"
         )
-        assert "look first at 1 answer that gives no answer" in headline(summary)
+        assert "look first at 1 refusal to answer" in headline(summary)
         both = [run.evaluations[0], *calm]
         assert lead_text(summarize(both, 2, 0, 0), both).endswith(
-            "in 1 of 2 answers; 1 answer that gives no answer."
+            "in 1 of 2 answers; 1 refusal to answer."
         )
 
     def test_each_finding_is_a_card_with_its_place(self, tree, run):
@@ -262,12 +263,11 @@ class TestAnswers:
 
     def test_how_a_sentence_was_searched_for_is_said(self, tree):
         first, second = panes_of(answers_of(tree)[0])[:2]
-        assert "there was no corpus. 2 documents read." in text_of(first)
+        assert "because there is no corpus. 2 documents read." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
-            "The judge did not say that the passages are enough before the last round. "
-            "9 documents read.",
-            "1 retracted one was left out.",
+            "The search ended after the last round without sufficient passages. 9 documents read.",
+            "1 retracted document was excluded.",
             "The model failed (time-out)",
         ):
             assert words in text_of(second)
@@ -276,7 +276,7 @@ class TestAnswers:
         assert "[1]unscored (not judged)" in text_of(panes_of(answers_of(tree)[0])[2])
 
     def test_a_step_that_was_not_run_is_named(self, tree):
-        assert "Not judged for this answer: evidence for sentences." in text_of(answers_of(tree)[1])
+        assert "Not judged for this answer: sentence evidence." in text_of(answers_of(tree)[1])
 
     def test_gold_nuggets_are_stated_missed_or_unscored(self, tree):
         fates = tree.xpath("//ul[@class='ns']/li/span[1][contains(@class, 'c ')]")
@@ -320,13 +320,13 @@ class TestHowReliable:
 
     def test_a_judge_without_a_card_gets_a_notice(self, run):
         page = render_html(run.manifest.model_copy(update={"card": None}), *run[1:])
-        assert "Nobody has measured this judge" in page
+        assert "This judge has no measured accuracy" in page
 
 
 class TestEmptyAndLarge:
     def test_a_run_without_an_answer_says_so(self, run):
         page = render_html(run.manifest, Summary(**dict.fromkeys(COUNTS, 0)), ())
-        assert "No answer was evaluated" in page
+        assert "No answers were evaluated" in page
         assert "all records were evaluated" in page
 
     def test_many_answers_stay_small(self, run):

@@ -44,7 +44,7 @@ def test_untrusted_text_is_neither_html_nor_a_template_nor_an_image(page):
 
 def test_headings_are_the_reports_own(page):
     own = ("ragassay: ", "Main findings", "Scores", "Systems", "Judges and models", "Answers")
-    own += ("1. ", "2. ", "3. ", "Left out", "Models and settings of this run")
+    own += ("1. ", "2. ", "3. ", "Excluded input", "Models and settings of this run")
     headings = re.findall(r"^#+ (.*)$", page, flags=re.MULTILINE)
     assert len(headings) == len(own)
     assert all(heading.startswith(start) for heading, start in zip(headings, own, strict=True))
@@ -87,7 +87,7 @@ def test_escapes_every_character_of_markup():
 def test_an_empty_run_is_still_a_report(run):
     empty = Summary(n_records=0, n_evaluated=0, n_failed=0, n_rejected=0)
     page = render_markdown(run.manifest, empty, ())
-    assert "No answer was evaluated" in page
+    assert "No answers were evaluated" in page
     assert page.endswith("|\n")
 
 

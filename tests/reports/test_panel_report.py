@@ -58,9 +58,9 @@ def manifest() -> Manifest:
 
 def test_a_member_is_shown_with_what_it_said_before_and_where_it_points(evaluations):
     one, other = view_members(evaluations[0].judgments[0])
-    assert one.line == "openai/a 5.00 (5.00 before it read the others): It flows."
-    assert (other.text, other.before) == ("4.00", "2.00 before it read the others")
-    assert other.sentences == ", pointing to 1, 3"
+    assert one.line == "openai/a 5.00 (5.00 before the discussion): It flows."
+    assert (other.text, other.before) == ("4.00", "2.00 before the discussion")
+    assert other.sentences == ", sentences 1, 3"
     lost = view_members(evaluations[1].judgments[0])[1]
     assert (lost.text, lost.detail) == ("unscored (time-out)", HOSTILE)
     assert view_members(Judgment(rubric="cohesion", rating=3, score=3.0)) == ()
@@ -74,24 +74,24 @@ def test_the_agreement_is_said_in_words(evaluations):
     assert alone.startswith("Judging alone, they gave the same rating in 50\N{NO-BREAK SPACE}%")
     assert "of 2 judgments; Krippendorff's alpha (ordinal) -0.50" in alone
     assert disputes == (
-        "In 1 judgment, two judges differed by 2 points or more. They read each other's reasons "
-        "once: 2 ratings given again, 1 of them changed, 1 of the 1 disputes ended."
+        "In 1 judgment, two judges differed by 2 points or more and read each other's reasons "
+        "once. They repeated 2 ratings and changed 1. This resolved 1 of 1 dispute."
     )
     assert final.startswith(
         "After the discussion, they gave the same rating in 50\N{NO-BREAK SPACE}%"
     )
     # Ratings that differ beyond chance count as unrelated, not as worth more than two judges.
-    assert alike.endswith("the 2 judges are worth at least 2.0 independent ones.")
+    assert alike.endswith("the 2 judges are worth at least 2.0 independent judges.")
 
 
 def test_judges_that_are_alike_are_named_with_what_the_second_adds():
     pair = PanelPair(first="openai/a", second="openai/b", alike=Score(value=0.9, n=20))
     count, named = alike_lines([pair], effective_judges([pair]))
-    assert "worth at least 1.1 independent ones" in count  # 2 / (1 + .9)
-    assert named.startswith("openai/a and openai/b agree so much (alpha 0.90)")
+    assert "worth at least 1.1 independent judges" in count  # 2 / (1 + .9)
+    assert named.startswith("openai/a and openai/b agree so often (alpha 0.90)")
     of_errors = pair.model_copy(update={"is_of_errors": True})
     count, named = alike_lines([of_errors], effective_judges([of_errors]))
-    assert "worth 1.1 independent ones" in count and "Their errors" in count
+    assert "worth 1.1 independent judges" in count and "their errors" in count
     assert named.startswith("openai/a and openai/b make similar errors (correlation 0.90)")
     for value, n_lines in ((0.79, 1), (0.8, 2), (-0.5, 1), (None, 0)):
         other = pair.model_copy(update={"alike": Score(value=value, n=20)})
@@ -105,27 +105,27 @@ def test_where_nobody_differs_that_is_all_that_is_said(evaluations):
     assert "undefined" in panel_lines(found)[0], "one equal pair has no alpha"
     only_lost = summarize(evaluations[1:2], 1, 0, 0).panel
     assert only_lost is not None
-    assert "no judgment had two ratings" in panel_lines(only_lost)[0]
+    assert "no judgment has two ratings" in panel_lines(only_lost)[0]
 
 
 def test_the_page_shows_the_panel_and_escapes_what_its_judges_wrote(manifest, evaluations):
     page = unfolded(render_html(manifest, summarize(evaluations, 3, 0, 0), evaluations))
-    assert "<summary>The panel <small>2 judges</small></summary>" in page
+    assert "<summary>Panel <small>2 judges</small></summary>" in page
     assert "Rubrics were also rated by <b>openai/b</b>" in page
-    assert "The reasons for the ratings" in page
-    assert "2.00 before it read the others" in page
+    assert "Reasons for the ratings" in page
+    assert "2.00 before the discussion" in page
     assert "judges: 5.00, 4.00" in page
     assert HOSTILE not in page and "&lt;script&gt;alert" in page
 
 
 def test_markdown_shows_the_panel_and_keeps_its_tables(manifest, evaluations):
     text = render_markdown(manifest, summarize(evaluations, 3, 0, 0), evaluations)
-    assert "## The panel\n" in text
-    assert "openai/b 4.00 (2.00 before it read the others), pointing to 1, 3: " in text
+    assert "## Panel\n" in text
+    assert "openai/b 4.00 (2.00 before the discussion), sentences 1, 3: " in text
     assert "| openai/b | **4.00** |" in text
     assert "1 (1 changed)" in text
     assert HOSTILE not in text
-    assert "| Further judge of the rubrics | openai/b |" in text
+    assert "| Additional rubric judge | openai/b |" in text
 
 
 def test_a_member_without_a_rating_is_counted_among_the_unscored(evaluations):

@@ -111,7 +111,7 @@ def test_the_headline_says_what_matters(run):
     assert line == (
         "3 answers by 2 systems: rubrics average 3.80 of 5, 50 % of gold nuggets are stated and "
         "53 to 64 % of citations support their sentence; look first at 1 inappropriate sentence, "
-        "1 contradicted citation, 1 invalid citation and 3 further findings."
+        "1 contradicted citation, 1 invalid citation and 3 other findings."
     )
     assert "\n" not in line
     assert shortfall(run.summary) == "1 record could not be evaluated and 1 line could not be read."
@@ -119,7 +119,7 @@ def test_the_headline_says_what_matters(run):
 
 def test_the_headline_of_nothing_claims_nothing():
     none = Summary(n_records=4, n_evaluated=0, n_failed=4, n_rejected=0)
-    assert headline(none) == "No answer was evaluated, of 4 records read."
+    assert headline(none) == "No answers were evaluated (4 records read)."
     bare = Summary(n_records=1, n_evaluated=1, n_failed=0, n_rejected=0)
     assert headline(bare) == "1 answer: no score is available."
     assert shortfall(bare) == ""

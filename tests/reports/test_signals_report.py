@@ -31,11 +31,11 @@ def render_signals(render, *, signals: Signals | None) -> str:
 
 def test_what_the_answer_hardly_covers_is_shown_escaped():
     page = render_signals(render_html, signals=Signals(gaps=(GAP,)))
-    assert "Relevant but hardly covered: 1 sentence of the sources" in page
-    assert "similarity to the closest sentence of the answer: 0.21" in page
+    assert "Relevant but barely covered: 1 source sentence" in page
+    assert "similarity to the closest answer sentence: 0.21" in page
     assert "<script>alert" not in page
     text = render_signals(render_markdown, signals=Signals(gaps=(GAP,)))
-    assert "**Relevant but hardly covered:**" in text and "| **bold**" not in text
+    assert "**Relevant but barely covered:**" in text and "| **bold**" not in text
 
 
 def test_nothing_is_said_of_gaps_where_there_are_none():
@@ -44,8 +44,8 @@ def test_nothing_is_said_of_gaps_where_there_are_none():
 
 
 def test_a_rating_shows_the_sentences_that_it_points_to():
-    assert "pointing to 3" in render_signals(render_html, signals=None)
-    assert "pointing to 3" in render_signals(render_markdown, signals=None)
+    assert "sentence 3" in render_signals(render_html, signals=None)
+    assert "sentence 3" in render_signals(render_markdown, signals=None)
 
 
 def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
@@ -54,7 +54,7 @@ def test_what_rates_in_the_judges_place_is_named_with_what_is_known_of_it():
     assert rater.warning == UNKNOWN_JUDGE
     sheet = provenance_sheet(MANIFEST, summarize([], 0, 0, 0).usage)
     rows = {name.text: value.text for name, value in sheet.shown}
-    assert rows["Rater of the rubrics"] == MANIFEST.rater
+    assert rows["Rubric rater"] == MANIFEST.rater
     assert rows["Rater, SHA-256"] == "abc"
     alone = MANIFEST.model_copy(update={"rater": "", "rater_digest": ""})
     assert len(view_judges(alone)) == 1

@@ -148,7 +148,7 @@ def test_search_narrows_the_queue_and_escape_goes_back_to_the_keys(server, open_
     page.keyboard.press("Escape")
     assert not page.locator("#help").is_visible()
     page.locator("#text").fill("nothing has this")
-    page.get_by_text("Nothing fits these filters.").wait_for()
+    page.get_by_text("No items match these filters.").wait_for()
 
 
 def test_without_a_name_the_page_asks_once(run, open_page):

@@ -92,7 +92,7 @@ def test_a_run_s_number_of_labels_limits_what_can_be_said(tmp_path, make_client)
 def test_an_item_stands_beside_its_sentence_evidence_and_judges(make_client, run):
     client = make_client(run)
     shown = client.get(f"/items/{number(client.session, 'citation', '2/1')}").text
-    for wanted in ("Second sentence.", "A passage.", "A title", "97", "leads the report"):
+    for wanted in ("Second sentence.", "A passage.", "A title", "97", "main finding"):
         assert wanted in shown
     assert "https://pubmed.ncbi.nlm.nih.gov/31452104/" in shown
     assert "<mark>Second sentence.</mark>" in shown

@@ -252,7 +252,7 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     with ScriptedModel(sees(given)) as model:
         tools = tools_for(model, job, only=("rubrics",))
         result = await run(job, tools, folder)
-        assert "Not audited" in (folder.path / "report.html").read_text()
+        assert "This judge was not audited" in (folder.path / "report.html").read_text()
         n_asked = model.n_requests
         picked = job_of_run(job, result, tools, AuditOptions(3, attacks=("off_topic",)))
         found = await audit_of_run(picked, result, tools, folder)
@@ -264,12 +264,12 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     assert found.audit.n_answers == 3
     page = (folder.path / "report.html").read_text()
     assert "Audit of this judge" in page
-    assert "Not audited" not in page
+    assert "This judge was not audited" not in page
     assert "Audit of this judge" in (folder.path / "report.md").read_text()
 
 
 def test_a_part_that_no_attack_aims_at_is_an_error():
-    with ScriptedModel() as model, pytest.raises(InputError, match="name other attacks"):
+    with ScriptedModel() as model, pytest.raises(InputError, match="choose other attacks"):
         chosen(model, records(1), only=("nuggets",))
 
 

@@ -33,8 +33,8 @@ def test_a_gate_fails_on_a_significant_fall(tmp_path):
     code, lines = call("compare", old, new, "--fail-if", "worse")
     assert code == 4
     assert lines == [
-        "new is worse than old on 1 of 2 scores, better on none; 8 of 8 answers got worse, "
-        "none better.",
+        "new is worse than old on 1 of 2 scores and better on none; 8 of 8 answers got worse and "
+        "none got better.",
         "worse: Nugget recall of new: 90 % -> 40 %, \u221250 points (\u221250 to \u221250), "
         "p 0.016 over 8 questions",
     ]
@@ -91,7 +91,7 @@ def test_where_a_page_cannot_be_written_nothing_is_compared(tmp_path):
     code, lines = call("compare", "nowhere", "--html", tmp_path / "file" / "changes.html")
     assert code == 1
     assert lines == [
-        f"error: {tmp_path / 'file'} is a file, a folder is needed: choose another --html"
+        f"error: {tmp_path / 'file'} must be a folder but is a file; choose another --html"
     ]
     code, lines = call("compare", "nowhere", "--html", tmp_path)
     assert code == 2
@@ -123,9 +123,9 @@ def test_systems_of_a_run_are_compared_with_the_first_or_the_baseline(tmp_path):
     assert [(c.old, c.new) for c in found.changes()] == [("c", "a")]
     assert [row.system for row in found.boards[0].rows] == ["a", "c"]
     assert [(c.old, c.new) for c in compare([run]).changes("b")] == [("b", "a"), ("b", "c")]
-    with pytest.raises(InputError, match="no system 'x'; there are a, b, c"):
+    with pytest.raises(InputError, match="unknown system 'x'; the systems are a, b, c"):
         compare([run], systems=["x"])
-    with pytest.raises(InputError, match=r"no 'x' to compare with; there are a, b, c"):
+    with pytest.raises(InputError, match=r"unknown baseline 'x'; choose one of a, b, c"):
         compare([run]).changes("x")
 
 
@@ -152,4 +152,4 @@ def test_from_python_a_comparison_is_saved_and_gated(tmp_path):
 def test_one_system_has_nothing_to_compare(tmp_path):
     code, lines = call("compare", run_of(tmp_path / "run", 0.5), "--fail-if", "worse")
     assert code == 1
-    assert "no systems to compare" in lines[0]
+    assert "there are no systems to compare" in lines[0]

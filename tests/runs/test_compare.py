@@ -76,7 +76,7 @@ def test_scores_are_chosen_by_key_by_group_or_all(two):
     assert keys("rubric") == ["rubric.cohesion"]
     assert keys("all") == ["nuggets.recall", "rubric.cohesion"]
     assert keys("rubric.cohesion", "rubric") == ["rubric.cohesion"]
-    with pytest.raises(InputError, match=r"'made_up'; there are nuggets\.recall"):
+    with pytest.raises(InputError, match=r"'made_up'; the scores are nuggets\.recall"):
         keys("made_up")
 
 
@@ -104,17 +104,17 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     failure = {"record_id": "x", "stage": "segment", "failure": {"reason": "error"}}
     write_lines(RunFolder(first).failures_file, [RecordFailure.model_validate(failure)])
     assert compare([first, second]).warnings == (
-        f"{first}: answers that could not be evaluated: 1",
-        f"{second} is not finished: what is missing is left out of its means",
+        f"{first}: 1 answers could not be evaluated",
+        f"{second} is not finished, so its means exclude missing answers",
     )
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, two):
     with pytest.raises(InputError, match="has no run"):
         compare([tmp_path / "nowhere", two[0]])
-    with pytest.raises(InputError, match="given twice"):
+    with pytest.raises(InputError, match="passed twice"):
         compare([two[0], two[0]])
-    with pytest.raises(InputError, match="only 'alpha'"):
+    with pytest.raises(InputError, match="only the system 'alpha'"):
         compare(two[:1])
     with pytest.raises(InputError, match="no evaluated answer"):
         compare([written_run(tmp_path / "empty", [])])
@@ -175,7 +175,7 @@ def test_the_command_prints_tables_and_names_its_files(two, tmp_path):
     words = re.sub(r"\s+", " ", out)
     assert "Nugget recall, mean over questions" in words
     assert "1 no alpha 90 % 90-90 % 8 none" in words.replace("\u00a0", " ").replace("\u2013", "-")
-    assert "all systems share 8 of 8 questions" in words
+    assert "All systems share 8 of 8 questions" in words
     assert "+0.700" in words
     assert "leaderboard.tex" in errors
 

@@ -71,13 +71,13 @@ def test_what_is_not_known_is_not_known_of_a_sum():
         (Estimate(0.0, 0.0, None), ""),
         (
             Estimate(None, None, None),
-            "the cost is unknown: LiteLLM's price list does not have the model",
+            "the cost is unknown because LiteLLM has no price for the model",
         ),
-        (Estimate(0.5, 0.5, None), "at most 0.5000 USD, if every reply has its full length"),
+        (Estimate(0.5, 0.5, None), "at most 0.5000 USD, if every reply has the maximum length"),
         (
             Estimate(0.5, 0.2, 0.25),
-            "at most 0.5000 USD, if every reply has its full length; 0.2000 USD with the "
-            "provider's cache of prompts; 0.2500 USD at its batch price",
+            "at most 0.5000 USD, if every reply has the maximum length; 0.2000 USD with the "
+            "provider's prompt cache; 0.2500 USD at the batch price",
         ),
     ],
 )

@@ -243,7 +243,9 @@ def test_what_cannot_be_graded_by_is_said(files):
     passages, bank = files
     with pytest.raises(InputError, match=r"a test bank .* or a direct grader"):
         ragassay.grade(passages, model="openai/a")
-    with pytest.raises(SettingsError, match="grades thomas: ragassay/exam-grader only supports rating"):
+    with pytest.raises(
+        SettingsError, match="grades thomas: ragassay/exam-grader only supports rating"
+    ):
         ragassay.grade(passages, testbank=bank, grades=["thomas"])
     with pytest.raises(SettingsError, match="grader judge: this needs a judge"):
         ragassay.grade(passages, testbank=bank, grader="judge")

@@ -291,4 +291,4 @@ def test_a_panels_errors_are_compared_where_people_rated(tmp_path):
     command = ["meta-evaluate", str(tmp_path / "run"), "--human", str(people)]
     said = " ".join(CliRunner().invoke(app, command).stdout.split())
     assert "a and b make similar errors (correlation 0.95" in said
-    assert "the 2 judges are worth 1.0 independent ones" in said
+    assert "the 2 judges are worth 1.0 independent judges" in said

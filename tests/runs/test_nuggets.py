@@ -151,7 +151,7 @@ async def test_topic_without_anything_to_write_from_is_named_and_the_rest_runs(t
         tools = tools_for(model)
         jobs = nugget_jobs([bare, *RECORDS], "documents", tools, n_window=10, n_most=20)
         written = await write_nuggets(jobs, tools, tmp_path / "nuggets.jsonl")
-    assert "topic 't0' has nothing" in written[0].problem
+    assert "topic 't0' has no source text" in written[0].problem
     assert [one.found is None for one in written] == [True, False, False]
 
 
@@ -181,7 +181,7 @@ def test_what_was_left_out_can_be_taken_back():
     [
         ("crucial\tIt helps.", "line 1 starts with 'crucial'"),
         ("\nvital\n", "line 2 has no fact"),
-        ("okay A.\n# note\nvital a.", "line 3 repeats line 1"),
+        ("okay A.\n# note\nvital a.", "line 3 is a duplicate of line 1"),
     ],
 )
 def test_edit_that_cannot_be_read_names_its_line(text: str, problem: str):
@@ -199,7 +199,7 @@ def test_editor_opens_again_until_the_edit_can_be_read():
 
     rows = edited_rows(ASKED, edit, told.append)
     assert rows == [{"text": "It helps.", "importance": "vital"}]
-    assert told == ["line 1 starts with 'vitl': write vital, okay or -"]
+    assert told == ["line 1 starts with 'vitl'; it must start with vital, okay or -"]
     assert shown[1].startswith("# PROBLEM: line 1") and "vitl It helps." in shown[1]
 
 

@@ -65,7 +65,7 @@ def test_runs_are_listed_the_newest_first(folder):
         "first    2001-09-09 01:46  finished, 2 answers, 1 finding",
         "         nugget recall 50 %; by openai/judge",
         "broken   1998-07-09 16:00  damaged",
-        "         run.json is damaged or of another version",
+        "         run.json is damaged or was written by another version",
     ]
 
 
@@ -114,7 +114,7 @@ def test_a_run_without_an_evaluation_failed(tmp_path):
     run = written_run(tmp_path / "run", [])
     summary = summarize([], n_records=3, n_failed=3, n_rejected=0)
     write_whole(RunFolder(run).summary_file, summary.model_dump_json())
-    assert call("runs", run)[1].splitlines()[0].endswith("failed: no answer of 3 was evaluated")
+    assert call("runs", run)[1].splitlines()[0].endswith("failed: none of 3 answers were evaluated")
 
 
 def test_answers_that_failed_are_counted(tmp_path):
@@ -144,9 +144,11 @@ def test_a_run_is_found_by_name_by_path_or_as_the_latest(folder):
     assert find_run("first", folder) == folder / "first"
     assert find_run(str(folder / "first"), Path("elsewhere")) == folder / "first"
     assert find_run("latest", folder) == folder / "half"
-    with pytest.raises(InputError, match="no run 'x'; there are half, audited, first, broken"):
+    with pytest.raises(
+        InputError, match="unknown run 'x'; the runs are half, audited, first, broken"
+    ):
         find_run("x", folder)
-    with pytest.raises(InputError, match="elsewhere has none"):
+    with pytest.raises(InputError, match="elsewhere has no runs"):
         find_run("x", Path("elsewhere"))
 
 

@@ -132,7 +132,7 @@ def test_what_could_not_be_read_comes_beside_the_rest(tmp_path: Path):
     ]
     comparison = compare([path], ["sentences.required"])
     assert comparison.rejections == rejections
-    assert comparison.warnings == (f"{path}: answers or labels that could not be read: 2",)
+    assert comparison.warnings == (f"{path}: 2 answers or labels could not be read",)
     result = CliRunner().invoke(app, ["compare", str(path), "--score", "sentences.required"])
     assert result.exit_code == 3
     assert f"rejected {path}:1: machine_generated_answers.M3: found the number 4" in result.stderr

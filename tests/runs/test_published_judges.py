@@ -195,4 +195,4 @@ def test_the_run_names_who_rated_and_who_decided_the_rest(
     assert (manifest["judge"], manifest["base"]) == ("openai/team-judge", INSTRUMENTS)
     assert manifest["settings"]["form_names"] == "prometheus"
     page = (tmp_path / "report.html").read_text()
-    assert "Rubrics were rated" in page and "Everything but the rubrics was judged" in page
+    assert "Rubrics were rated" in page and "Everything except the rubrics was judged" in page

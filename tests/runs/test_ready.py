@@ -122,9 +122,9 @@ def test_python_raises_the_same_sentence(answers, tmp_path, no_work):
     with pytest.raises(FatalModelError) as error:
         ragassay.evaluate(answers, model=GONE)
     assert str(error.value).startswith("openai/a: connection refused at http://127.0.0.1:9/v1")
-    with pytest.raises(InputError, match="is a file, a folder is needed: choose another --out"):
+    with pytest.raises(InputError, match="must be a folder but is a file; choose another --out"):
         ragassay.evaluate(answers, out=answers)
-    with pytest.raises(SettingsError, match="there is no model ragassay/none: there are"):
+    with pytest.raises(SettingsError, match="unknown model ragassay/none; use"):
         ragassay.evaluate(answers, model="ragassay/none")
 
 
@@ -157,7 +157,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path, 
 
     monkeypatch.setattr("tempfile.TemporaryFile", read_only)
     with pytest.raises(
-        InputError, match=r"x/y cannot be written \(Read-only file system\): choose"
+        InputError, match=r"x/y cannot be written \(Read-only file system\); choose"
     ):
         check_ready(load_settings(), {"out": tmp_path / "x" / "y"})
     assert not (tmp_path / "x").exists()
@@ -165,9 +165,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path, 
 
 def test_an_address_is_no_folder():
     for out in ("s3://ann:hush@bucket/run", Path("gs://ann:hush@bucket/run")):
-        with pytest.raises(
-            InputError, match=r"\*\*\*@bucket/run is an address, a folder is needed"
-        ):
+        with pytest.raises(InputError, match=r"\*\*\*@bucket/run is a URL; choose a local folder"):
             check_ready(load_settings(), {"out": out})
 
 
@@ -185,7 +183,7 @@ def test_another_runs_folder_is_named_with_the_difference(answers, tmp_path):
     with pytest.raises(RunMismatchError, match="judge was ragassay/instruments, now is openai/a"):
         check_ready(load_settings(model="openai/a"), {"out": folder})
     answers.write_text("{}", encoding="utf-8")
-    with pytest.raises(RunMismatchError, match=r"the file of answers was answers\.jsonl"):
+    with pytest.raises(RunMismatchError, match=r"the answers file was answers\.jsonl"):
         check_ready(settings, {"out": folder}, **every)
 
 
@@ -194,7 +192,7 @@ def is_refused(name: str) -> bool:
     try:
         check_known(name)
     except SettingsError as error:
-        assert "there are ragassay/judge, ragassay/smollm2-135m, a" in str(error)
+        assert "use ragassay/judge, ragassay/smollm2-135m, a" in str(error)
         return True
     return False
 
@@ -231,7 +229,7 @@ def test_a_name_of_the_hub_is_looked_up_once_and_not_for_minutes(monkeypatch, tm
 def test_a_folder_is_a_model_and_a_verifier_is_no_judge(tmp_path):
     check_known(f"ragassay/{tmp_path}")
     check_known("ragassay/mean-verifier", ("ragassay/mean-verifier",))
-    with pytest.raises(SettingsError, match="writes nothing: name it as --verifier"):
+    with pytest.raises(SettingsError, match="cannot generate text; use it with --verifier"):
         check_known("ragassay/mean-verifier")
 
 

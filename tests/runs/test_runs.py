@@ -251,8 +251,8 @@ def test_a_run_says_how_many_answers_carry_reasoning():
     ]
     assert job_of([plain], Corpus()).notes == ()
     one, two = job_of([plain, thinking[0]], Corpus()), job_of([plain, *thinking], Corpus())
-    assert one.notes == ("1 answer carries reasoning; it was not judged.",)
-    assert two.notes == ("2 answers carry reasoning; it was not judged.",)
+    assert one.notes == ("1 answer contains reasoning, which was not judged.",)
+    assert two.notes == ("2 answers contain reasoning, which was not judged.",)
 
 
 def test_judges_read_an_answer_without_its_reasoning_and_with_earlier_turns():

@@ -1,1 +1,1 @@
-"""Judge answers in a Ray cluster: a driver, workers, the hub and the models that they share."""
+"""Judging in a Ray cluster: driver, workers, hub and shared models."""

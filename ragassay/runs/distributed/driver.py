@@ -1,4 +1,4 @@
-"""Work in a Ray cluster: join or start it, send out shards of records, keep what comes back."""
+"""Driver of a run in a Ray cluster: joins the cluster, sends out shards and collects results."""
 
 from __future__ import annotations
 
@@ -24,50 +24,50 @@ from ragassay.runs.progress import Event, Listener
 from ragassay.store import opened_store
 
 N_HUB_CALLS = 10_000
-"""Calls that may wait in the hub at a time: each waits for its turn at an endpoint."""
+"""Maximum number of concurrent hub calls, each of which may wait for an endpoint."""
 
 N_MODEL_CALLS = 128
-"""Calls of a node's models at a time: the prompts of one batch of the local judge and more."""
+"""Maximum number of concurrent calls to a node's models, more than one batch of the local judge."""
 
 N_MOST = 500
-"""Most records of a shard: a worker is idle for about one call at the end of each."""
+"""Maximum number of records per shard."""
 
 N_A_WORKER = 2
-"""Shards that a worker gets at least, where there are records enough: so none waits for long."""
+"""Minimum number of shards per worker if there are enough records, to balance the load."""
 
 N_LOSSES = 3
-"""Workers that a record by itself may cost before it counts as failed."""
+"""Number of lost workers after which a single record counts as failed."""
 
 COLLECT_S = 0.2
-"""Longest wait for news of the workers."""
+"""Maximum wait for new results, in seconds."""
 
 N_ROWS = 500
-"""Rows that are sent to a hub at once."""
+"""Number of rows sent to the hub at once."""
 
 LOST_CLUSTER = (
-    "the connection to the cluster was lost: what had arrived here is kept, and the same command "
-    "continues from there"
+    "the connection to the cluster was lost; finished work is kept, and the same command resumes "
+    "the run"
 )
 LOST_HUB = (
-    "the process that the workers' results go to was lost: what is on disk is kept, and the same "
-    "command continues from there"
+    "the process that collects the workers' results was lost; finished work on disk is kept, and "
+    "the same command resumes the run"
 )
 
 
 @contextmanager
 def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
-    """Join a cluster or start one, and leave it or stop it at the end.
+    """Join or start a cluster, and leave or stop it at the end.
 
     Args:
-        address: `local` to start one, `auto`, or an address; one that the process has joined
-            already is used as it is.
-        n_workers: Workers at a time; 0 for one a core.
+        address: `local` to start a cluster, `auto`, or the address of a cluster. Ignored if the
+            process has already joined a cluster.
+        n_workers: Number of concurrent workers. 0 for one per core.
 
     Yields:
-        The number of workers at a time.
+        The number of concurrent workers.
 
     Raises:
-        ExtraError: Ray is not installed, or what its client needs.
+        ExtraError: Ray or its client is not installed.
         SettingsError: There is no cluster at the address.
     """
     need(*EXTRAS["ray"] if address.startswith("ray://") else ["ray"])
@@ -86,7 +86,7 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
 
 
 def connect(ray: Any, address: str, n_workers: int) -> None:
-    """Have Ray join a cluster or start one; see `opened_cluster`.
+    """Join or start a cluster; see `opened_cluster`.
 
     Raises:
         SettingsError: There is no cluster at the address.
@@ -100,21 +100,21 @@ def connect(ray: Any, address: str, n_workers: int) -> None:
         init_arguments |= {"num_cpus": n_workers or None, "include_dashboard": False}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # the error says the same
+            warnings.simplefilter("ignore", UserWarning)  # duplicates the error
             ray.init(**init_arguments)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(
-            f"address: there is no Ray cluster at {address}, or it asks for a token (set "
+            f"address: there is no Ray cluster at {address}, or it requires a token (set "
             f"RAY_AUTH_MODE=token): {error}"
         ) from error
 
 
 Group = tuple[Record, ...]
-"""Records of the same question and answer: their verdicts may be the same, so one worker judges."""
+"""Records with the same question and answer, which can share verdicts on the same worker."""
 
 
 def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
-    """Cut records into shards, in order."""
+    """Split records into shards, in order."""
     groups: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         groups.setdefault((record.question, record.answer), []).append(record)
@@ -135,29 +135,29 @@ async def work_in_cluster(
     keep: Callable[[Any], None],
     listen: Listener,
 ) -> None:
-    """Have the workers of a cluster work on records, with the results of a local run.
+    """Process records in a cluster, with the same results as a local run.
 
-    A worker that is lost costs what it had under way: what it had finished is in the hub, and its
-    records go to the others.
+    If a worker is lost, its finished work is kept in the hub and its other records are sent to
+    other workers.
 
     Args:
         records: Records with distinct ids.
-        tools: The run; workers build the same.
-        kind: What is done with the records.
-        path: The file of finished work; None where there is none.
-        keep: Receives each result.
-        listen: Receives progress events.
+        tools: Run, which the workers rebuild.
+        kind: Kind of work.
+        path: File of finished work, if any.
+        keep: Callback for each result.
+        listen: Callback for progress events.
 
     Raises:
         ExtraError: Ray is not installed.
-        SettingsError: There is no such cluster, or a worker has another ragassay.
-        FatalModelError: A model is unavailable, or the money is spent.
-        StorageError: What is finished cannot be stored, or the hub or the cluster was lost.
+        SettingsError: There is no cluster, or a worker has a different installation.
+        FatalModelError: A model is unavailable, or the cost limit is reached.
+        StorageError: Finished work cannot be stored, or the hub or the cluster was lost.
     """
     if not records:
         return
     if tools.arguments is None:
-        raise SettingsError("engine: a run that was not built by `build_run` stays local")
+        raise SettingsError("engine: only runs built by `build_run` can use a cluster")
     limits = tools.settings.limits
     with opened_cluster(limits.address, limits.workers) as n_workers:
         from ray.exceptions import RayActorError
@@ -166,7 +166,7 @@ async def work_in_cluster(
         try:
             await driver.start()
             await driver.work_on(records)
-        except ConnectionError as error:  # Ray's client: a machine of the cluster has none
+        except ConnectionError as error:  # raised only by Ray's client
             raise StorageError(LOST_CLUSTER) from error
         except RayActorError as error:
             raise StorageError(LOST_HUB) from error
@@ -176,7 +176,7 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """A run in a cluster; `done` has the ids of the records that came to their ends."""
+    """A run in a cluster; `done` contains the ids of the finished records."""
 
     n_workers: int
     tools: Run
@@ -190,12 +190,12 @@ class _Driver:
     work: Any = None
 
     async def start(self) -> None:
-        """Start the hub and each node's models, and send the rows of an earlier start."""
+        """Start the hub and the models of each node, and send the rows of an earlier start."""
         import ray
         from ray.util import client
 
         self.listen(Event(phase="starting workers"))
-        is_remote = client.ray.is_connected()  # The driver is no machine of the cluster.
+        is_remote = client.ray.is_connected()  # The driver is not part of the cluster.
         options: dict[str, Any] = {"num_cpus": 0, "max_concurrency": N_HUB_CALLS}
         if not is_remote:
             options |= _on_node(ray.get_runtime_context().get_node_id())
@@ -206,8 +206,8 @@ class _Driver:
         if is_remote and self.path and self.path.exists():
             with opened_store(self.path) as store:
                 rows = store.all_rows()
-                while some := list(itertools.islice(rows, N_ROWS)):
-                    await self.hub.add_rows.remote(some)
+                while chunk := list(itertools.islice(rows, N_ROWS)):
+                    await self.hub.add_rows.remote(chunk)
         run_arguments: Any = self.tools.arguments
         work = WorkerTask(
             kind=self.kind,
@@ -224,16 +224,16 @@ class _Driver:
         self.work = ray.put(work)
 
     def _share_calls(self, settings: Any) -> Any:
-        """Share the calls that a judge may have under way among the workers."""
+        """Divide the concurrent calls of a judge among the workers."""
         if is_local(settings.judge.model):
             return settings
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})
 
     async def work_on(self, records: Sequence[Record]) -> None:
-        """Have records worked on; what was delivered is kept, also where that breaks off."""
+        """Process records. Delivered results are kept even if the work is interrupted."""
         self.slots, is_over = asyncio.Semaphore(self.n_workers), asyncio.Event()
         collecting = asyncio.create_task(self._collect_until(is_over))
-        working = asyncio.create_task(self._work_on(shards_of(records, self.n_workers)))
+        working = asyncio.create_task(self._run_shards(shards_of(records, self.n_workers)))
         try:
             await asyncio.wait([collecting, working], return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -249,7 +249,7 @@ class _Driver:
         await self._collect(0.0)
 
     async def _collect(self, wait_s: float) -> None:
-        """Keep what the workers have delivered."""
+        """Store the batches delivered by the workers."""
         for batch in await self.hub.collect.remote(wait_s):
             if batch.rows and self.path is not None:
                 with opened_store(self.path) as store:
@@ -264,43 +264,45 @@ class _Driver:
         self.listen(batch.event)
         self.tools.limiter.count(batch.event.usage.cost_usd)
 
-    async def _work_on(self, shards: Sequence[list[Group]], *, is_repeated: bool = False) -> None:
+    async def _run_shards(
+        self, shards: Sequence[list[Group]], *, is_repeated: bool = False
+    ) -> None:
         from ray.exceptions import RayError
 
         with raise_ungrouped(RagassayError, ConnectionError, RayError):
             async with asyncio.TaskGroup() as group:
                 for shard in shards:
-                    group.create_task(self._bring(shard, is_repeated=is_repeated))
+                    group.create_task(self._run_shard(shard, is_repeated=is_repeated))
 
-    async def _bring(self, shard: list[Group], *, n_lost: int = 0, is_repeated: bool) -> None:
-        """Bring a shard to its end; halve it where its worker is lost: no record costs all others.
+    async def _run_shard(self, shard: list[Group], *, n_lost: int = 0, is_repeated: bool) -> None:
+        """Finish a shard. If its worker is lost, split the shard to isolate the record at fault.
 
         Args:
-            n_lost: Workers that were lost with it, when it was one group already.
-            is_repeated: Whether a worker was lost with it, alone or among others.
+            n_lost: Number of workers lost with this group alone.
+            is_repeated: Whether a worker was lost with these records before.
         """
         from ray.exceptions import RayError, RayTaskError
 
         async with self.slots:
-            left = self._list_unfinished(shard)
+            unfinished = self._list_unfinished(shard)
             try:
-                await self._run_task(left, is_repeated)
+                await self._run_task(unfinished, is_repeated)
                 return
             except RayTaskError as error:
-                raise _cause(error) from error
+                raise _find_cause(error) from error
             except RayError as error:
-                lost = error
+                loss = error
         await asyncio.shield(self._collect(0.0))
-        left = self._list_unfinished(left)
-        middle = len(left) // 2
+        unfinished = self._list_unfinished(unfinished)
+        middle = len(unfinished) // 2
         if middle:
-            await self._work_on([left[:middle], left[middle:]], is_repeated=True)
+            await self._run_shards([unfinished[:middle], unfinished[middle:]], is_repeated=True)
         elif n_lost + 1 < N_LOSSES:
-            await self._bring(left, n_lost=n_lost + 1, is_repeated=True)
+            await self._run_shard(unfinished, n_lost=n_lost + 1, is_repeated=True)
         else:
-            detail = f"its worker was lost {N_LOSSES} times: {type(lost).__name__}"
+            detail = f"its worker was lost {N_LOSSES} times: {type(loss).__name__}"
             failed = tuple(
-                self.kind.fail_record(record, detail) for group in left for record in group
+                self.kind.fail_record(record, detail) for group in unfinished for record in group
             )
             self._take(EventBatch(results=failed, event=Event(n_records=len(failed))))
 
@@ -311,51 +313,51 @@ class _Driver:
             return
         records = [record for group in groups for record in group]
         remote: Any = ray.remote
-        running = (
+        task = (
             remote(work_on_shard)
             .options(num_cpus=1, max_retries=0)
             .remote(self.work, records, is_repeated=is_repeated)
         )
-        ended = asyncio.wrap_future(running.future())
-        # Nobody may wait for it any more when it ends with an error.
-        ended.add_done_callback(lambda one: one.cancelled() or one.exception())
+        future = asyncio.wrap_future(task.future())
+        # Retrieve the exception, because the future may fail after it was abandoned.
+        future.add_done_callback(lambda f: f.cancelled() or f.exception())
         try:
-            await asyncio.wait([ended])
+            await asyncio.wait([future])
         except asyncio.CancelledError:
-            _stop(ray.cancel, running, force=True)
+            _stop(ray.cancel, task, force=True)
             raise
-        ended.result()
+        future.result()
 
     def _list_unfinished(self, shard: list[Group]) -> list[Group]:
-        """Return what is not done of a shard."""
-        left = (tuple(one for one in group if one.id not in self.done) for group in shard)
-        return [group for group in left if group]
+        """Return the unfinished records of a shard."""
+        groups = (tuple(r for r in group if r.id not in self.done) for group in shard)
+        return [group for group in groups if group]
 
     def stop(self) -> None:
-        """Stop the actors; what was delivered is kept."""
+        """Stop the actors."""
         import ray
 
         for actor in self.actors:
             _stop(ray.kill, actor)
 
 
-def _stop(stop: Callable[..., None], it: Any, **how: bool) -> None:
-    """Stop a worker or an actor, where the cluster and the connection to it are still there."""
+def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
+    """Stop a worker or an actor if the cluster is still connected."""
     import ray
 
-    if ray.is_initialized():  # else the call would start a cluster here
+    if ray.is_initialized():  # otherwise the call would start a local cluster
         with suppress(ConnectionError):
-            stop(it, **how)
+            stop(target, **options)
 
 
-def _cause(error: Any) -> BaseException:
-    """Return the error of ours that a worker ended with; else what Ray says of it."""
+def _find_cause(error: Any) -> BaseException:
+    """Return the ragassay error that a worker raised, or Ray's error if there is none."""
     from ray.exceptions import RayActorError, RayTaskError
 
-    found = error
-    while isinstance(found, RayTaskError):
-        found: Any = found.cause
-    return found if isinstance(found, RagassayError | RayActorError) else error
+    cause = error
+    while isinstance(cause, RayTaskError):
+        cause: Any = cause.cause
+    return cause if isinstance(cause, RagassayError | RayActorError) else error
 
 
 def _on_node(node: str) -> dict[str, Any]:
@@ -365,9 +367,9 @@ def _on_node(node: str) -> dict[str, Any]:
 
 
 def _start_models(node: dict[str, Any]) -> Any:
-    """Start the actor that holds models for a node's workers.
+    """Start the actor that serves models to the workers of a node.
 
-    It computes on all cores, as a local run does: Ray would give it one.
+    It uses all cores like a local run, although Ray assigns only one core by default.
     """
     import ray
 

@@ -1,4 +1,4 @@
-"""The hub of a cluster's workers, and a worker's side of it."""
+"""Hub that the workers of a cluster share, and the code of the workers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from ragassay.store import Row, Store
 
 @dataclass(frozen=True)
 class EventBatch:
-    """The work of a worker since its last batch.
+    """Work of a worker since its last batch.
 
     Attributes:
-        results: What records came to: evaluations, syntheses, failures.
-        rows: Finished work: verdicts, or syntheses.
+        results: Results of records: evaluations, syntheses or failures.
+        rows: Store rows of finished work.
     """
 
     results: tuple[Any, ...] = ()
@@ -39,15 +39,14 @@ class EventBatch:
 
 
 class Hub(RunLimiter):
-    """The one place of a run that all of its workers talk to; an actor of the cluster.
+    """Cluster actor that collects the results of all workers and limits their calls.
 
-    It bounds their calls together. A verdict is on disk when its batch has been delivered: no loss
-    of a worker takes it back.
+    Delivered verdicts are on disk, so the loss of a worker does not affect them.
 
     Args:
-        path: The file of verdicts; None where the driver's files are out of reach: then the hub
-            keeps its own, and the driver gets a copy of each.
-        limiter: The bounds of the run, with what is spent already.
+        path: File of verdicts. None if the driver's files are not accessible. The hub then uses a
+            temporary file and sends copies of the verdicts to the driver.
+        limiter: Limits of the run, including the cost so far.
     """
 
     def __init__(self, path: Path | None, limiter: RunLimiter) -> None:
@@ -59,7 +58,7 @@ class Hub(RunLimiter):
         self._has_news = asyncio.Event()
 
     async def deliver(self, batch: EventBatch) -> None:
-        """Take a worker's batch.
+        """Store a worker's batch.
 
         Raises:
             StorageError: The verdicts cannot be stored.
@@ -69,33 +68,33 @@ class Hub(RunLimiter):
         self._has_news.set()
 
     async def collect(self, wait_s: float) -> list[EventBatch]:
-        """Return the batches since the last call, after at most so many seconds without any."""
-        # Without any wait, Python 3.11 times out also where there is news.
+        """Return the batches since the last call, waiting up to `wait_s` seconds for one."""
+        # With a wait of 0, Python 3.11 times out even if the event is set.
         with suppress(TimeoutError):
             await asyncio.wait_for(self._has_news.wait(), wait_s)
-        found, self._batches = self._batches, []
+        batches, self._batches = self._batches, []
         self._has_news.clear()
-        return found
+        return batches
 
     async def add_rows(self, rows: Sequence[Row]) -> None:
         """Store finished work of an earlier start.
 
         Raises:
-            StorageError: They cannot be stored.
+            StorageError: The rows cannot be stored.
         """
         self._store.add_rows(rows)
 
     async def has_rows(self) -> bool:
-        """Return whether anything is finished."""
+        """Return whether there is any finished work."""
         return not self._store.is_empty
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work."""
+        """Return finished work by key, or None."""
         return await self._store.find(key)
 
     @property
     def _store(self) -> Store:
-        """The file, opened by the thread that uses it."""
+        """Store, opened by the thread that uses it."""
         if self._opened is None:
             if self._path is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
@@ -104,11 +103,11 @@ class Hub(RunLimiter):
 
 
 DELIVERY_S = 0.1
-"""Pause between two batches: so much work at most is done again when a worker is lost."""
+"""Seconds between two batches, which limits the work repeated after the loss of a worker."""
 
 
 class Outbox:
-    """The work of a worker that is not delivered yet."""
+    """Undelivered work of a worker."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
@@ -118,10 +117,10 @@ class Outbox:
 
     @asynccontextmanager
     async def deliver_while_open(self) -> AsyncIterator[None]:
-        """Deliver while it is open, and what is left at the end, also of a run that broke off.
+        """Deliver batches regularly, and the rest at the end, even after an error.
 
         Raises:
-            StorageError: The hub cannot store it.
+            StorageError: The hub cannot store a batch.
         """
         closed = asyncio.Event()
         with raise_ungrouped(RagassayError):
@@ -134,15 +133,15 @@ class Outbox:
                     await asyncio.wait([delivering])
 
     def keep(self, result: Any) -> None:
-        """Put the result of a record into the next batch."""
+        """Add the result of a record to the next batch."""
         self._results.append(result)
 
     def listen(self, event: Event) -> None:
-        """Put an event into the next batch."""
+        """Add an event to the next batch."""
         self._event += event
 
     def add_rows(self, rows: Iterable[Row]) -> None:
-        """Put finished work into the next batch."""
+        """Add finished work to the next batch."""
         self._rows += rows
 
     async def _deliver_until(self, closed: asyncio.Event) -> None:
@@ -158,10 +157,10 @@ class Outbox:
 
 
 class SharedStore(Store):
-    """The finished work of a shard, and that of other workers.
+    """Finished work of a shard, and of other workers through the hub.
 
     Args:
-        asks: Whether the hub may have work for this shard.
+        asks: Whether to look up missing work in the hub.
     """
 
     def __init__(self, hub: Any, outbox: Outbox, *, asks: bool) -> None:
@@ -170,70 +169,70 @@ class SharedStore(Store):
         self._known: dict[str, bytes] = {}
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work as it is stored, here or in the hub."""
+        """Return finished work by key from this worker or the hub."""
         if key not in self._known and self._asks:
             return await self._hub.find.remote(key)
         return self._known.get(key)
 
     def add_rows(self, rows: Iterable[Row]) -> None:
-        """Store finished work, and put it into the next batch."""
+        """Store finished work and add it to the next batch."""
         new = dict(rows)
         self._known |= new
         self._outbox.add_rows(new.items())
 
 
 class SharedLimiter:
-    """Asks the hub before each call: a `Limiter`."""
+    """`Limiter` that uses the limits of the hub."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
 
     async def admit(self, endpoint: str) -> None:
-        """Wait until a call to an endpoint may begin."""
+        """Wait until a call to an endpoint is allowed."""
         await self._hub.admit.remote(endpoint)
 
     async def settle(self, cost_usd: float | None, n_tokens: int = 0) -> None:
-        """Count what an admitted call has cost."""
-        # Waited for: an actor of coroutines may take the next question of this worker before it.
+        """Count the cost of a finished call."""
+        # Awaited, because the actor could otherwise handle this worker's next call first.
         await self._hub.settle.remote(cost_usd, n_tokens)
 
     async def n_tokens(self) -> int:
-        """Return how many tokens the calls of all workers took."""
+        """Return the number of tokens used by all workers."""
         return await self._hub.n_tokens.remote()
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Admit no call to an endpoint for so many seconds."""
+        """Block calls to an endpoint for `wait_s` seconds."""
         await self._hub.hold.remote(endpoint, wait_s)
 
 
 class WorkKind(Protocol):
-    """A kind of work, such as judging answers; it is sent to the workers."""
+    """Kind of work for the workers, such as judging answers."""
 
     def identity(self, tools: Run) -> str:
-        """Return a hash of all that the results depend on, besides the records."""
+        """Return a hash of everything that the results depend on, except the records."""
         ...
 
     async def work(
         self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Bring records to their ends, and put their results into the outbox."""
+        """Process records and add their results to the outbox."""
         ...
 
     def fail_record(self, record: Record, detail: str) -> Any:
-        """Return the result of a record that crashed too many workers."""
+        """Return the failure of a record that crashed too many workers."""
         ...
 
 
 @dataclass(frozen=True)
 class WorkerTask:
-    """The common part of all shards of a run.
+    """Data shared by all shards of a run.
 
     Attributes:
-        run_arguments: What the run is built from.
-        identity: The work's identity at the driver.
-        has_rows: Whether an earlier start has left finished work.
-        models: The actor of each node that holds models for the node's workers.
-        run: The run's own name: a process may serve several runs of one identity.
+        run_arguments: Arguments to rebuild the run.
+        identity: Identity of the work at the driver.
+        has_rows: Whether there is finished work of an earlier start.
+        models: Actors that serve models, by node.
+        run: Unique id of the run, because a worker process may serve several runs.
     """
 
     kind: WorkKind
@@ -248,12 +247,12 @@ class WorkerTask:
 
 
 def work_on_shard(work: WorkerTask, records: Sequence[Record], *, is_repeated: bool) -> None:
-    """Finish records and deliver their results to the hub; a task of the cluster.
+    """Process records and deliver their results to the hub, as a task of the cluster.
 
     Raises:
-        FatalModelError: The judge is unavailable, or the money is spent.
-        SettingsError: This machine has another ragassay, or other models, than the driver.
-        StorageError: The hub cannot store what is finished.
+        FatalModelError: The judge is unavailable, or the cost limit is reached.
+        SettingsError: The ragassay version, models or files differ from those of the driver.
+        StorageError: The hub cannot store finished work.
     """
     asyncio.run(_work_on_shard(work, records, asks=is_repeated or work.has_rows))
 
@@ -262,15 +261,15 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
     import ray
 
     node = ray.get_runtime_context().get_node_id()
-    models = work.models.get(node) or next(iter(work.models.values()))  # a node that came later
+    models = work.models.get(node) or next(iter(work.models.values()))  # for nodes added later
     outbox = Outbox(work.hub)
     store = SharedStore(work.hub, outbox, asks=asks)
     with use_host(NodeModels(models)):
         tools = replace(_build_run(work), settings=work.settings, store=store)
         if work.kind.identity(tools) != work.identity:
             raise SettingsError(
-                "a worker would work by another identity than the driver: install the same "
-                "ragassay, with the same models and the same files, on all machines"
+                "the installation of a worker differs from that of the driver; install the same "
+                "version of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
             await work.kind.work(records, tools, outbox, SharedLimiter(work.hub))
@@ -280,7 +279,7 @@ _BUILT: dict[str, Run] = {}
 
 
 def _build_run(work: WorkerTask) -> Run:
-    """Return a run, built once a process."""
+    """Return the run, built only once per process."""
     if work.run not in _BUILT:
         _BUILT.clear()
         run_arguments = work.run_arguments
@@ -292,24 +291,25 @@ def _build_run(work: WorkerTask) -> Run:
 
 @dataclass(frozen=True)
 class NodeModels:
-    """The models of a worker's node, which an actor holds: a `ModelHost`."""
+    """`ModelHost` that uses the models served by the actor of a worker's node."""
 
     actor: Any
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Return what a model's method will return; its error is the one of a local run."""
+        """Call a method of a model. Errors are the same as in a local run."""
         from ray.exceptions import RayTaskError
 
-        found: Future[Any] = Future()
+        result: Future[Any] = Future()
 
-        def hand_over(reply: Future[Any]) -> None:
+        def copy_result(reply: Future[Any]) -> None:
             error = reply.exception()
             if isinstance(error, RayTaskError):
                 error = error.cause or error
             if error is None:
-                found.set_result(reply.result())
+                result.set_result(reply.result())
             else:
-                found.set_exception(error)
+                result.set_exception(error)
 
-        self.actor.compute.remote(recipe, method, arguments).future().add_done_callback(hand_over)
-        return found
+        reply = self.actor.compute.remote(recipe, method, arguments)
+        reply.future().add_done_callback(copy_result)
+        return result

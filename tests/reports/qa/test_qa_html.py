@@ -165,9 +165,9 @@ class TestPapers:
         assert not tree.xpath("//details[@class='a' and @open]")
 
     def test_the_judges_intents_are_drawn_where_there_are_some(self, tree, report):
-        assert "Similarity of each two questions, by intent" in text_of(tree)
+        assert "Similarity of question pairs by intent" in text_of(tree)
         page = render_qa_html(replace(report, intents=()))
-        assert "Similarity of each two questions, by cosine" in page
+        assert "Similarity of question pairs by cosine" in page
 
     def test_beyond_some_are_not_plotted_and_it_says_so(self, report, monkeypatch):
         monkeypatch.setattr(view, "MAX_PLOTTED", 0)

@@ -252,7 +252,7 @@ async def test_a_known_window_counts_tokens_with_the_reply(tmp_path: Path):
         tools = replace(tools_for(model), window_tokens=1_500)
         found = await make_pairs((PAPER,), PLAN, tools, tmp_path / "pairs.jsonl")
     problem = found.papers[0].problem
-    assert "512 of them for the reply" in problem and "has 1,500" in problem
+    assert "including 512 for the reply" in problem and "only 1,500" in problem
 
 
 async def test_long_papers_are_read_in_groups_of_sections(tmp_path: Path):
@@ -300,7 +300,7 @@ async def test_a_paper_without_text_is_named(tmp_path: Path):
     empty = Paper(id="empty", sections=())
     with ScriptedModel(Scripted([[GOOD]])) as model:
         found = await generated(model, tmp_path / "pairs.jsonl", papers=(empty, PAPER))
-    assert "empty has no running text" in found.papers[0].problem and found.papers[1].pairs
+    assert "empty has no prose" in found.papers[0].problem and found.papers[1].pairs
 
 
 def test_papers_have_different_ids_and_a_writer_is_named():
