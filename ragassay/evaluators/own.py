@@ -22,6 +22,7 @@ from ragassay.records import (
     Case,
     Citation,
     Evaluation,
+    Failure,
     OwnVerdict,
     Score,
     Usage,
@@ -173,7 +174,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
             items = [OwnItem(sentence) for sentence in sentences]
         else:
             items = [OwnItem(s, c) for s in sentences for c in s.citations if c.document]
-        return {OwnVerdict(**self.verdict_fields(one)).item: one for one in items}
+        return {self._verdict(one).item: one for one in items}
 
     @property
     def asks_panel(self) -> bool:
@@ -217,8 +218,8 @@ class OwnEvaluator(Evaluator[OwnItem]):
         rated = assessment.value
         self._check(rated)
         return [
-            OwnVerdict(
-                **self.verdict_fields(item),
+            self._verdict(
+                item,
                 label=rated if isinstance(rated, str) else None,
                 score=None if isinstance(rated, str) else float(rated),
                 reason=assessment.reason,
@@ -252,15 +253,21 @@ class OwnEvaluator(Evaluator[OwnItem]):
                 f"{high:g}"
             )
 
-    def verdict_fields(self, item: OwnItem) -> dict[str, Any]:
-        """Return the evaluator's name and scale, the sentence, the marker and the criterion."""
-        return {
-            "evaluator": self.name,
-            "scale": self.scale,
-            "sentence": item.sentence.index if item.sentence else None,
-            "marker": item.citation.marker if item.citation else "",
-            "criterion": item.criterion,
-        }
+    def _verdict(self, item: OwnItem, **fields: Any) -> OwnVerdict:
+        return OwnVerdict(
+            evaluator=self.name,
+            sentence=item.sentence.index if item.sentence else None,
+            marker=item.citation.marker if item.citation else "",
+            criterion=item.criterion,
+            scale=self.scale,
+            **fields,
+        )
+
+    def make_unscored(
+        self, item: OwnItem, open_case: OpenCase, run: Run, failure: Failure
+    ) -> Sequence[OwnVerdict]:
+        """Return an unscored verdict."""
+        return [self._verdict(item, failure=failure)]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
         """Return the hashes of the function's source and of the case, which it may read."""
