@@ -124,7 +124,7 @@ def finetune(
         if not quiet:
             typer.echo(text, err=True)
 
-    chosen = method or _default_method(task)
+    chosen = method or ("svm" if task == "correctness" else "head" if task == "verifier" else "sft")
     job = _drop_unset(data=tuple(data), out=out, base=base, limit=limit, work=work)
     fit = job | _drop_unset(
         epochs=epochs, learning_rate=learning_rate, rank=rank, seed=seed, steps=steps
@@ -189,12 +189,6 @@ def finetune(
 
 def _drop_unset(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _default_method(task: str) -> Literal["svm", "head", "sft"]:
-    if task == "correctness":
-        return "svm"
-    return "head" if task == "verifier" else "sft"
 
 
 OPTIONS = {"correctness": "--correctness ", "completeness": "--labeller "}

@@ -67,7 +67,9 @@ def print_servers(checked: Sequence[str], servers: Sequence[LocalServer]) -> Non
         print_lines(*_heading(server), soft_wrap=True)
         if server.models:
             _print_judges(server)
-            command = command_for(server, _first_choice(server.models))
+            # Suggest a local and loaded model, if there is one.
+            model = min(server.models, key=lambda m: (bool(m.remote_host), not m.is_loaded))
+            command = command_for(server, model)
             lines = ["", f"  {command}", ""]
             if server.kind == "ollama":
                 lines.insert(0, OLLAMA_HINT)
@@ -78,11 +80,6 @@ def command_for(server: LocalServer, model: ServerModel) -> str:
     """Return an evaluation command that uses a server's model as the judge."""
     name, base = shlex.quote(server.judge_name(model)), shlex.quote(server.api_base)
     return f"ragassay evaluate answers.jsonl --model {name} --api-base {base}"
-
-
-def _first_choice(models: Sequence[ServerModel]) -> ServerModel:
-    """Return the model to suggest, preferring local and loaded ones."""
-    return min(models, key=lambda model: (bool(model.remote_host), not model.is_loaded))
 
 
 def _heading(server: LocalServer) -> list[str]:

@@ -148,8 +148,11 @@ def _generate_matrix(
     """Write and rate the syntheses, or print the plan and return None in a dry run."""
     if len(job.generators) < 2:
         raise InputError("a matrix needs at least two generators; repeat --generator NAME")
-    if not dry_run:
-        _check(job, options)
+    from ragassay.runs.preflight import check_ready
+
+    for name in () if dry_run else dict.fromkeys((*job.generators, *job.judges)):
+        read = {"queries": job.questions, "corpus": options.get("corpus")}
+        check_ready(_settings(name, options), {"out": job.out, **read})
     from ragassay.runs.resume import states_of
     from ragassay.studies.syntheses import (
         ANSWERS,
@@ -179,14 +182,6 @@ def _generate_matrix(
     n_asked, n_written = len(made.written.syntheses), len(made.written.records)
     typer.echo(f"{made.written.file}: {n_written} of {n_asked} syntheses", err=True)
     return made
-
-
-def _check(job: _GenerationJob, options: EvaluateKeywords) -> None:
-    from ragassay.runs.preflight import check_ready
-
-    for name in dict.fromkeys((*job.generators, *job.judges)):
-        read = {"queries": job.questions, "corpus": options.get("corpus")}
-        check_ready(_settings(name, options), {"out": job.out, **read})
 
 
 def _settings(name: str, options: EvaluateKeywords, **more: object) -> Settings:

@@ -76,11 +76,13 @@ def list_models(as_json: Json = False) -> None:
         *registry.registered_models(),
         *registry.fact_checkers(load_settings().literature.cache_dir),
     )
-    if as_json:
-        for item in items:
-            typer.echo(json.dumps(_fields(item)))
-    else:
+    if not as_json:
         _print_models(items)
+        return
+    for item in items:
+        fields = {"name": item.name, "role": item.role, "bytes": item.n_bytes}
+        fields |= {"source": item.source, "installed": item.is_installed}
+        typer.echo(json.dumps(fields))
 
 
 @app.command()
@@ -184,16 +186,6 @@ def merge(
     if hf is not None:
         write_hf(merged, hf, dtype)
         typer.echo(f"wrote {hf}")
-
-
-def _fields(item: RegisteredModel) -> dict[str, object]:
-    return {
-        "name": item.name,
-        "role": item.role,
-        "bytes": item.n_bytes,
-        "source": item.source,
-        "installed": item.is_installed,
-    }
 
 
 def _print_models(items: Sequence[RegisteredModel]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_origin
 
@@ -86,8 +86,9 @@ def takes(
             unset = {o.name for o in chosen if arguments[o.name] in (None, [], ())}
             options = {name: value for name, value in arguments.items() if name not in unset}
             if ending is not None:
-                first = next(iter(inspect.signature(command).parameters))
-                options.setdefault("out", _default_folder(arguments[first], ending))
+                first = arguments[next(iter(inspect.signature(command).parameters))]
+                path = first if isinstance(first, Path) else first[0]
+                options.setdefault("out", Path("runs") / f"{path.name.split('.')[0]}{ending}")
             if any(o.name == "model" for o in chosen) and not options.get("dry_run"):
                 _check(options, has_all=not names)
             return command(**options)
@@ -114,11 +115,6 @@ def _check(arguments: Mapping[str, Any], *, has_all: bool) -> None:
         answers=arguments.get("answers"),
         fields=RESULT_FIELDS if has_all else JUDGE_FIELDS,
     )
-
-
-def _default_folder(argument: Path | Sequence[Path], ending: str) -> Path:
-    first = argument if isinstance(argument, Path) else argument[0]
-    return Path("runs") / f"{first.name.split('.')[0]}{ending}"
 
 
 def _parameter(option: Option) -> inspect.Parameter:

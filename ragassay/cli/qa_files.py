@@ -48,10 +48,17 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
     print_rejections(found.rejections)
     if not found.papers:
         raise InputError(f"{papers}: no paper could be read")
-    read_in = [_with_keywords(one) if keywords else one for one in found.papers]
-    print_sheets(paper_sheet(read_in))
+    every = list(found.papers)
+    if keywords:
+        from ragassay.text.keywords import find_keywords
+
+        every = [
+            one.model_copy(update={"keywords": one.keywords or find_keywords(one.text)})
+            for one in every
+        ]
+    print_sheets(paper_sheet(every))
     if out is not None:
-        write_papers(read_in, out)
+        write_papers(every, out)
         typer.echo(f"wrote {out}", err=True)
     return partial_if(found.rejections)
 
@@ -99,14 +106,6 @@ def export(
     entries = "1 entry" if n == 1 else f"{n:,} entries"
     typer.echo(f"{out}: {count_text(len(found.pairs), 'pair')} in {entries} ({form})")
     return partial_if(rejections)
-
-
-def _with_keywords(paper: Paper) -> Paper:
-    from ragassay.text.keywords import find_keywords
-
-    if paper.keywords:
-        return paper
-    return paper.model_copy(update={"keywords": find_keywords(paper.text)})
 
 
 def _example(path: Path | None) -> Example:

@@ -182,14 +182,6 @@ def rationales(
     settings = settings_of(options, style="flag") if options.get("model") else None
     with shown_progress(n, settings is not None and not quiet, "checking") as listen:
         found = run_sync(audit_reasons(inputs, settings, folder, labels, listen=listen))
-    _show_rationales(found, as_json, quiet)
-    print_written(write_reason_audit(found, folder))
-    return partial_if(inputs.rejections, found.n_failed)
-
-
-def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
-    from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
-
     if found.inputs.n_without:
         print_notes(f"ratings without a reason, skipped: {found.inputs.n_without}")
     if found.inputs.note:
@@ -199,9 +191,15 @@ def _show_rationales(found: ReasonAudit, as_json: bool, quiet: bool) -> None:
     print_rejections(found.inputs.rejections)
     if as_json:
         typer.echo(found.to_json())
-        return
-    if quiet:
-        return
+    elif not quiet:
+        _print_rationales(found)
+    print_written(write_reason_audit(found, folder))
+    return partial_if(inputs.rejections, found.n_failed)
+
+
+def _print_rationales(found: ReasonAudit) -> None:
+    from ragassay.studies.rationale_tables import agreement_lines, rationale_sheets
+
     judges = ", ".join(dict.fromkeys(one.judge for one in found.inputs.reasons))
     headline = f"{len(found.inputs.reasons)} reasons by {judges}"
     print_lines(headline, style="bold")

@@ -17,7 +17,6 @@ from ragassay.process import run_sync
 from ragassay.runs.progress import Presenter
 
 if TYPE_CHECKING:
-    from ragassay.settings import Settings
     from ragassay.studies.syntheses import GenerationPlan, Syntheses
     from ragassay.studies.synthesis_questions import Questions
 
@@ -77,20 +76,33 @@ def synthesize(
         target: Output file, compressed if its name ends in .jsonl.gz. By default
             runs/QUESTIONS-answers.jsonl.
     """
+    from ragassay.reports.text import count_text
     from ragassay.runs.preflight import check_ready
-    from ragassay.studies.syntheses import make_syntheses, writing_settings
+    from ragassay.studies.syntheses import (
+        make_syntheses,
+        plan_calls,
+        prepared_questions,
+        writers_of,
+        writing_settings,
+    )
     from ragassay.studies.synthesis_writer import Writing
 
     named: EvaluateKeywords = {**options, "model": models or (), "api_base": endpoint}
     settings = writing_settings(named, style="flag")
     file = target or Path("runs") / f"{queries.name.split('.')[0]}-answers.jsonl"
     how = Writing(words, max_tokens, bool(options.get("retry_failed")))
+    bar = Presenter(not quiet).bar
     if dry_run:
-        _print_plan(queries, options, settings, papers, words, as_json, quiet)
+        writers = writers_of(settings, words)
+        questions = run_sync(prepared_questions(queries, options, settings, papers, bar=bar))
+        note_questions(questions)
+        plan = plan_calls(questions, writers)
+        n_calls = count_text(plan.n_syntheses, "call")
+        calls = f"{count_text(len(writers), 'model')}: at most {n_calls}"
+        print_plan(plan, calls, "in the output file", as_json)
         return OK
     check_ready(settings, {**options, "queries": queries}, file=file)
-    making = make_syntheses(queries, file, settings, options, how, papers, Presenter(not quiet).bar)
-    found = run_sync(making)
+    found = run_sync(make_syntheses(queries, file, settings, options, how, papers, bar))
     _print(found, as_json, quiet)
     return partial_if(found.is_partial)
 
@@ -99,27 +111,6 @@ def note_questions(questions: Questions) -> None:
     """Print rejected lines, notes about the search, and questions without papers."""
     print_rejections(questions.rejections)
     print_notes(*(*questions.notes, *questions.warnings))
-
-
-def _print_plan(
-    queries: Path,
-    options: EvaluateKeywords,
-    settings: Settings,
-    papers: int,
-    words: int,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    from ragassay.reports.text import count_text
-    from ragassay.studies.syntheses import plan_calls, prepared_questions, writers_of
-
-    writers = writers_of(settings, words)
-    preparing = prepared_questions(queries, options, settings, papers, bar=Presenter(not quiet).bar)
-    questions = run_sync(preparing)
-    note_questions(questions)
-    plan = plan_calls(questions, writers)
-    calls = f"{count_text(len(writers), 'model')}: at most {count_text(plan.n_syntheses, 'call')}"
-    print_plan(plan, calls, "in the output file", as_json)
 
 
 def print_plan(plan: GenerationPlan, calls: str, where: str, as_json: bool) -> None:

@@ -137,7 +137,7 @@ class NuggetSettings(SettingsGroup):
             return hashlib.sha256(read_small(Path(self.nugget_matcher))).hexdigest()
         except OSError as error:
             raise SettingsError(
-                f"nugget_matcher: cannot read {self.nugget_matcher}: {error.strerror}"
+                f"nugget_matcher: {self.nugget_matcher} cannot be read: {error.strerror}"
             ) from error
 
 

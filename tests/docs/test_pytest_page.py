@@ -42,4 +42,4 @@ def test_a_fixture_is_used_as_shown(pytester: pytest.Pytester, monkeypatch: pyte
     pytester.path.joinpath("pyproject.toml").write_text(kept, encoding="utf-8")
     result = pytester.runpytest_inprocess("-p", "ragassay.pytest_plugin")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["E*UnmeasuredError*", "E*nuggets.recall: nothing was judged*"])
+    result.stdout.fnmatch_lines(["E*UnmeasuredError*", "E*nuggets.recall: no nuggets scores*"])

@@ -187,7 +187,7 @@ TRIES = {
         f"run {NOWHERE} {{folder}}/answers.jsonl --out {{folder}}/run --only rubrics {OF_PLAIN}", 1
     ),
     "an application of another kind": Try(
-        f"run ftp://{LOGIN}@127.0.0.1 {{folder}}/answers.jsonl {OF_PLAIN}", 1, "cannot be imported"
+        f"run ftp://{LOGIN}@127.0.0.1 {{folder}}/answers.jsonl {OF_PLAIN}", 1, "cannot import"
     ),
     "an audit": Try(
         "audit {folder}/answers.jsonl --out {folder}/run --only rubrics --rubric cohesion "

@@ -123,7 +123,7 @@ def test_file_that_is_no_matcher_is_named(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(SettingsError, match=r"matcher\.json is not a matcher"):
         opened_matcher(str(path), "words")
-    with pytest.raises(SettingsError, match="cannot read"):
+    with pytest.raises(SettingsError, match="cannot be read"):
         opened_matcher(str(tmp_path / "none.json"), "words")
 
 
@@ -146,7 +146,7 @@ def test_identity_of_a_matcher_is_its_content(tmp_path: Path) -> None:
     assert first != Settings(nugget_matcher=str(one)).nuggets.nugget_matcher_sha256
     assert Settings().nuggets.nugget_matcher_sha256 == ""
     assert "nugget_matcher_sha256" in RESULT_FIELDS and "nugget_matcher" not in RESULT_FIELDS
-    with pytest.raises(SettingsError, match="cannot read"):
+    with pytest.raises(SettingsError, match="cannot be read"):
         _ = Settings(nugget_matcher=str(tmp_path)).nuggets.nugget_matcher_sha256
 
 

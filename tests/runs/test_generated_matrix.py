@@ -93,4 +93,4 @@ def test_a_wrong_use_is_one_clear_line(alpha, beta, questions, tmp_path):
     code, _, errors = command(alpha, beta, questions, tmp_path / "out", *twice)
     assert code == 1 and "openai/alpha is specified twice" in errors
     without = CliRunner().invoke(app, ["matrix", "--generator", "openai/a"])
-    assert without.exit_code == 1 and "need --generate" in without.stderr
+    assert without.exit_code == 1 and "require --generate" in without.stderr

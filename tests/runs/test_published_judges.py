@@ -140,8 +140,8 @@ def test_what_it_cannot_rate_is_refused_in_words() -> None:
         ({"model": PROMETHEUS, "verifier": "judge"}, "verifier judge: .* rates rubrics only"),
         ({"model": PROMETHEUS, "grader": "judge"}, "grader judge: .* rates rubrics only"),
         ({"model": PROMETHEUS, "evidence": "agent"}, "cannot call tools"),
-        ({"model": "openai/a", "escalate": PROMETHEUS}, "Prometheus 2, which rates rubrics only"),
-        ({"model": "ragassay/instruments", "judge_form": "prometheus"}, "name the judge"),
+        ({"model": "openai/a", "escalate": PROMETHEUS}, "only rates rubrics"),
+        ({"model": "ragassay/instruments", "judge_form": "prometheus"}, "requires a judge"),
     ):
         with pytest.raises(SettingsError, match=told):
             build_run(load_settings(**given))

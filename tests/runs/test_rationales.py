@@ -143,7 +143,7 @@ def command(*given: object) -> tuple[int, str, str]:
 def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
     code, shown, errors = command(run_folder)
     assert code == 0
-    assert "2 reasons of openai/first" in shown and "Rule-based measures of reasons" in shown
+    assert "2 reasons by openai/first" in shown and "Rule-based measures of reasons" in shown
     table = (run_folder / "rationales" / "rationales.md").read_text(encoding="utf-8")
     assert "No reference to the answer" in table
     assert "ratings without a reason, skipped: 1" in errors

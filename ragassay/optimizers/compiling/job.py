@@ -46,7 +46,7 @@ from ragassay.optimizers.compiling.student import (
 )
 from ragassay.optimizers.compiling.task import CompileTask, JobData, read_job_data
 from ragassay.optimizers.compiling.tasks import TaskOptions, task_of
-from ragassay.prompts.compiled import PREDICTOR, CompiledPredictor, CompiledPrompt, PromptComparison
+from ragassay.prompts.compiled import PREDICTOR, CompiledPrompt
 from ragassay.records import Rejection, Usage
 from ragassay.retrievers.literature import Literature
 from ragassay.settings import Settings
@@ -269,22 +269,8 @@ class _RunningJob:
         after = before if found == shipped else self._measure_student(best)
         figures = comparisons(self._task, before, after)
         self._steps.phase("done")
-        return CompileResult(
-            prompt=self._prompt(shipped, found, figures),
-            is_same=found.sha256 == shipped.sha256,
-            rejections=self._data.rejections,
-            n_shared=self._data.n_shared,
-            n_asked=self._shared.memory.n_asked,
-        )
-
-    def _prompt(
-        self,
-        shipped: CompiledPredictor,
-        found: CompiledPredictor,
-        figures: tuple[PromptComparison, ...],
-    ) -> CompiledPrompt:
         train, dev = self._data.train, self._data.dev
-        return CompiledPrompt(
+        prompt = CompiledPrompt(
             agent=self._student.agent.prompt,
             rubrics=self._task.rubrics,
             predictors={PREDICTOR: found},
@@ -304,6 +290,13 @@ class _RunningJob:
             usage=self._shared.memory.usage,
             ragassay=importlib.metadata.version("ragassay"),
             packages=installed_versions(NOTED_PACKAGES),
+        )
+        return CompileResult(
+            prompt=prompt,
+            is_same=found.sha256 == shipped.sha256,
+            rejections=self._data.rejections,
+            n_shared=self._data.n_shared,
+            n_asked=self._shared.memory.n_asked,
         )
 
     def _measure_student(self, student: Student):

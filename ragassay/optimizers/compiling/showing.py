@@ -56,19 +56,13 @@ def shipped_agents() -> dict[str, Agent]:
 
 def prompt_lines() -> list[PromptLine]:
     """Return all agents as list entries."""
-    return [_line(name, agent) for name, agent in shipped_agents().items()]
-
-
-def _line(name: str, agent: Agent) -> PromptLine:
-    signature: Any = agent.predict.signature
-    return PromptLine(
-        name=name,
-        sha256=_shipped_prompt(agent).sha256,
-        inputs=tuple(signature.input_fields),
-        outputs=tuple(signature.output_fields),
-        instruction=signature.instructions,
-        can_compile=agent.name in AGENTS,
-    )
+    lines: list[PromptLine] = []
+    for name, agent in shipped_agents().items():
+        signature: Any = agent.predict.signature
+        fields = tuple(signature.input_fields), tuple(signature.output_fields)
+        sha256, can_compile = _shipped_prompt(agent).sha256, agent.name in AGENTS
+        lines.append(PromptLine(name, sha256, *fields, signature.instructions, can_compile))
+    return lines
 
 
 def agent_of(name: str) -> Agent:

@@ -105,6 +105,7 @@ def train(
         InputError: The checkpoints are for other data or another tuning, or the adapter in `start`
             has another base or rank.
     """
+    from peft import LoraConfig, get_peft_model
     from transformers import set_seed
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -119,7 +120,13 @@ def train(
     else:
         _standardise(encoder, examples, tuning, seed)
     set_seed(seed)
-    encoder.base = _add_adapter(encoder.base, tuning)
+    config = LoraConfig(
+        r=tuning.rank,
+        lora_alpha=int(SCALE * tuning.rank),
+        lora_dropout=0.05,
+        target_modules=_targets(encoder.base, tuning.untouched),
+    )
+    encoder.base = get_peft_model(encoder.base, config)  # pyright: ignore[reportArgumentType]
     for (matrix, letter), tensor in _factors(encoder.base).items():
         if f"{matrix}.{letter}" in tensors:
             tensor.copy_(tensors[f"{matrix}.{letter}"])
@@ -192,18 +199,6 @@ def _standardise(
     with torch.inference_mode():
         features = torch.cat([encoder.pool(encoder.batch([row])) for row in rows])
     encoder.head.standardise(features)
-
-
-def _add_adapter(base: nn.Module, tuning: Tuning) -> nn.Module:
-    from peft import LoraConfig, get_peft_model
-
-    config = LoraConfig(
-        r=tuning.rank,
-        lora_alpha=int(SCALE * tuning.rank),
-        lora_dropout=0.05,
-        target_modules=_targets(base, tuning.untouched),
-    )
-    return get_peft_model(base, config)  # pyright: ignore[reportArgumentType]
 
 
 def _targets(base: nn.Module, untouched: float) -> list[str]:
@@ -341,6 +336,12 @@ def write_trained(
         tensors: Result of `train`.
         held: Held-out examples for calibration. If empty, the adapter is not calibrated.
     """
+    temperature = 1.0
+    if held:
+        with torch.inference_mode():
+            batches = [encoder.batch([_row(encoder, example, tuning)]) for example in held]
+            logits = torch.cat([encoder(batch).cpu() for batch in batches])
+        temperature = fit_temperature(logits, torch.tensor([e.label for e in held]))
     return save_adapter(
         out,
         tensors,
@@ -348,17 +349,10 @@ def write_trained(
         base_sha256=encoder.base_sha256,
         scale=SCALE,
         n_tokens=tuning.n_tokens,
-        temperature=_temperature(encoder, held, tuning) if held else 1.0,
+        temperature=temperature,
         reads=tuning.reads,
         training=training,
     )
-
-
-def _temperature(encoder: PairEncoder, held: Sequence[Example], tuning: Tuning) -> float:
-    rows = [_row(encoder, example, tuning) for example in held]
-    with torch.inference_mode():
-        logits = torch.cat([encoder(encoder.batch([row])).cpu() for row in rows])
-    return fit_temperature(logits, torch.tensor([e.label for e in held]))
 
 
 def fit_temperature(logits: Tensor, labels: Tensor) -> float:

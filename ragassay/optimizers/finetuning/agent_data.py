@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragassay.agents.base import ADAPTER, Agent
+from ragassay.agents.base import ADAPTER
 from ragassay.agents.qa_writer import QAWriter, generator_reply
 from ragassay.agents.verifiers import N_READ, TunedVerifier, passage_for
 from ragassay.errors import InputError
 from ragassay.formats.papers import read_pairs, read_papers
 from ragassay.graphs.qa_parts import parts_of
 from ragassay.graphs.qa_state import QAJob
-from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.optimizers.finetuning.claims import (
     NOT_RELEVANT,
@@ -41,20 +40,13 @@ def agent_examples(
     """
     agent = task.make_agent()
     results = [task.read(path) for path in paths]
-    return (
-        [_example(agent, item) for result in results for item in result.items],
-        [rejection for result in results for rejection in result.rejections],
-    )
-
-
-def _example(agent: Agent, item: CompileItem) -> ChatExample:
-    request = agent.request(*item.arguments)
-    return ChatExample(
-        messages=as_messages(ADAPTER.format(request.signature, [], request.inputs)),
-        reply=as_reply(item.reply),
-        group=item.group,
-        kind=str(item.right),
-    )
+    examples: list[ChatExample] = []
+    for item in (item for result in results for item in result.items):
+        request = agent.request(*item.arguments)
+        messages = as_messages(ADAPTER.format(request.signature, [], request.inputs))
+        reply = as_reply(item.reply)
+        examples.append(ChatExample(messages, reply, "", item.group, str(item.right)))
+    return examples, [rejection for result in results for rejection in result.rejections]
 
 
 FOREIGN = 0.1

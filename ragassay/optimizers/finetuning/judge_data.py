@@ -120,7 +120,11 @@ def judge_examples(
                 case = case_of(one.record, settings, corpus)
                 examples += _of_damaged(case, one, rng, source_chars)
             for one in added[record.id]:
-                examples += _of_added(case_of(one.record, settings, corpus), one)
+                mark = load_rationales().marks[one.attack]
+                faults: dict[int, Mark] = dict.fromkeys(one.sentences, mark)
+                case = case_of(one.record, settings, corpus)
+                marked = _build_mark_examples(case, one.record, faults, one.severity)
+                examples += [example for n, example in enumerate(marked, 1) if n in faults]
     # Prompts about sentences before the perturbation are duplicates of the original's.
     first = {(example.group, example.messages): example for example in reversed(examples)}
     return list(first.values())[::-1]
@@ -190,13 +194,6 @@ def _add_sentences(
         for one in made.answers:
             perturbed[one.original].append(one)
     return perturbed
-
-
-def _of_added(case: Case, one: PerturbedAnswer) -> list[ChatExample]:
-    mark = load_rationales().marks[one.attack]
-    faults: dict[int, Mark] = dict.fromkeys(one.sentences, mark)
-    marked = _build_mark_examples(case, one.record, faults, one.severity)
-    return [example for n, example in enumerate(marked, 1) if n in faults]
 
 
 def _of_unperturbed(

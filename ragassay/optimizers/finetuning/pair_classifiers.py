@@ -18,7 +18,7 @@ from ragassay.models.fitted_models import (
 )
 from ragassay.optimizers.finetuning.labelled_pairs import LabelledPair, pairs_sha256
 from ragassay.optimizers.finetuning.tunings import card_figures
-from ragassay.records import Bound, CardFigure, Score
+from ragassay.records import Bound, CardFigure
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +84,12 @@ class HeldOut:
 
     def figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
         """Return the metrics of BioACE's tables 2 and 3 over all folds, and F1 by fold."""
-        scores = _scores(self.measure_fold())
+        measured = self.measure_fold()
+        scores = {"accuracy": measured.accuracy}
+        for way in ("macro", "weighted"):
+            average = measured.averages[way]
+            scores |= {f"{way} precision": average.precision, f"{way} recall": average.recall}
+            scores[f"{way}-F1"] = average.f1
         if len(self.labels) == 2:
             is_first = [pair.label == 0 for pair in self.pairs]
             groups = [pair.group for pair in self.pairs]
@@ -95,16 +100,6 @@ class HeldOut:
             f1 = self.measure_fold(fold).averages["macro"].f1
             rows.append((f"{data}, fold {fold + 1} of {self.n_folds}", "macro-F1", f1))
         return card_figures(task, rows, command)
-
-
-def _scores(measured: Agreement) -> dict[str, Score]:
-    found = {"accuracy": measured.accuracy}
-    for way in ("macro", "weighted"):
-        average = measured.averages[way]
-        found[f"{way} precision"] = average.precision
-        found[f"{way} recall"] = average.recall
-        found[f"{way}-F1"] = average.f1
-    return found
 
 
 def cross_validate(

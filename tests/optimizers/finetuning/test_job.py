@@ -66,14 +66,14 @@ def test_a_judge_learns_from_replies_and_reads_sources(
     assert "by the judges in the data; its prompts contain up to 400 characters of" in shown.output
 
     wide = run("judge", "--data", answers, "--out", out, "--base", base, "--source-chars", 9000)
-    assert wide.exit_code == 1 and "raise --row-tokens" in wide.output
+    assert wide.exit_code == 1 and "increase --row-tokens" in wide.output
     long = ("--source-chars", 9000, "--row-tokens", 10**6)
     beyond = run("judge", "--data", answers, "--out", tmp_path / "b", "--base", base, *long)
     assert beyond.exit_code == 1 and "context length of the base model" in beyond.output
     other = run(
         "completeness", "--data", answers, "--out", out, "--base", base, "--targets", "replies"
     )
-    assert other.exit_code == 1 and "not for a labeller" in other.output
+    assert other.exit_code == 1 and "not for labeller" in other.output
 
 
 def test_a_labeller_learns_from_labelled_sentences(base: Path, tmp_path: Path) -> None:
