@@ -68,7 +68,7 @@ class PerturbedPair:
 
     @property
     def is_detected(self) -> bool:
-        """Whether the perturbed answer has the lower score."""
+        """True if the perturbed answer has the lower score."""
         return self.scores is not None and self.scores[1] < self.scores[0]
 
 

@@ -197,7 +197,20 @@ def study_strategies(
     hint_texts = {key: expert_hint(rating) for key, rating in hints.items()}
     judge(PERTURBED, _with_hints(study_job.job, hints), BASE, RubricJudge(BASE, hint_texts))
     answers = {
-        name: tuple(_build_answer(record, name, people, replies, hints) for record in records)
+        name: tuple(
+            StrategyAnswer(
+                record_id=record.id,
+                question=question_of(record),
+                people=tuple(people.get((record.id, name), ())),
+                replies={
+                    way: reply
+                    for way, own in replies.items()
+                    if (reply := own.get((record.id, name)))
+                },
+                hint=hints.get((record.id, name)),
+            )
+            for record in records
+        )
         for name in rubrics
     }
     return StrategyStudy(
@@ -255,23 +268,6 @@ def _judge(
             names = record.rubrics or tools.rubrics
             replies |= {(record.id, name): StrategyReply(None) for name in names}
     return replies, result.failures
-
-
-def _build_answer(
-    record: Record,
-    rubric: str,
-    people: Mapping[Place, Sequence[int]],
-    replies: Mapping[str, Mapping[Place, StrategyReply]],
-    hints: Mapping[Place, int],
-) -> StrategyAnswer:
-    key = record.id, rubric
-    return StrategyAnswer(
-        record_id=record.id,
-        question=question_of(record),
-        people=tuple(people.get(key, ())),
-        replies={way: own[key] for way, own in replies.items() if key in own},
-        hint=hints.get(key),
-    )
 
 
 def _match_ratings(

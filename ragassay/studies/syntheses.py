@@ -94,7 +94,7 @@ class Syntheses:
 
     @property
     def is_partial(self) -> bool:
-        """Whether a synthesis failed, or a question was skipped or rejected."""
+        """True if a synthesis failed, or a question was skipped or rejected."""
         return bool(self.failed or self.questions.bare or self.questions.rejections)
 
     @property

@@ -152,4 +152,4 @@ def test_mistakes_are_named(tmp_path: Path, answers: list[str], inference: str):
     done = call("at-k", *answers, "--k", "ten", "--verifier", inference)
     assert done.exit_code == 1 and "--k 'ten'" in done.stderr
     done = call("separate", answers[0], "--quiet", "--verifier", inference)
-    assert done.exit_code == 1 and "name the corpus with --corpus" in done.stderr
+    assert done.exit_code == 1 and "pass the corpus with --corpus" in done.stderr

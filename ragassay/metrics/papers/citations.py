@@ -203,12 +203,12 @@ class CitingSentence:
 
     @property
     def is_recalled(self) -> Support:
-        """Whether the citations together support the sentence and all are valid."""
+        """True if the citations together support the sentence and all are valid."""
         return False if self.has_invalid or not self.alone else self.together
 
     @property
     def has_verdict(self) -> bool:
-        """Whether any verdict is known."""
+        """True if any verdict is known."""
         verdicts = (*self.alone.values(), self.together, *self.without.values())
         return any(value is not None for value in verdicts)
 

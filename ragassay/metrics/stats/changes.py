@@ -110,7 +110,7 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """Whether the order of both sides depends on undecided verdicts."""
+        """True if the order of both sides depends on undecided verdicts."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property

@@ -48,7 +48,7 @@ class PairTest:
 
     @property
     def is_significant(self) -> bool:
-        """Whether the corrected p-value is below `ALPHA`."""
+        """True if the corrected p-value is below `ALPHA`."""
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
