@@ -167,7 +167,7 @@ def test_a_compiled_prompt_of_an_agent_that_a_run_does_not_ask_is_refused(tmp_pa
         for agent, options, why in UNSENT:
             write_compiled(made(agent), tmp_path / "p.json")
             code, _, err = call(*given, *options)
-            assert code == 1 and f"prompt of {agent} would not be said" in err, (agent, options)
+            assert code == 1 and f"prompt of {agent} would not be used" in err, (agent, options)
             assert why in err
         for agent, options in SENT:
             write_compiled(made(agent), tmp_path / "p.json")

@@ -151,8 +151,8 @@ FAULTS: Faults = {
     **{
         f"rating {rating}": (reply(rated(rating)), "unparsable", told)
         for rating, told in {
-            "0": "'0', which is not of its type",
-            "6": "'6', which is not of its type",
+            "0": "invalid value '0'",
+            "6": "invalid value '6'",
             "-1": "'-1', which",
             "4.7": "'4.7', which",
             '"high"': "'high', which",
