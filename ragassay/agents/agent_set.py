@@ -95,8 +95,6 @@ def use_compiled(
     """Assign compiled prompts to their agents.
 
     Args:
-        compiled: Compiled prompts.
-        agents: Agents of the run.
         rubrics: Names of the known rubrics, or empty to accept any.
         unasked: Reasons why this run does not use an agent, by prompt name.
 

@@ -207,9 +207,6 @@ class AgentRequest:
     """A prepared model call.
 
     Attributes:
-        signature: Signature with the instruction.
-        inputs: Inputs by name.
-        demos: Examples for the prompt.
         read: Function that builds the agent's result from a reply and its usage.
         n_parts: Factor for the token limit, for replies with several parts.
     """

@@ -27,11 +27,8 @@ def build_context(
     """Build the context shared by all prompts on a case.
 
     Args:
-        question: Question of the case.
         answer: Answer without hidden parts.
         sources: Sources, numbered from 1.
-        mark: Result of `fence_mark`.
-        turns: Conversation before the question.
     """
     words = load_prompts().context
     parts: list[str] = []
@@ -90,7 +87,6 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
     """Return a short number that none of the texts contains. It is deterministic.
 
     Args:
-        texts: Texts to fence.
         seed: Text to derive the number from instead of `texts`. Prompts with the same seed share
             their mark, and so their prefix.
     """
@@ -132,10 +128,7 @@ def build_case(
     """Build a case from a record.
 
     Args:
-        record: Input record.
-        answer: Original answer.
         sentences: Sentences of the answer, with resolved citations.
-        reference_sentences: Sentences of the reference answer.
         sources: Full sources.
         shown: Sources condensed to fit into a prompt.
     """

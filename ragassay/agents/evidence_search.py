@@ -60,8 +60,6 @@ class QueryWriter(Agent):
         """Request queries for a sentence of the answer. Off-topic queries become empty.
 
         Args:
-            case: Case with the answer.
-            claim: Sentence of the answer.
             tried: Earlier queries without sufficient results.
             found: Titles of their results.
         """
@@ -117,8 +115,6 @@ class SufficiencyJudge(Agent):
         """Request a judgment for a sentence of the answer.
 
         Args:
-            case: Case with the answer.
-            claim: Sentence of the answer.
             passages: Passages with titles, at least one, untrusted.
         """
         mark = mark_of(case)
@@ -142,9 +138,7 @@ class SearchNotes:
     """Results of a search.
 
     Attributes:
-        documents: Found documents by id.
         cited: Ids of cited documents by side.
-        usage: Usage of all turns.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -164,9 +158,6 @@ class EvidenceSearcher:
 
         Args:
             lm: Judge with tool calling.
-            case: Case with the answer.
-            claim: Sentence of the answer.
-            search: Search function.
             n_turns: Maximum number of model turns.
             n_tokens: Number of tokens after which no new turn starts.
 

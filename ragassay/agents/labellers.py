@@ -64,8 +64,6 @@ class ImportanceScorer(Agent):
         """Request the importance of one nugget.
 
         Args:
-            question: Question of the nuggets.
-            facts: All nuggets.
             position: Index of the nugget to label.
         """
         mark, words = fence_mark([question, *facts]), load_prompts().context
@@ -106,9 +104,7 @@ class NuggetAssigner(Agent):
         """Request the label of one gold nugget.
 
         Args:
-            case: Case with the answer.
             gold: Index of the nugget among the gold nuggets.
-            nugget: Gold nugget.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> NuggetAssignment:
@@ -196,11 +192,8 @@ class RationaleAuditor(Agent):
         """Request the labels of a rationale.
 
         Args:
-            question: Question of the case.
-            answer: Rated answer.
             sources: Sources, shortened to fit into a prompt.
             rubric: Rubric, or its name if the text is unknown.
-            rating: Rating by the judge.
             reason: Rationale of the judge, untrusted.
         """
 

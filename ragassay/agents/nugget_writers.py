@@ -59,10 +59,8 @@ class NuggetWriter(Agent):
         an extractive nugget.
 
         Args:
-            case: Case with the sentence.
             origin: "answer" or "reference".
             index: Number of the sentence in its text, from 1.
-            sentence: Text of the sentence.
         """
         text = case.judged_answer if origin == "answer" else " ".join(case.reference_sentences)
 
@@ -111,9 +109,7 @@ class AnswerNuggetizer(Agent):
         sentence that shares the most words. The token limit grows with the number of sentences.
 
         Args:
-            case: Case with the text.
             origin: "answer" or "reference".
-            sentences: Sentences of the text.
         """
         text = case.judged_answer if origin == "answer" else " ".join(sentences)
 
@@ -197,7 +193,6 @@ class NuggetCreator(Agent):
         """Request the new facts of one window.
 
         Args:
-            question: Question the facts answer.
             documents: Documents of the window, shortened to fit into a prompt.
             known: Facts already on the list.
         """

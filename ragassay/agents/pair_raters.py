@@ -176,7 +176,6 @@ class IntentComparer(Agent):
         of the call.
 
         Args:
-            pair: Pair to compare.
             others: Pairs to compare with, at least one.
         """
         predictor: Any = self.predict

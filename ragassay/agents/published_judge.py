@@ -84,7 +84,6 @@ def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:
 
 
 def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
-    """Render the prompt with YESciEval's class for the rubric."""
     prompt = yescieval_class(rubric.name)(
         papers=_format_papers(case.sources),
         question=_escape_tags(case.question),
@@ -147,7 +146,6 @@ def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
 
 
 def _format_instruction(case: Case) -> str:
-    """Return the question and the sources."""
     listed = (
         f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
         for n, source in enumerate(case.sources, 1)
@@ -231,11 +229,6 @@ class PublishedRating:
 def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
     """Parse the rating in a reply.
 
-    Args:
-        form: Form of the reply.
-        text: Reply.
-        rubric: Name of the requested rubric.
-
     Raises:
         UnparsableReplyError: The rating is missing, or is for another rubric.
     """
@@ -246,9 +239,7 @@ def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[fl
     """Return the probability of each rating from 1 to 5 at the rating token, or None if unknown.
 
     Args:
-        form: Form of the reply.
         logprobs: `choices[0].logprobs` of the reply, or None.
-        rubric: Name of the requested rubric.
     """
     tokens = list(getattr(logprobs, "content", None) or ())
     try:

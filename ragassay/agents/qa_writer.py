@@ -112,7 +112,6 @@ class QAWriter(Agent):
         Args:
             paper: Title and text of the paper.
             keywords: Subjects of the pairs.
-            number: Number of pairs.
             known: Existing questions to avoid.
         """
         signature, inputs = _build_request(self.instructions, keywords, number, known)

@@ -248,12 +248,6 @@ def refuse_correction(text: str, field: Field, value: Any, annotation: Any) -> N
 
     Text without a cue such as "final" or "actually" is ignored.
 
-    Args:
-        text: Reply.
-        field: Field with the verdict.
-        value: Parsed verdict.
-        annotation: Type with the labels.
-
     Raises:
         UnparsableReplyError: The text mentions another label or rating.
     """
@@ -292,7 +286,6 @@ def is_refusal(text: str) -> bool:
 
 
 def _blank_objects(text: str, objects: Iterable[JsonObject]) -> Iterable[str]:
-    """Yield parts of a text with objects replaced by spaces."""
     position = 0
     for found in objects:
         yield text[position : found.start]

@@ -44,8 +44,6 @@ def rating_signature(
     """Return the cached signature of a rating.
 
     Args:
-        bounds: Lowest and highest rating.
-        instruction: Task of the judge.
         more_inputs: Names of inputs after context and rubric. With "facts", the reply includes
             sentence numbers.
         thinks: Whether the reply includes reasoning before the rating.
@@ -72,7 +70,6 @@ class RubricJudge(Agent):
     """Rates a case on a rubric.
 
     Args:
-        strategy: Prompting strategy.
         hints: Ratings attributed to an expert, by record id and rubric name.
         examples: Examples that replace those of the rubric, by record id and rubric name,
             untrusted.
@@ -113,8 +110,6 @@ class RubricJudge(Agent):
         The score is the expected rating if there is a distribution, otherwise the written rating.
 
         Args:
-            case: Case with the answer.
-            rubric: Rubric with its scale.
             facts: Measurements by sentence number, untrusted.
             others: Rationales of other judges, untrusted.
             hint: Rating attributed to an expert, trusted.
@@ -160,10 +155,6 @@ def judgment_of(
 
     Args:
         found: Reply with `rating`, `rationale` and optional `sentences` and `logprobs`.
-        usage: Usage of the call.
-        case: Rated case.
-        rubric: Name of the rubric.
-        bounds: Lowest and highest rating.
     """
     low, high = bounds
     choice = SampledChoice.of(found, "rating", range(low, high + 1))
@@ -212,7 +203,6 @@ class Asker(Agent):
         """Request an answer. The result is an assessment and its usage.
 
         Args:
-            case: Case with the answer.
             question: Question of the user, trusted.
             values: Possible labels or ratings, at least two.
             about: Sentence or text of the case the question is about, untrusted.

@@ -40,9 +40,6 @@ class ModelCall(Generic[T]):
     """A model call.
 
     Attributes:
-        lm: Model to call.
-        messages: Prompt.
-        options: Options of the call.
         read: Function that parses a reply. It may accept truncated replies.
         labels: Labels of each output field that needs a distribution.
     """
@@ -152,7 +149,6 @@ async def add_distribution(
     samples if enabled in the settings.
 
     Args:
-        call: Call of the reply.
         found: First reply, or None if only samples are drawn.
 
     Returns:
@@ -263,7 +259,6 @@ class SampledChoice:
     """The label in a reply, with the probabilities of all labels.
 
     Attributes:
-        label: Written label.
         weights: Result of `choice_distribution`.
     """
 
@@ -310,7 +305,6 @@ def choice_distribution(
 
     Args:
         logprobs: `choices[0].logprobs` of the reply, a `Decision`, `Samples` or None.
-        field: Name of the field.
         labels: All possible values of the field.
 
     Returns:

@@ -149,9 +149,6 @@ def rating_inputs(
     """Return the inputs for a rating.
 
     Args:
-        case: Case with the answer.
-        faults: Faults by sentence number.
-        rubric: Name of the rubric.
         papers: Result of `papers_shown`, or empty.
     """
     marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
@@ -163,7 +160,6 @@ def papers_shown(case: Case, n_chars: int) -> str:
     """Return the sources for the prompt of a judge that was trained with sources (figure 17).
 
     Args:
-        case: Case with the sources.
         n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to
             question and answer are included. Titles are dropped if they need more than half.
     """

@@ -135,10 +135,8 @@ def passage_for(
     """Return up to `N_READ` sentences most similar to a claim, in document order.
 
     Args:
-        claim: Claim to verify.
         title: Title of the document, treated as a sentence. May be empty.
         sentences: Sentences of the document. May be empty.
-        embedder: Embedder for the cosine similarity.
         wanted: Indices of sentences to prefer.
     """
     texts = [title, *sentences] if title else list(sentences)
@@ -154,7 +152,6 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     """Ask the model in the DSPy settings whether a passage supports a claim.
 
     Args:
-        claim: Claim to verify.
         passage: Whole text, which is not split.
 
     Returns:

@@ -86,11 +86,9 @@ class ExamWriter(Agent):
 
         Args:
             query: Query, or title of the facet's topic.
-            kind: Kind of items.
             facet: Facet, or empty for the whole query.
             sources: Source texts, shortened to fit into a prompt.
             wants_answers: Whether to write answers to the questions.
-            number: Number of items.
         """
         wants_answers = wants_answers and kind == "questions"
         signature = _signature(kind, bool(facet), bool(sources), wants_answers, number)
@@ -156,7 +154,6 @@ class Synthesizer(Agent):
         """Request a synthesis.
 
         Args:
-            question: Research question.
             sources: Papers, shortened to fit into a prompt, and cited by number from 1.
             words: Approximate number of words.
         """

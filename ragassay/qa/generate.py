@@ -114,7 +114,6 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
 
     Args:
         settings: Settings with the writer model, which may be fine-tuned.
-        papers: Papers to write pairs from.
         evaluator: LiteLLM name of a second model that rates the pairs. NAME@URL sets a separate
             endpoint. If empty, only rules check the pairs.
 
@@ -175,11 +174,8 @@ async def make_pairs(
     pairs.
 
     Args:
-        papers: Papers to write pairs from.
         plan: Job settings. Its `paper` is ignored.
         tools: Result of `qa_tools` for the same papers.
-        out: Path of the output file.
-        listen: Called with progress events.
 
     Raises:
         FatalModelError: A model is unavailable.

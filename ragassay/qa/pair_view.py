@@ -115,9 +115,7 @@ class PairFacts:
     Attributes:
         ratings: Ratings in RACAR order.
         intents: Comparisons of the pair's question with others.
-        sentences: Sentences of the paper.
         questions: Questions about the paper by pair id.
-        embedder: Name of the embedding model.
     """
 
     pair: QAPair

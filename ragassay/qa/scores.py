@@ -127,7 +127,6 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
 
     Args:
         measures: Measures of papers. Papers without pairs are ignored.
-        embedder: Name of the embedding model.
     """
     papers = [paper for paper in measures if paper.pairs]
     covered = [paper for paper in papers if paper.coverage is not None]
@@ -199,7 +198,6 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     """Filter pairs by minimum scores.
 
     Args:
-        evaluations: Evaluations of papers with pairs.
         least: Minimum score (1 to 3) by dimension. Other dimensions are ignored.
     """
     kept: list[QAPair] = []

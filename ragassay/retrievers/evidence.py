@@ -83,7 +83,6 @@ def find_passages(
         wanted: Claims and documents. Empty claims get no passages.
         reranker: Document reranker, or None to keep the BM25 order.
         embedder: Embedding model for the similarity of claims and passages.
-        size: Number of sentences per passage.
     """
     documents = {d.id: d for w in wanted for d in w.documents}
     index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
@@ -101,7 +100,6 @@ def find_passages(
 def _rank_documents(
     wanted: Wanted, scores: Mapping[str, float], reranker: Reranker | None
 ) -> list[Document]:
-    """Return the top `k` documents by BM25, reranked if there is a reranker."""
     if not wanted.claim.strip():
         return []
     hits = [Hit(document, scores.get(document.id, 0.0)) for document in wanted.documents]
@@ -122,8 +120,6 @@ def best_passages(
     Args:
         claims: Claims. Empty claims get no passage.
         candidates: Documents to search for each claim.
-        embedder: Embedding model.
-        size: Number of sentences per passage.
 
     Returns:
         One passage per claim, or None if the documents have no text.

@@ -19,9 +19,7 @@ class LiteratureRetriever(BaseRetriever):
     """LangChain retriever that returns whole documents from any literature.
 
     Args:
-        literature: Literature to search.
         k: Number of documents to return.
-        filters: Conditions on the articles.
     """
 
     literature: Any

@@ -50,7 +50,6 @@ class Filters:
         since: Earliest publication date, "2020", "2020-03" or "2020-03-09", or empty.
         until: Latest publication date in the same format, or empty.
         types: Publication types, one of which must match, or empty for all.
-        no_retracted: Whether to exclude retracted articles.
     """
 
     since: str = ""

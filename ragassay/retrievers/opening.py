@@ -32,7 +32,6 @@ class DenseCorpus:
     """Corpus searched by the cosine similarity of query and article. Thread-safe.
 
     Args:
-        corpus: Corpus with the articles.
         index: Vectors of the same corpus.
     """
 
@@ -72,7 +71,6 @@ class HybridCorpus:
 
     Args:
         lexical: Lexical search, which also provides the articles.
-        dense: Dense search.
     """
 
     def __init__(self, lexical: Literature, dense: Literature) -> None:
@@ -196,7 +194,6 @@ def _open_built_corpus(path: Path, settings: Settings, embedder: NamedEncoder) -
 def _choose_search(
     corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder
 ) -> tuple[Way, str]:
-    """Return the search method and a note about it."""
     if settings.literature.search != "auto":
         return settings.literature.search, ""
     from ragassay.retrievers.dense.index import vectors_status

@@ -142,7 +142,6 @@ def reranker_of(
     Args:
         settings: Settings. `reranker` is "embedded", "none", or the name or folder of a
             cross-encoder.
-        embedder: Embedder for the embedded reranker.
         literature: Corpus that may have stored token vectors.
     """
     name = settings.literature.reranker
@@ -173,8 +172,6 @@ class RerankedLiterature:
     """Literature with reranked hits.
 
     Args:
-        inner: Literature to search.
-        reranker: Reranker of the top hits.
         name: Name of the reranker. Cached verdicts depend on it.
         depth: Number of hits to rerank, at least 1.
     """

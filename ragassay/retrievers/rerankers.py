@@ -105,7 +105,6 @@ class EmbeddedReranker:
 
         Args:
             query: Natural-language query. If blank, hits keep their order and scores.
-            hits: Hits to rerank.
             k: Number of hits to return. If 0 or less, the list is empty.
         """
         if not hits or k <= 0:
@@ -235,8 +234,6 @@ class CrossEncoderReranker:
         """Return the top `k` hits, scored by the cross-encoder on query and "title text".
 
         Args:
-            query: Natural-language query.
-            hits: Hits to rerank.
             k: Number of hits to return. If 0 or less, the list is empty.
 
         Raises:
@@ -277,9 +274,7 @@ def closest_sentences(
     """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        claim: Claim to compare with.
         sentences: Sentences, may be empty.
-        embedder: Embedder for the cosine similarity.
         n: Maximum number of sentences, at least 1.
         wanted: Indices of sentences to prefer.
     """

@@ -71,7 +71,6 @@ def lint_banks(
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.
-        encode: Function that embeds texts.
         corpus: Documents to search for answers. By default, answers are not checked.
         least: Lowest similarity of duplicate nuggets. See `repeats`.
         on_bank: Called after each bank.
@@ -136,7 +135,6 @@ def lint_file(
     """Return the flaws of all items in a file.
 
     Args:
-        settings: Settings for the embedder and the nugget matcher.
         corpus: Documents to search for answers. By default, answers are not checked.
         query: Id of the query to check, or empty for all.
         is_shown: Whether to show a progress bar.

@@ -303,7 +303,6 @@ def _average(
     """Return the mean coverage over queries and its standard error.
 
     Args:
-        queries: Coverage of each query.
         base: Function that returns the items in the denominator.
         worst_base: The same function for the worst case.
     """

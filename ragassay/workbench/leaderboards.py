@@ -233,8 +233,6 @@ def rubric_boards(
     so systems could gain from answering only easy queries.
 
     Args:
-        labels: Labels by query and passage.
-        rankings: Rankings of the systems.
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
         level: Lowest relevant label, like the -l option of trec_eval.
         subtopics: Covered items by query and passage. By default, relevant passages cover a single
@@ -268,8 +266,6 @@ def board(
     """Rank systems by their mean values.
 
     Args:
-        measure: Name of the measure.
-        values: Values by system and query.
         official: Official scores, higher is better.
         n_unlabelled: Number of unlabeled top passages by system. See `RubricRow`.
 

@@ -79,7 +79,6 @@ def embed_corpus(
         corpus: Corpus to embed. At most two pages of articles are in memory.
         embedder: Embedder. Vectors of several embedders can coexist.
         url: URL of a Chroma server, or empty to store the vectors in the corpus folder.
-        listen: Called with progress events.
 
     Returns:
         State of the complete vectors.
@@ -221,7 +220,6 @@ class _Embedding:
         self._listen(EmbedEvent(self._n_done, len(self._corpus), self._n_embedded))
 
     def _remove_deleted(self) -> None:
-        """Remove the vectors of deleted articles."""
         n_extra = self._collection.count() - len(self._corpus)
         deleted: list[str] = []
         offset = 0

@@ -56,7 +56,6 @@ class VectorState(Frozen):
         embedder: Name of the model.
         embedder_digest: SHA-256 of the weights, empty if unknown.
         corpus_sha256: Hash of the embedded corpus, empty while embedding.
-        n_vectors: Number of vectors.
     """
 
     embedder: str
@@ -112,7 +111,6 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     """Return the state of the vectors of a corpus for each embedder.
 
     Args:
-        folder: Folder of the corpus.
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
@@ -152,7 +150,6 @@ class DenseIndex(Rebuilt):
     Nearest neighbors are approximate, because the index is an HNSW graph.
 
     Args:
-        corpus: Built corpus.
         embedder: Embedder of the vectors, also used for queries.
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 

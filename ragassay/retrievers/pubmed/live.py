@@ -150,9 +150,7 @@ class LivePubMed(Rebuilt):
 
     Args:
         cache_dir: Folder of the response cache, created if missing.
-        api_key: NCBI API key.
         email: Email address for NCBI to contact before it blocks a user.
-        base_url: URL of the E-utilities.
         timeout_s: Timeout of a response in seconds.
         idconv_url: URL of the PMC ID converter, by default that of NCBI, or `<base_url>/idconv/`
             for other base URLs.
