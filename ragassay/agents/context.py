@@ -27,7 +27,6 @@ def build_context(
     """Build the context shared by all prompts on a case.
 
     Args:
-        answer: Answer without hidden parts.
         sources: Sources, numbered from 1.
     """
     words = load_prompts().context
@@ -129,7 +128,6 @@ def build_case(
 
     Args:
         sentences: Sentences of the answer, with resolved citations.
-        sources: Full sources.
         shown: Sources condensed to fit into a prompt.
     """
     n_all = sum(len(source.text) for source in sources)

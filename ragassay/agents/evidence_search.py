@@ -57,12 +57,7 @@ class QueryWriter(Agent):
     def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> AgentRequest:
-        """Request queries for a sentence of the answer. Off-topic queries become empty.
-
-        Args:
-            tried: Earlier queries without sufficient results.
-            found: Titles of their results.
-        """
+        """Request queries for a sentence of the answer. Off-topic queries become empty."""
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
         topic = f"{claim} {case.question}"
@@ -98,7 +93,7 @@ class JudgeSufficiency(dspy.Signature):
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Whether passages are sufficient to decide a claim."""
+    """Judgment of the sufficiency of passages for a claim."""
 
     is_enough: bool
     usage: Usage
@@ -158,7 +153,6 @@ class EvidenceSearcher:
 
         Args:
             lm: Judge with tool calling.
-            n_turns: Maximum number of model turns.
             n_tokens: Number of tokens after which no new turn starts.
 
         Raises:

@@ -61,11 +61,7 @@ class ImportanceScorer(Agent):
     signature = ScoreImportance
 
     def request(self, question: str, facts: Sequence[str], position: int) -> AgentRequest:
-        """Request the importance of one nugget.
-
-        Args:
-            position: Index of the nugget to label.
-        """
+        """Request the importance of one nugget."""
         mark, words = fence_mark([question, *facts]), load_prompts().context
         listed = "\n".join(f"- {fact}" for fact in facts)
         context = "\n".join(
@@ -101,11 +97,7 @@ class NuggetAssigner(Agent):
     signature = AssignNugget
 
     def request(self, case: Case, gold: int, nugget: Nugget) -> AgentRequest:
-        """Request the label of one gold nugget.
-
-        Args:
-            gold: Index of the nugget among the gold nuggets.
-        """
+        """Request the label of one gold nugget."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> NuggetAssignment:
             choice = SampledChoice.of(reply, "assignment", ASSIGNMENTS)

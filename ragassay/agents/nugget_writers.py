@@ -194,7 +194,6 @@ class NuggetCreator(Agent):
 
         Args:
             documents: Documents of the window, shortened to fit into a prompt.
-            known: Facts already on the list.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> Created:

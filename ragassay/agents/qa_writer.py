@@ -110,8 +110,6 @@ class QAWriter(Agent):
         """Request new pairs. The result is `WrittenPairs`.
 
         Args:
-            paper: Title and text of the paper.
-            keywords: Subjects of the pairs.
             known: Existing questions to avoid.
         """
         signature, inputs = _build_request(self.instructions, keywords, number, known)
@@ -130,7 +128,6 @@ class QAMender(Agent):
         """Request repaired pairs. The result is `WrittenPairs` with one entry per pair.
 
         Args:
-            paper: Title and text of the paper.
             pairs: Pairs to repair, at least one.
         """
         n = len(pairs)

@@ -83,7 +83,6 @@ class Samples:
 
     Attributes:
         replies: Valid replies, at least one.
-        n_failed: Number of samples without a valid reply.
     """
 
     replies: tuple[dspy.Prediction, ...]
@@ -256,11 +255,7 @@ def _build_source(name: str, reply: dspy.Prediction, choices: Iterable[str]) -> 
 
 @dataclass(frozen=True)
 class SampledChoice:
-    """The label in a reply, with the probabilities of all labels.
-
-    Attributes:
-        weights: Result of `choice_distribution`.
-    """
+    """The label in a reply, with the probabilities of all labels."""
 
     label: str
     weights: Mapping[str, float] | None
@@ -305,7 +300,6 @@ def choice_distribution(
 
     Args:
         logprobs: `choices[0].logprobs` of the reply, a `Decision`, `Samples` or None.
-        labels: All possible values of the field.
 
     Returns:
         Probabilities by label that sum to 1, in the order of `labels`, or None if unknown.

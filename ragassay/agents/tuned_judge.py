@@ -146,11 +146,7 @@ class TunedJudge(Agent):
 def rating_inputs(
     case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
 ) -> dict[str, str]:
-    """Return the inputs for a rating.
-
-    Args:
-        papers: Result of `papers_shown`, or empty.
-    """
+    """Return the inputs for a rating."""
     marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
     context = "\n".join(filter(None, (read_context(case), papers)))
     return {"context": context, "marks": marks, "rubric": rubric.replace("_", " ")}

@@ -86,9 +86,7 @@ class ExamWriter(Agent):
 
         Args:
             query: Query, or title of the facet's topic.
-            facet: Facet, or empty for the whole query.
             sources: Source texts, shortened to fit into a prompt.
-            wants_answers: Whether to write answers to the questions.
         """
         wants_answers = wants_answers and kind == "questions"
         signature = _signature(kind, bool(facet), bool(sources), wants_answers, number)

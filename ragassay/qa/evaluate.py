@@ -46,7 +46,6 @@ class InputPairs:
     """Papers with pairs, in input order.
 
     Attributes:
-        unused: Ids of papers without pairs.
         name: Name of the file of pairs, empty for pairs in memory.
         sha256: SHA-256 of the file of pairs, empty for pairs in memory.
     """

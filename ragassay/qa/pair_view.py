@@ -110,13 +110,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """Data of one pair.
-
-    Attributes:
-        ratings: Ratings in RACAR order.
-        intents: Comparisons of the pair's question with others.
-        questions: Questions about the paper by pair id.
-    """
+    """Data of one pair."""
 
     pair: QAPair
     measures: PairMeasures | None

@@ -186,7 +186,6 @@ class Kept:
 
     Attributes:
         dropped: Dimensions rated too low by id of dropped pair.
-        unrated: Ids of pairs with missing ratings.
     """
 
     pairs: tuple[QAPair, ...]
@@ -206,10 +205,12 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     for evaluation in evaluations:
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
-            known = {name: v for name in least if (v := scores.get((pair.id, name))) is not None}
-            low = tuple(name for name, score in known.items() if score < least[name])
+            known: dict[RacarDimension, float] = {
+                name: v for name in least if (v := scores.get((pair.id, name))) is not None
+            }
+            low: list[RacarDimension] = [name for name in known if known[name] < least[name]]
             if low:
-                dropped[pair.id] = low
+                dropped[pair.id] = tuple(low)
             elif len(known) < len(least):
                 unrated.append(pair.id)
             else:
@@ -231,7 +232,7 @@ def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:
     low, high = RACAR_SCALE
     for text in given:
         name, _, score = text.rpartition("=")
-        dimensions = [dimension for dimension in RACAR if name in ("", dimension)]
+        dimensions: list[RacarDimension] = [d for d in RACAR if name in ("", d)]
         try:
             value = float(score)
         except ValueError:

@@ -59,12 +59,7 @@ N_CANDIDATES = 10
 
 @dataclass(frozen=True)
 class Wanted:
-    """A claim to find passages for.
-
-    Attributes:
-        documents: Documents to search, with unique ids.
-        k: Maximum number of documents to use.
-    """
+    """A claim to find passages for."""
 
     claim: str
     documents: Sequence[Document]
@@ -119,7 +114,6 @@ def best_passages(
 
     Args:
         claims: Claims. Empty claims get no passage.
-        candidates: Documents to search for each claim.
 
     Returns:
         One passage per claim, or None if the documents have no text.

@@ -16,11 +16,7 @@ from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 
 class LiteratureRetriever(BaseRetriever):
-    """LangChain retriever that returns whole documents from any literature.
-
-    Args:
-        k: Number of documents to return.
-    """
+    """LangChain retriever that returns whole documents from any literature."""
 
     literature: Any
     k: int = 10

@@ -29,11 +29,7 @@ FUSED_DEPTH = 100
 
 
 class DenseCorpus:
-    """Corpus searched by the cosine similarity of query and article. Thread-safe.
-
-    Args:
-        index: Vectors of the same corpus.
-    """
+    """Corpus searched by the cosine similarity of query and article. Thread-safe."""
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
         self.folder = corpus.folder
@@ -114,7 +110,6 @@ class OpenedCorpus:
     Attributes:
         fingerprint: Identity of the corpus for the manifest.
         rejections: Lines that could not be read.
-        note: Note for the user about the search, usually empty.
     """
 
     literature: Literature

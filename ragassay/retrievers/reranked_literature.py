@@ -44,7 +44,6 @@ class TokenStore:
 
     Args:
         path: Path of the file, which is created by `add`.
-        encoder: Encoder of the vectors.
     """
 
     def __init__(self, path: Path, encoder: NamedEncoder) -> None:

@@ -74,7 +74,6 @@ class ExamPlan:
     Attributes:
         number: Number of items per query, or per facet.
         with_facets: Whether to write items for each facet of a query.
-        with_answers: Whether to write answers to the questions.
         n_documents: Number of corpus documents to retrieve per query.
     """
 

@@ -30,11 +30,8 @@ class ItemChanges:
 
     Attributes:
         item: Id or id prefix of an item. See `item_of`.
-        text: New text of the item.
         answers: Known answers of the item, or of the new item.
         secret: Whether the item is hidden from systems.
-        add: Query id and text of a new item.
-        facet: Facet id of the new item.
         undo: Id or id prefix of a review to undo. See `taken_back`.
     """
 

@@ -47,8 +47,6 @@ class Lint:
 
     Attributes:
         kind: Kind of flaw, a key of `TITLES`.
-        why: Evidence for the flaw.
-        mend: Suggested fix.
     """
 
     query: str
@@ -73,7 +71,6 @@ def lint_banks(
         banks: Test banks, as returned by `read_bank_file`.
         corpus: Documents to search for answers. By default, answers are not checked.
         least: Lowest similarity of duplicate nuggets. See `repeats`.
-        on_bank: Called after each bank.
     """
     duplicates: dict[tuple[str, str], Lint] = {}
     groups: dict[tuple[str, str], list[tuple[RubricBank, BankItem]]] = {}
@@ -137,7 +134,6 @@ def lint_file(
     Args:
         corpus: Documents to search for answers. By default, answers are not checked.
         query: Id of the query to check, or empty for all.
-        is_shown: Whether to show a progress bar.
 
     Raises:
         InputError: The query does not exist, or the corpus cannot be opened.

@@ -76,7 +76,6 @@ def number_covered(
     Args:
         chosen: Filter for the grades. The first match per passage is used.
         min_rating: Lowest rating that covers an item, or None to use correctness.
-        topic_of: Function that returns the topic of an item.
 
     Raises:
         InputError: `min_rating` is set and a grade has no ratings.
@@ -102,7 +101,6 @@ def highest_rating(
 
     Args:
         chosen: Filter for the grades. The first match per passage is used.
-        topic_of: Function that returns the topic of an item.
 
     Raises:
         InputError: A grade has no ratings.
@@ -203,7 +201,6 @@ class RubricBoard:
 
     Attributes:
         measure: Name in ir_measures notation.
-        rows: Systems, best first.
         correlation: Correlation with the official scores, or None without them. Systems missing
             from either side are counted as unscored.
         only_official: Systems found only in the official leaderboard.

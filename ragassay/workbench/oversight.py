@@ -20,7 +20,6 @@ class Relevance:
     """Criterion for relevant passages.
 
     Attributes:
-        min_relevant: Lowest relevant judgment or direct rating.
         direct: Filter for direct grades that replace judgments. A direct grade without a rating
             counts as 1 if correct, otherwise 0.
     """

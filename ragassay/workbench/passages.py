@@ -36,8 +36,6 @@ class Passages:
 
     Attributes:
         queries: Passages of each query, with ranks, judgments and existing grades.
-        items: Test bank items by query id.
-        note: Note for the user about the corpus search.
     """
 
     queries: tuple[QueryParagraphs, ...]

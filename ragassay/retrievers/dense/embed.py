@@ -54,8 +54,6 @@ class EmbedEvent:
     """Progress of embedding a corpus.
 
     Attributes:
-        n_done: Number of articles processed.
-        n_articles: Number of articles in the corpus.
         n_embedded: Number of processed articles that needed embedding.
     """
 

@@ -48,7 +48,6 @@ class BuildEvent:
     """Progress of a build.
 
     Attributes:
-        n_files: Number of files finished in this build.
         n_items: Number of items read from the current file.
     """
 

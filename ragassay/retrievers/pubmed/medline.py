@@ -45,8 +45,6 @@ class _MedlineRecord:
         line: Number of the first line, from 1.
         fields: Lines by tag. Repeated fields have several values.
         content: First lines of the record, for rejections.
-        problem: First problem with the lines.
-        last: Lines of the last field.
     """
 
     line: int
