@@ -43,8 +43,7 @@ CASE_FIELD = "case"
 class SharedPrefixAdapter(dspy.Adapter):
     """Adapter that renders `context`, examples, instruction and inputs, and expects JSON replies.
 
-    Inputs other than `context` are shown as `name: value`, in signature order. Agents must fence
-    untrusted values.
+    Inputs other than `context` are shown as `name: value`, in order. Agents fence untrusted values.
     """
 
     def format(

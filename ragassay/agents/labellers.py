@@ -53,8 +53,7 @@ class Scored:
 class ImportanceScorer(Agent):
     """Labels the importance of a nugget.
 
-    Each call labels one nugget (AutoNuggetizer labels ten). All nuggets of the question are in the
-    shared prefix for comparison.
+    Each call labels one nugget (AutoNuggetizer labels ten). All nuggets are shown for comparison.
     """
 
     name = "importance_scorer"
@@ -155,8 +154,7 @@ class ReasonLabels:
     """Labels of one rationale.
 
     Attributes:
-        labels: Whether there is a fault, by criterion. None if the model reported a fault without a
-            valid quote.
+        labels: Whether there is a fault, by criterion. None if a fault has no valid quote.
         quotes: Quotes that show a fault, by criterion.
     """
 

@@ -172,8 +172,7 @@ class IntentComparer(Agent):
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
         """Request the similarity of one pair's question to the questions of others.
 
-        The result is a list with one similarity per other pair. The first similarity has the usage
-        of the call.
+        The result is a list of similarities. The first one has the usage of the call.
 
         Args:
             others: Pairs to compare with, at least one.

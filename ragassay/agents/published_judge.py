@@ -130,8 +130,7 @@ def _escape_tags(text: str) -> str:
 def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
     """Render a Prometheus 2 direct assessment, with the reference answer if available.
 
-    The base model, Mistral, has no system role, so the system prompt starts the user message, as in
-    training.
+    As in training, the system prompt starts the user message.
     """
     reference = " ".join(case.reference_sentences)
     system, template = prometheus_words(bool(reference))

@@ -44,8 +44,7 @@ def rating_signature(
     """Return the cached signature of a rating.
 
     Args:
-        more_inputs: Names of inputs after context and rubric. With "facts", the reply includes
-            sentence numbers.
+        more_inputs: Names of further inputs. "facts" adds sentence numbers to the reply.
         thinks: Whether the reply includes reasoning before the rating.
     """
     ratings: Any = Literal[tuple(range(bounds[0], bounds[1] + 1))]  # type: ignore[valid-type]
@@ -71,8 +70,7 @@ class RubricJudge(Agent):
 
     Args:
         hints: Ratings attributed to an expert, by record id and rubric name.
-        examples: Examples that replace those of the rubric, by record id and rubric name,
-            untrusted.
+        examples: Untrusted examples that replace the rubric's, by record id and rubric name.
     """
 
     name = "rubric_judge"

@@ -216,8 +216,7 @@ def is_restatement(text: str, sentence: str) -> bool:
     """Return whether a text on one line is a valid redundant paraphrase of a sentence.
 
     Texts that are empty, equal to the sentence or introduced ("Here is a wordy version") would
-    reveal the perturbation. Texts with new numbers or without shared content words would change the
-    meaning.
+    reveal the perturbation. New numbers or no shared content words would change the meaning.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

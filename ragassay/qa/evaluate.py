@@ -98,8 +98,7 @@ def read_paper_pairs(
 
     Args:
         pairs: Path of a file (see `read_pairs`), or the pairs.
-        papers: Path of a file or folder (see `read_papers`), or the papers. Not needed if the file
-            of pairs includes them.
+        papers: File or folder (see `read_papers`), or papers. Optional if `pairs` includes them.
 
     Raises:
         InputError: A file cannot be read, or no pair has a paper.

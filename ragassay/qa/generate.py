@@ -170,8 +170,7 @@ async def make_pairs(
 ) -> Generated:
     """Write the pairs of all papers to a JSON Lines file.
 
-    Progress is saved next to `out`. An interrupted run resumes there and retries papers without
-    pairs.
+    Progress is saved next to `out`. Interrupted runs resume and retry papers without pairs.
 
     Args:
         plan: Job settings. Its `paper` is ignored.

@@ -64,8 +64,7 @@ def question_diversity(
 
     Args:
         similarities: Similarity of each pair of questions. Unscored pairs are None and are ignored.
-        papers: Paper of each pair, resampled together for the interval. By default, pairs are
-            independent.
+        papers: Paper of each pair, for clustered resampling. By default, pairs are independent.
         scale: Lowest and highest possible similarity, (-1, 1) for cosines.
         judge: Name of the judge or the embedding model.
     """

@@ -29,13 +29,11 @@ def reciprocal_rank_fusion(
     SIGIR, section 2)
 
     Args:
-        rankings: Rankings of ids, best first. Rankings may lack ids. For duplicate ids, the best
-            rank is used.
+        rankings: Rankings of ids, best first. For duplicate ids, the best rank is used.
         k: Constant, at least 0. Larger values reduce the weight of the top ranks.
 
     Returns:
-        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep the order of
-        first appearance.
+        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep their order.
 
     Raises:
         ValueError: `k` is negative.

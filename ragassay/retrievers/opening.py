@@ -124,8 +124,7 @@ def open_literature(
     """Open a corpus.
 
     Args:
-        where: Folder of a built corpus, path of a file of documents, or "pubmed" for PubMed over
-            the network.
+        where: Folder of a built corpus, file of documents, or "pubmed" for live PubMed.
         settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
         embedder: Loaded embedder for queries, by default the one from the settings.
 

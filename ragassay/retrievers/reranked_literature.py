@@ -139,8 +139,7 @@ def reranker_of(
     """Return the reranker from the settings, or None for "none". Models are loaded lazily.
 
     Args:
-        settings: Settings. `reranker` is "embedded", "none", or the name or folder of a
-            cross-encoder.
+        settings: Settings. `reranker` is "embedded", "none" or a cross-encoder.
         literature: Corpus that may have stored token vectors.
     """
     name = settings.literature.reranker

@@ -91,8 +91,7 @@ class EmbeddedReranker:
     embedder has no token vectors, each title or passage is a single token.
 
     Args:
-        embedder: Encoder of queries, titles and passages. The packaged weights were fitted to the
-            packaged embedder.
+        embedder: Encoder of all texts. The packaged weights fit the packaged embedder.
         weights: Feature weights, by default the packaged ones.
     """
 

@@ -89,7 +89,9 @@ def lint_banks(
     flaws: list[Lint] = []
     for bank in banks:
         for item in bank.items:
-            flaws += _lint_wording(bank, item)
+            if bank.kind == "questions":
+                wording = question_flaws(item.text, item.answers)
+                flaws += [_build_lint(bank, item, **asdict(flaw)) for flaw in wording]
             if duplicate := duplicates.get((bank.query_id, item_id(item, bank))):
                 flaws.append(duplicate)
             if corpus is not None:
@@ -100,12 +102,6 @@ def lint_banks(
 
 def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str) -> Lint:
     return Lint(bank.query_id, item_id(item, bank), item.text, kind, why, mend)
-
-
-def _lint_wording(bank: RubricBank, item: BankItem) -> Iterator[Lint]:
-    if bank.kind == "questions":
-        for flaw in question_flaws(item.text, item.answers):
-            yield _build_lint(bank, item, **asdict(flaw))
 
 
 def _lint_unanswered(

@@ -135,8 +135,7 @@ def cover_tables(
     """Compute Rubric-Cover for each cutoff and minimum rating.
 
     Args:
-        systems: Rankings that replace those in the graded file, and the official leaderboard for
-            the correlation.
+        systems: Rankings that replace those in the graded file, and official leaderboard.
         min_ratings: Minimum ratings. By default, the items marked as correct, then the minimum
             ratings 1 to 5 if there are ratings.
 

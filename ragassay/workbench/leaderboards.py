@@ -232,8 +232,7 @@ def rubric_boards(
     Args:
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
         level: Lowest relevant label, like the -l option of trec_eval.
-        subtopics: Covered items by query and passage. By default, relevant passages cover a single
-            subtopic per query.
+        subtopics: Covered items by query and passage. By default, one subtopic per query.
         official: Official scores, higher is better.
         skips_empty: See `run_values`.
 

@@ -70,8 +70,7 @@ def embed_corpus(
 ) -> VectorState:
     """Create or update the vectors of a corpus.
 
-    Only new articles and articles with a changed title or abstract are embedded. Vectors of
-    removed articles are deleted.
+    Only new and changed articles are embedded. Vectors of removed articles are deleted.
 
     Args:
         corpus: Corpus to embed. At most two pages of articles are in memory.

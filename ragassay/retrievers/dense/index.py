@@ -158,8 +158,7 @@ class DenseIndex(Rebuilt):
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
-        CorpusError: The vectors are missing, unfinished or older than the corpus, or the server
-            cannot be reached.
+        CorpusError: The vectors are missing, unfinished or stale, or the server is unreachable.
     """
 
     def __init__(self, corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> None:

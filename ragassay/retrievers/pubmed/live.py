@@ -53,8 +53,7 @@ def word_choices(query: str) -> Iterator[list[str]]:
     """Yield word lists to search PubMed for, from at most eight words down to two.
 
     Each list is about a quarter shorter than the previous one, and keeps names and long words. All
-    words are literal, without operators and wildcards. If there are only stop words, nothing is
-    yielded.
+    words are literal, without operators and wildcards. Stop words are dropped.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
@@ -208,8 +207,7 @@ class LivePubMed(Rebuilt):
         """Return the article with a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
 
         Returns:
-            Article, or None if PubMed has no such article. For any other text, None is returned
-            without a request.
+            Article, or None if not found. Other identifiers cause no request.
 
         Raises:
             CorpusError: PubMed cannot be reached, keeps failing, or returned an invalid record.
