@@ -1,4 +1,4 @@
-"""The agents of a run, and the compiled prompts that are put into them."""
+"""The agents of a run, and their compiled prompts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ragassay.settings import Settings
 
 @dataclass(frozen=True)
 class Agents:
-    """The agents of a run, one of each kind, with their compiled prompts."""
+    """The agents of a run, one of each kind."""
 
     judge: RubricJudge = field(default_factory=RubricJudge)
     reader: AnswerReader = field(default_factory=AnswerReader)
@@ -68,11 +68,11 @@ class Agents:
     rationale_auditor: RationaleAuditor = field(default_factory=RationaleAuditor)
 
     def rater(self, kind: ItemKind) -> ItemRater:
-        """Return the agent that rates a passage by items of a kind."""
+        """Return the agent that rates how well a passage covers items of a kind."""
         return self.question_rater if kind == "question" else self.nugget_rater
 
     def extractor(self, kind: ItemKind) -> ItemExtractor:
-        """Return the agent that takes from a passage what it says on items of a kind."""
+        """Return the agent that extracts answers to items of a kind from a passage."""
         return self.answer_extractor if kind == "question" else self.nugget_extractor
 
     def racar_rater(self, dimension: RacarDimension) -> RacarRater:
@@ -82,7 +82,7 @@ class Agents:
 
     @property
     def all(self) -> tuple[Agent, ...]:
-        """All agents that have a prompt."""
+        """All agents with a prompt."""
         return tuple(part for part in vars(self).values() if isinstance(part, Agent))
 
 
@@ -92,61 +92,58 @@ def use_compiled(
     rubrics: Sequence[str] = (),
     unasked: Mapping[str, str] | None = None,
 ) -> None:
-    """Put compiled prompts into their agents.
+    """Assign compiled prompts to their agents.
 
     Args:
-        compiled: Any number; what an agent says already may be said again.
-        agents: Those of a run.
-        rubrics: Names of the rubrics that there are; empty for those of any run.
-        unasked: Prompts that this run does not say to a model, and why.
+        rubrics: Names of the known rubrics, or empty to accept any.
+        unasked: Reasons why this run does not use an agent, by prompt name.
 
     Raises:
-        SettingsError: A prompt is for none of the agents, for a rubric that there is not, or would
-            not be said.
+        SettingsError: A prompt is for an unknown agent, an unknown rubric or an unused agent.
     """
     by_prompt = {agent.prompt: agent for agent in agents}
     for prompt in compiled:
         agent = by_prompt.get(prompt.agent)
         if agent is None:
             raise SettingsError(
-                f"a compiled prompt is for {prompt.agent!r}, which this run does not have; there "
-                f"are {', '.join(by_prompt)}"
+                f"a compiled prompt is for the unknown agent {prompt.agent!r}; use one of "
+                f"{', '.join(by_prompt)}"
             )
         unknown = [name for name in prompt.rubrics if rubrics and name not in rubrics]
         if unknown:
+            raise SettingsError(f"a compiled prompt is for the unknown rubric {unknown[0]!r}")
+        if reason := (unasked or {}).get(prompt.agent):
             raise SettingsError(
-                f"a compiled prompt is for the rubric {unknown[0]!r}; there is none"
+                f"the compiled prompt of {prompt.title} would not be used: {reason}"
             )
-        if why := (unasked or {}).get(prompt.agent):
-            raise SettingsError(f"the compiled prompt of {prompt.title} would not be said: {why}")
         agent.use(prompt)
 
 
 def agents_left_out(settings: Settings) -> dict[str, str]:
-    """Return the agents that no evaluator of a run asks, by their names, and what to change."""
+    """Return the agents this run does not use, with the reason and how to change it."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
     searches = settings.evaluation.looks_for_evidence
     rules = (
-        ("rubric_judge", settings.evaluation.wants("rubrics"), _lacking("rubrics")),
-        ("sentence_labeller", settings.evaluation.wants("sentences"), _lacking("sentences")),
-        ("nugget_assigner", settings.evaluation.wants("nuggets"), _lacking("nuggets")),
-        ("nugget_writer", writes, _lacking("nuggets")),
+        ("rubric_judge", settings.evaluation.wants("rubrics"), _skips("rubrics")),
+        ("sentence_labeller", settings.evaluation.wants("sentences"), _skips("sentences")),
+        ("nugget_assigner", settings.evaluation.wants("nuggets"), _skips("nuggets")),
+        ("nugget_writer", writes, _skips("nuggets")),
         (
             "nugget_writer",
             settings.nuggets.nugget_unit == "sentence",
-            "nuggets are listed of the whole answer; set nugget_unit to sentence",
+            "nuggets are listed from the whole answer; set nugget_unit to sentence",
         ),
-        ("verifier", verifies, _lacking("citations")),
-        ("query_writer", searches, _lacking("evidence")),
+        ("verifier", verifies, _skips("citations")),
+        ("query_writer", searches, _skips("evidence")),
         (
             "query_writer",
             settings.retrieval.evidence == "search",
-            "an agent searches in its place; take --evidence search",
+            "an agent searches for evidence; use --evidence search",
         ),
     )
-    return {agent: why for agent, is_asked, why in reversed(rules) if not is_asked}
+    return {agent: reason for agent, is_used, reason in reversed(rules) if not is_used}
 
 
-def _lacking(part: str) -> str:
-    return f"the run leaves out {part}; add {part} to --only"
+def _skips(part: str) -> str:
+    return f"the run skips {part}; add {part} to --only"

@@ -1,4 +1,4 @@
-"""The base of all agents: a signature as a prompt, a request, one typed call, its usage."""
+"""Base class and prompt adapters for agents, which make one typed model call each."""
 
 from __future__ import annotations
 
@@ -34,49 +34,48 @@ from ragassay.prompts.compiled import CompiledPrompt
 from ragassay.records import Usage
 
 CONTEXT_FIELD = "context"
-"""The first input field of every signature here."""
+"""First input field of all signatures."""
 
 CASE_FIELD = "case"
-"""The question and answer of an example, if its fields do not contain them."""
+"""Field of an example with its question and answer, if no other field includes them."""
 
 
 class SharedPrefixAdapter(dspy.Adapter):
-    """Renders `context` first, then examples, the instruction, the other inputs; replies in JSON.
+    """Adapter that renders `context`, examples, instruction and inputs, and expects JSON replies.
 
-    Every other input is shown as `name: value` in the signature's order; agents fence untrusted
-    values.
+    Inputs other than `context` are shown as `name: value`, in order. Agents fence untrusted values.
     """
 
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the two messages of a call."""
+        """Return the system and user messages of a call."""
         examples = [_example(signature, demo) for demo in demos]
         return _messages(inputs[CONTEXT_FIELD], "\n\n", *examples, self.task(signature, inputs))
 
     def task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
-        """Return what a prompt says after the context and the examples."""
-        # The shape comes before the inputs: all calls of an agent share it.
+        """Return the part of the prompt after the context and the examples."""
+        # All calls of an agent share the shape, so it comes before the inputs.
         return "\n".join(
             [f"Task: {signature.instructions}", _shape(signature), *_list_inputs(signature, inputs)]
         )
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the reply's fields, each of its declared type.
+        """Parse a reply into fields of the declared types.
 
-        Bounds of length and pattern are for models that can enforce them; a reply beyond them is
-        still a reply, as is one with a verdict whose other fields are missing or of another type.
+        Length and pattern constraints are not checked. If the verdict is valid, other fields may be
+        missing or have another type.
 
         Raises:
-            UnparsableReplyError: No JSON object, a missing field, a value of another type, or a
-                verdict that the words behind it change.
-            RefusedError: It is an apology in place of a verdict.
+            UnparsableReplyError: The reply has no JSON object, lacks a required field, has a value
+                of another type, or has text after the object that changes the verdict.
+            RefusedError: The model refused to answer.
         """
         types = {name: field.annotation for name, field in signature.output_fields.items()}
         required = required_fields(types)
         text = _unquote(completion)
         try:
-            found = read_reply(text, tuple(types), required)
+            fields = read_reply(text, tuple(types), required)
         except ValueError as error:
             if is_refusal(completion):
                 raise RefusedError(f"the model refused: {completion[:200]!r}") from error
@@ -84,33 +83,32 @@ class SharedPrefixAdapter(dspy.Adapter):
         values: dict[str, Any] = {}
         for name, kind in types.items():
             try:
-                values[name] = value_of(name, found[name].value if name in found else None, kind)
+                values[name] = value_of(name, fields[name].value if name in fields else None, kind)
             except UnparsableReplyError:
                 if name in required:
                     raise
                 values[name] = value_of(name, None, kind)
         labels = [name for name in required if is_label(types[name])]
         if len(labels) == 1:
-            refuse_correction(text, found[labels[0]], values[labels[0]], types[labels[0]])
+            refuse_correction(text, fields[labels[0]], values[labels[0]], types[labels[0]])
         return values
 
 
 class CompactAdapter(SharedPrefixAdapter):
-    """Renders `context` and the other inputs, and nothing else.
+    """Adapter that renders only the inputs.
 
-    For a model that was fine-tuned on such prompts: it knows its task, and a schema enforces the
-    form of its reply.
+    It is for fine-tuned models, which know their task. A schema enforces the format of the reply.
     """
 
     def format(
         self, signature: Any, demos: Sequence[Mapping[str, Any]], inputs: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """Return the two messages of a call; demonstrations are not shown."""
+        """Return the system and user messages of a call, without examples."""
         return _messages(inputs[CONTEXT_FIELD], "\n", *_list_inputs(signature, inputs))
 
 
 def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
-    """Return the two messages of a call; the user's remembers how far the context reaches."""
+    """Return the system and user messages. The user prompt records the length of the context."""
     prompt = SharedPrompt(between.join([context, *parts]), len(context + between))
     return [
         {"role": "system", "content": load_prompts().system},
@@ -119,7 +117,7 @@ def _messages(context: str, between: str, *parts: str) -> list[dict[str, Any]]:
 
 
 def _unquote(completion: str) -> str:
-    """Return what a reply says that was sent as one string of JSON."""
+    """Decode a reply that is a JSON string containing an object."""
     text = completion.strip()
     if text[:2] != '"{':
         return completion
@@ -135,13 +133,12 @@ def _list_inputs(signature: Any, inputs: Mapping[str, Any]) -> list[str]:
 
 
 def _shape(signature: Any) -> str:
-    """Return the expected reply, as JSON with a hint in place of each value."""
     schema = response_format(signature)["json_schema"]["schema"]
     return f"Reply with JSON: {json.dumps(_hint(schema, schema.get('$defs', {})))}"
 
 
 def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """Return a value of a schema with a hint in place of each part."""
+    """Return a JSON value for a schema, with hints in place of values."""
     if "$ref" in schema:
         return _hint(known[schema["$ref"].rpartition("/")[2]], known)
     if "enum" in schema:
@@ -159,16 +156,16 @@ def _example(signature: Any, demo: Mapping[str, Any]) -> str:
         for name in signature.input_fields
         if name in demo and name != CONTEXT_FIELD
     ]
-    about = [str(demo[CASE_FIELD])] if demo.get(CASE_FIELD) else []
+    case = [str(demo[CASE_FIELD])] if demo.get(CASE_FIELD) else []
     reply = {name: demo[name] for name in signature.output_fields if name in demo}
-    return "\n".join(["Example", *about, *lines, f"Reply: {json.dumps(reply)}"])
+    return "\n".join(["Example", *case, *lines, f"Reply: {json.dumps(reply)}"])
 
 
 @functools.lru_cache(maxsize=64)
 def response_format(signature: Any) -> dict[str, Any]:
-    """Return the JSON schema of a signature's outputs, as OpenAI's `response_format`."""
+    """Return the JSON schema of a signature's outputs as an OpenAI `response_format`."""
     fields: dict[str, Any] = {
-        # DSPy keeps the bounds of a field apart from its type.
+        # DSPy stores the constraints of a field separately from its type.
         name: (Annotated[(field.annotation, *field.metadata)], ...)
         if field.metadata
         else (field.annotation, ...)
@@ -184,7 +181,7 @@ def response_format(signature: Any) -> dict[str, Any]:
 
 
 def _drop_titles(node: Any) -> Any:
-    """Return a schema without the titles that pydantic adds; property names stay."""
+    """Return a schema without the titles added by pydantic."""
     if isinstance(node, list):
         return [_drop_titles(item) for item in node]
     if not isinstance(node, dict):
@@ -201,20 +198,16 @@ def _drop_titles(node: Any) -> Any:
 ADAPTER = SharedPrefixAdapter()
 
 NO_LOGPROBS: Mapping[str, None] = {"logprobs": None, "top_logprobs": None}
-"""Options of a call whose log-probabilities are not needed."""
+"""Options for calls that do not need log-probabilities."""
 
 
 @dataclass(frozen=True)
 class AgentRequest:
-    """A model call that is not made yet.
+    """A prepared model call.
 
     Attributes:
-        signature: The inputs' names, the outputs' types and the instruction.
-        inputs: Inputs by name.
-        demos: Examples for the prompt.
-        read: Makes the agent's record from a reply and its usage.
-        n_parts: Things that the reply is about; each may take as many tokens as the longest reply
-            of the settings.
+        read: Function that builds the agent's result from a reply and its usage.
+        n_parts: Factor for the token limit, for replies with several parts.
     """
 
     signature: Any
@@ -225,25 +218,24 @@ class AgentRequest:
 
 
 class Agent(dspy.Module):
-    """An agent with one predictor.
+    """Base class for agents with a single predictor.
 
     Args:
-        signature: In place of the class's; the instruction comes from the prompts.
-        prompt: Key of the prompt, if it is not the agent's name.
+        signature: Signature that replaces that of the class. The instruction is from the prompts.
+        prompt: Key of the prompt, by default the name of the agent.
     """
 
     name: ClassVar[str]
-    """Key of the agent's prompt."""
+    """Default key of the prompt."""
 
     signature: ClassVar[Any] = None
-    """Its typed inputs and outputs, where these are always the same."""
+    """Signature, if all calls have the same."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
-    """The adapter that renders its prompts."""
+    """Adapter for rendering prompts."""
 
     wants_logprobs: ClassVar[bool] = True
-    """True if the agent reads a distribution off its reply. Log-probabilities of long replies cost
-    more processor time than all else."""
+    """Whether the agent uses log-probabilities, which are expensive for long replies."""
 
     def __init__(self, signature: Any = None, prompt: str = "") -> None:
         super().__init__()
@@ -252,10 +244,10 @@ class Agent(dspy.Module):
         self.predict = dspy.Predict(_set_instruction(signature or self.signature, task))
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """Use a compiled prompt in place of the shipped one.
+        """Replace the packaged prompt with a compiled one.
 
         Raises:
-            SettingsError: It is another agent's, or its examples have a field unknown to this one.
+            SettingsError: The prompt is for another agent, or its examples have an unknown field.
         """
         self.check(compiled)
         signature: Any = self.predict.signature
@@ -263,25 +255,27 @@ class Agent(dspy.Module):
         self.predict.demos = [dict(demo) for demo in compiled.predictor.demos]
 
     def check(self, compiled: CompiledPrompt) -> None:
-        """Refuse an unusable prompt; see `use`."""
+        """Check a compiled prompt. See `use`."""
         if compiled.agent != self.prompt:
-            raise SettingsError(f"a compiled prompt of {compiled.agent!r} is none of {self.prompt}")
+            raise SettingsError(
+                f"expected a compiled prompt for {self.prompt!r}, got {compiled.agent!r}"
+            )
         signature: Any = self.predict.signature
         known = {CASE_FIELD, *signature.fields}
         for demo in compiled.predictor.demos:
             if unknown := sorted(demo.keys() - known):
                 raise SettingsError(
-                    f"compiled prompt of {compiled.title}: an example has the field "
-                    f"{unknown[0]!r}; there are {', '.join(sorted(known))}"
+                    f"compiled prompt of {compiled.title}: an example has the unknown field "
+                    f"{unknown[0]!r}; known fields are {', '.join(sorted(known))}"
                 )
 
     def request(self, *args: Any, **kwargs: Any) -> AgentRequest:
-        """Return the request of a call, without making it; takes the agent's arguments."""
+        """Prepare a call without making it. Each agent defines its arguments."""
         raise NotImplementedError
 
     @property
     def instructions(self) -> str:
-        """The instruction, of the shipped or of the compiled prompt."""
+        """Instruction of the packaged or the compiled prompt."""
         predictor: Any = self.predict
         return predictor.signature.instructions
 
@@ -293,52 +287,52 @@ class Agent(dspy.Module):
         /,
         **inputs: str,
     ) -> AgentRequest:
-        """Return a request with the predictor's examples, and its signature or another."""
+        """Return a request with the predictor's examples, and by default its signature."""
         predictor: Any = self.predict
         demos = tuple(predictor.demos)
         return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)
 
     def aforward(self, *args: Any, **kwargs: Any) -> Awaitable[Any]:
-        """Ask a model; take `request`'s arguments, return the result of its `read`.
+        """Prepare a call from the arguments of `request`, make it, and return the result.
 
         Raises:
-            ModelError: The model gave no usable reply.
+            ModelError: The model returned no valid reply.
         """
         return self.ask(self.request(*args, **kwargs))
 
     async def ask(self, asked: AgentRequest) -> Any:
-        """Call the model of DSPy's settings, and read its reply.
+        """Make a prepared call to the model in the DSPy settings, and return the result.
 
         Raises:
-            ModelError: The call failed; the type says how.
+            ModelError: The call failed. The subclass indicates the reason.
         """
-        call = self._call(asked)
+        call = self._build_call(asked)
         with meter_calls() as meter:
-            async with first_reply(call) as is_asked:
-                found = note_logprobs(call, await call.draw()) if is_asked else None
-            found, source = await add_distribution(call, found)
-        return asked.read(found, meter.usage + source)
+            async with first_reply(call) as is_needed:
+                reply = note_logprobs(call, await call.draw()) if is_needed else None
+            reply, source = await add_distribution(call, reply)
+        return asked.read(reply, meter.usage + source)
 
-    def _call(self, asked: AgentRequest) -> ModelCall[dspy.Prediction]:
+    def _build_call(self, request: AgentRequest) -> ModelCall[dspy.Prediction]:
         predictor: Any = self.predict
         lm = predictor.lm or dspy.settings.lm
         options: dict[str, Any] = {} if self.wants_logprobs else dict(NO_LOGPROBS)
         if lm.takes_schema:
-            options["response_format"] = response_format(asked.signature)
-        if asked.n_parts > 1 and lm.kwargs.get("max_tokens"):
-            options["max_tokens"] = lm.kwargs["max_tokens"] * asked.n_parts
-        messages = self.adapter.format(asked.signature, asked.demos, asked.inputs)
+            options["response_format"] = response_format(request.signature)
+        if request.n_parts > 1 and lm.kwargs.get("max_tokens"):
+            options["max_tokens"] = lm.kwargs["max_tokens"] * request.n_parts
+        messages = self.adapter.format(request.signature, request.demos, request.inputs)
 
         def read(reply: Mapping[str, Any]) -> dspy.Prediction:
-            fields = self.adapter.parse(asked.signature, reply["text"])
+            fields = self.adapter.parse(request.signature, reply["text"])
             return dspy.Prediction(**fields, logprobs=reply["logprobs"])
 
         has_labels = self.wants_logprobs and hasattr(lm, "n_samples")
-        labels = choices_of(asked.signature) if has_labels else {}
+        labels = choices_of(request.signature) if has_labels else {}
         return ModelCall(lm, messages, options, read, labels)
 
 
 @functools.cache
 def _set_instruction(signature: Any, task: str) -> Any:
-    """Return a signature with an instruction; DSPy makes a class of each, so each is made once."""
+    """Return a signature with an instruction. Cached, because DSPy creates a class for each."""
     return signature.with_instructions(task)

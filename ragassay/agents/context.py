@@ -1,7 +1,7 @@
-"""Build the case that all agents see: the answer's sentences and one shared context.
+"""Build cases, and the context shared by all prompts on a case.
 
-Judged text is untrusted. It is shown between marks with a number that does not occur in it, so that
-no text can close its own fence.
+Judged text is untrusted. It is fenced by marks with a number that does not occur in the text, so
+that no text can close its own fence.
 """
 
 from __future__ import annotations
@@ -24,13 +24,10 @@ def build_context(
     mark: str,
     turns: Sequence[Turn] = (),
 ) -> str:
-    """Build the common beginning of all prompts of a case.
+    """Build the context shared by all prompts on a case.
 
     Args:
-        answer: The answer as a reader sees it.
-        sources: Numbered from 1 in the order given.
-        mark: From `fence_mark`.
-        turns: The conversation before the question.
+        sources: Sources, numbered from 1.
     """
     words = load_prompts().context
     parts: list[str] = []
@@ -47,38 +44,38 @@ def build_context(
 
 
 def sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
-    """Build the common beginning of prompts that write from sources: there is no answer yet."""
+    """Build the context for writing from sources, which has no answer."""
     words = load_prompts().context
     shown = fence_text(source_lines(sources), mark)
     return "\n".join([words.question, fence_text(question, mark), words.sources, shown])
 
 
 def passage_context(case: Case) -> str:
-    """Return the common beginning of all prompts that grade an answer as a passage."""
+    """Return the context for grading an answer as a passage."""
     return "\n".join(
         (load_prompts().context.passage, fence_text(case.judged_answer, mark_of(case)))
     )
 
 
 def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
-    """Build the common beginning of all prompts on a paper: its text alone.
+    """Build the context shared by all prompts on a paper, which is only its text.
 
-    The same for all sets of its pairs, unless one of them has the mark in it.
+    It is the same for all pairs, unless a pair contains the mark.
 
     Args:
-        shown: The paper, condensed to what fits into a prompt.
-        texts: Other texts that are shown between the same marks.
+        shown: Paper, condensed to fit into a prompt.
+        texts: Other texts that use the same mark.
     """
-    paper = "\n\n".join("\n".join(filter(None, (one.title, one.text))) for one in shown)
+    paper = "\n\n".join("\n".join(filter(None, (part.title, part.text))) for part in shown)
     mark = fence_mark([paper, *texts], seed=paper)
     return "\n".join((load_prompts().context.paper, fence_text(paper, mark)))
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """Return sources as a prompt lists them: numbered from 1, or by id where ids are numbers."""
+    """List sources for a prompt, numbered from 1 or, if ids conflict with these numbers, by id."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
-        names = [source.id for source in sources]  # A number in the answer is an id first.
+        names = [source.id for source in sources]  # Ids have priority in citations.
     return "\n".join(
         f"[{name}] {source.title + '. ' if source.title else ''}{source.text}"
         for name, source in zip(names, sources, strict=True)
@@ -86,12 +83,11 @@ def source_lines(sources: Sequence[Document]) -> str:
 
 
 def fence_mark(texts: Sequence[str], seed: str = "") -> str:
-    """Return a short number that none of the texts contains; the same for the same texts.
+    """Return a short number that none of the texts contains. It is deterministic.
 
     Args:
-        texts: The texts to show between marks.
-        seed: Text to draw the number from instead of the texts, so that prompts that start with the
-            same text start with the same mark.
+        seed: Text to derive the number from instead of `texts`. Prompts with the same seed share
+            their mark, and so their prefix.
     """
     joined = "\x00".join(texts)
     salt = 0
@@ -104,13 +100,13 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
 
 
 def fence_text(text: str, mark: str) -> str:
-    """Return text between marks. A mark inside it, possible only by chance, becomes a space."""
-    # A space, not nothing: the text around a removed mark could form another one.
+    """Return a text between marks. Marks inside the text are replaced with a space."""
+    # With an empty string, the surrounding text could form another mark.
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"
 
 
 def mark_of(case: Case) -> str:
-    """Return the fence mark of a case, from its context where that is built."""
+    """Return the fence mark of a case, from its context if there is one."""
     opened = _FENCE.search(case.context)
     return opened[1] if opened else fence_mark(_texts(case))
 
@@ -128,13 +124,11 @@ def build_case(
     sources: Sequence[Document],
     shown: Sequence[Document],
 ) -> Case:
-    """Build a case.
+    """Build a case from a record.
 
     Args:
-        answer: Its answer as it was handed in.
-        sentences: The answer's sentences, citations resolved.
-        sources: All sources, in full.
-        shown: The same sources, condensed to fit into a prompt.
+        sentences: Sentences of the answer, with resolved citations.
+        shown: Sources condensed to fit into a prompt.
     """
     n_all = sum(len(source.text) for source in sources)
     n_shown = sum(len(source.text) for source in shown)

@@ -1,4 +1,4 @@
-"""Search for evidence on a claim: write queries, judge passages, or search autonomously."""
+"""Agents that search for evidence on a claim."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WriteQueries(dspy.Signature):
 
 @dataclass(frozen=True)
 class Queries:
-    """A search query, and the claim's opposite, which is used as a query unchanged."""
+    """A search query, and the opposite of the claim, which is also used as a query."""
 
     query: str
     opposite: str
@@ -48,7 +48,7 @@ class Queries:
 
 
 class QueryWriter(Agent):
-    """Writes queries for a claim; sees the queries that failed."""
+    """Writes search queries for a claim, given the queries that failed."""
 
     name = "query_writer"
     signature = WriteQueries
@@ -57,19 +57,14 @@ class QueryWriter(Agent):
     def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> AgentRequest:
-        """Write queries for a sentence of the case's answer; an off-topic one is empty.
-
-        Args:
-            claim: The sentence.
-            tried: Queries whose passages were not enough.
-            found: Titles of what they found.
-        """
+        """Request queries for a sentence of the answer. Off-topic queries become empty."""
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
         topic = f"{claim} {case.question}"
 
-        def read(written: dspy.Prediction, usage: Usage) -> Queries:
-            return Queries(_on(topic, written.query), _on(topic, written.opposite), usage)
+        def read(reply: dspy.Prediction, usage: Usage) -> Queries:
+            query, opposite = (_clean_query(topic, q) for q in (reply.query, reply.opposite))
+            return Queries(query, opposite, usage)
 
         return self.asking(
             read,
@@ -79,17 +74,12 @@ class QueryWriter(Agent):
         )
 
 
-def _on(topic: str, text: str) -> str:
-    """Return a query on one line; empty where it shares no word with its subject.
+def _clean_query(topic: str, text: str) -> str:
+    """Return a query on one line, or an empty string if it shares no words with the topic.
 
-    A small model may repeat its instructions instead, which must not be searched for.
+    Small models may repeat their instructions instead of a query.
     """
-    return "" if _words(topic).isdisjoint(_words(text)) else " ".join(text.split())
-
-
-def _words(text: str) -> set[str]:
-    """Return the content words of a text, as BM25 sees them."""
-    return set(tokenize(text))
+    return "" if set(tokenize(topic)).isdisjoint(tokenize(text)) else " ".join(text.split())
 
 
 class JudgeSufficiency(dspy.Signature):
@@ -103,29 +93,28 @@ class JudgeSufficiency(dspy.Signature):
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """A judgment: true if the passages decide the claim; and the cost of the call."""
+    """Judgment of the sufficiency of passages for a claim."""
 
     is_enough: bool
     usage: Usage
 
 
 class SufficiencyJudge(Agent):
-    """Judges whether passages decide a claim, for it or against it; ends a search or not."""
+    """Judges whether passages are sufficient to support or refute a claim."""
 
     name = "sufficiency_judge"
     signature = JudgeSufficiency
     wants_logprobs = False
 
     def request(self, case: Case, claim: str, passages: Sequence[str]) -> AgentRequest:
-        """Ask whether passages are enough for a sentence of the case's answer.
+        """Request a judgment for a sentence of the answer.
 
         Args:
-            claim: The sentence.
-            passages: Its passages with their titles, at least one; untrusted.
+            passages: Passages with titles, at least one, untrusted.
         """
         mark = mark_of(case)
         return self.asking(
-            lambda found, usage: Sufficiency(found.enough == "yes", usage),
+            lambda reply, usage: Sufficiency(reply.enough == "yes", usage),
             context=case.context,
             passages="\n".join(fence_text(passage, mark) for passage in passages),
             claim=fence_text(claim, mark),
@@ -133,20 +122,18 @@ class SufficiencyJudge(Agent):
 
 
 Search = Callable[[str], Awaitable[Sequence[Document]]]
-"""Returns documents for a query, best first."""
+"""Function that returns documents for a query, best first."""
 
 READ_CHARS = 6_000
-"""Longest text that `read` returns; abstracts are rarely half as long."""
+"""Maximum number of characters the `read` tool returns, over twice the length of most abstracts."""
 
 
 @dataclass
 class SearchNotes:
-    """The results of an agent's search.
+    """Results of a search.
 
     Attributes:
-        documents: All documents found, by id.
-        cited: Ids of the documents that it cited, by side.
-        usage: The cost of its turns.
+        cited: Ids of cited documents by side.
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -155,23 +142,21 @@ class SearchNotes:
 
 
 class EvidenceSearcher:
-    """Searches for a claim; returns the documents found and those cited for or against it."""
+    """Lets a judge search with tools, and cite documents for or against a claim."""
 
     name = "evidence_searcher"
 
     async def asearch(
         self, lm: JudgeLM, case: Case, claim: str, search: Search, n_turns: int, n_tokens: int
     ) -> SearchNotes:
-        """Let the judge search until it ends the search, or reaches a limit.
+        """Let the judge search until it stops or reaches a limit.
 
         Args:
-            lm: A judge that calls tools.
-            claim: A sentence of its answer.
-            n_turns: Most turns of the model.
-            n_tokens: Tokens after which no further turn starts.
+            lm: Judge with tool calling.
+            n_tokens: Number of tokens after which no new turn starts.
 
         Raises:
-            ModelError: The typed failure.
+            ModelError: A call failed.
         """
         from langchain.agents import create_agent
         from langchain.agents.middleware import ModelCallLimitMiddleware
@@ -183,16 +168,16 @@ class EvidenceSearcher:
         with meter_calls() as meter:
             agent = create_agent(
                 ToolCaller(lm=lm),
-                _tools(notes, search, mark),
+                _build_tools(notes, search, mark),
                 system_prompt=load_prompts().agents[self.name].task,
                 middleware=[
                     ModelCallLimitMiddleware(run_limit=n_turns),
                     _token_limit(meter, n_tokens),
                 ],
             )
-            asked = f"{case.context}\n\nclaim: {fence_text(claim, mark)}"
+            prompt = f"{case.context}\n\nclaim: {fence_text(claim, mark)}"
             try:
-                await agent.ainvoke({"messages": [{"role": "user", "content": asked}]})
+                await agent.ainvoke({"messages": [{"role": "user", "content": prompt}]})
             except ExceptionGroup as error:
                 raise ModelError(str(error)[:300]) from error
         notes.usage = meter.usage
@@ -210,16 +195,16 @@ def _token_limit(meter: Meter, n_tokens: int) -> Any:
     return stop_at_limit
 
 
-def _tools(notes: SearchNotes, look: Search, mark: str) -> list[BaseTool]:
+def _build_tools(notes: SearchNotes, find: Search, mark: str) -> list[BaseTool]:
     from langchain_core.tools import tool
 
     @tool
     async def search(query: str) -> str:
         """Search the literature; gives the ids and titles of the best articles."""
-        found = await look(query)
-        notes.documents.update((d.id, d) for d in found if d.id not in notes.documents)
-        listed = "\n".join(f"{d.id}: {_headline(d)}" for d in found)
-        return fence_text(listed, mark) if found else "Nothing was found: try other words."
+        documents = await find(query)
+        notes.documents.update((d.id, d) for d in documents if d.id not in notes.documents)
+        listed = "\n".join(f"{d.id}: {_headline(d)}" for d in documents)
+        return fence_text(listed, mark) if documents else "Nothing was found: try other words."
 
     @tool
     def read(id: str) -> str:

@@ -1,7 +1,7 @@
-"""Find the JSON objects of a text, with the place of each value, and unwrap the one that is meant.
+"""Find JSON objects in a text with the offset of each value, and unwrap nested objects.
 
-A text is untrusted: an object is read from its opening brace, key by key, and nothing inside
-another value is ever read as a field.
+The text is untrusted. Objects are parsed from their opening brace, key by key, so that text inside
+another value is never parsed as a field.
 """
 
 from __future__ import annotations
@@ -19,20 +19,15 @@ _SPACE = re.compile(r"\s*")
 _MOST_BROKEN = 200
 
 WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
-"""Names of fields that wrap no verdict, but what the model considered."""
+"""Names of fields with the model's reasoning, in which verdicts are ignored."""
 
 MOST_DEPTH = 3
-"""Objects around a verdict, such as {"answer": {"result": {...}}}."""
+"""Maximum number of objects around a verdict, such as {"answer": {"result": {...}}}."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A value of a reply.
-
-    Attributes:
-        start: Offset of its first character in the reply.
-        end: One past its last character.
-    """
+    """A value in a reply, with its start and end offsets."""
 
     value: Any
     start: int
@@ -41,7 +36,7 @@ class Field:
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object in a reply; `problem` says why it is none, and `end` then where that shows."""
+    """An object in a reply. If `problem` is set, the object is broken at offset `end`."""
 
     start: int
     end: int
@@ -50,7 +45,7 @@ class JsonObject:
 
 
 def find_objects(text: str) -> list[JsonObject]:
-    """Return the objects in a text, complete or broken, none inside another complete one."""
+    """Return all objects in a text, including broken ones, but not those in complete objects."""
     objects: list[JsonObject] = []
     position = n_broken = 0
     while opening := _OPENING.search(text, position):
@@ -60,7 +55,7 @@ def find_objects(text: str) -> list[JsonObject]:
             objects.append(JsonObject(start, position, fields))
         except RecursionError as error:
             raise ValueError("JSON too deep") from error
-        except _Broken as broken:
+        except _BrokenJsonError as broken:
             objects.append(JsonObject(start, broken.position, {}, str(broken)))
             position = opening.end()
             n_broken += 1
@@ -69,8 +64,8 @@ def find_objects(text: str) -> list[JsonObject]:
     return objects
 
 
-class _Broken(ValueError):
-    """JSON that cannot be read on from a position."""
+class _BrokenJsonError(ValueError):
+    """Invalid JSON at a position."""
 
     def __init__(self, message: str, position: int) -> None:
         super().__init__(message)
@@ -78,48 +73,49 @@ class _Broken(ValueError):
 
 
 def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
-    """Read an object from after its brace; return its fields and the offset after its end."""
+    """Parse an object after its brace, and return its fields and its end offset."""
     fields: dict[str, Field] = {}
     while True:
-        key, position = _decode(text, _past(text, position, '"') - 1)
-        start = _skip(text, _past(text, position, ":"))
+        key, position = _decode(text, _expect(text, position, '"') - 1)
+        start = _skip_space(text, _expect(text, position, ":"))
         value, end = _decode(text, start)
         if key in fields:
-            raise _Broken(f"field {key!r} twice", end)
+            raise _BrokenJsonError(f"field {key!r} twice", end)
         fields[key] = Field(with_whole_characters(value), start, end)
-        position = _skip(text, end)
+        position = _skip_space(text, end)
         if text[position : position + 1] == "}":
             return fields, position + 1
-        position = _past(text, position, ",")
+        position = _expect(text, position, ",")
 
 
 def _decode(text: str, position: int) -> tuple[Any, int]:
     try:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
-        raise _Broken(f"broken JSON: {error.msg}", error.pos) from error
+        raise _BrokenJsonError(f"broken JSON: {error.msg}", error.pos) from error
     except ValueError as error:  # NaN, or a number of thousands of digits
-        raise _Broken(f"broken JSON: {error}", position) from error
+        raise _BrokenJsonError(f"broken JSON: {error}", position) from error
 
 
-def _skip(text: str, position: int) -> int:
-    found = _SPACE.match(text, position)
-    return found.end() if found else position
+def _skip_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
-def _past(text: str, position: int, sign: str) -> int:
-    position = _skip(text, position)
+def _expect(text: str, position: int, sign: str) -> int:
+    """Return the offset after a character that must be next."""
+    position = _skip_space(text, position)
     if text[position : position + 1] != sign:
-        raise _Broken(f"broken JSON: no {sign} at character {position}", position)
+        raise _BrokenJsonError(f"broken JSON: no {sign} at character {position}", position)
     return position + 1
 
 
-def _refuse(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not JSON")
 
 
-# Not strict: models write line breaks and tabs into strings as they are.
-_DECODER = json.JSONDecoder(parse_constant=_refuse, strict=False)
+# Models write unescaped line breaks and tabs, so the decoder is not strict.
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant, strict=False)
 
 
 def unwrap_fields(
@@ -129,35 +125,35 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return the named fields of an object, or of the only object in it that has what is wanted."""
-    own = _fields_by_name(fields, names)
-    if all(name in own for name in wanted) or depth == MOST_DEPTH:
-        return own
-    inside = [
+    """Return fields by name, unwrapping single nested objects until all `wanted` fields exist."""
+    matching = _fields_by_name(fields, names)
+    if all(name in matching for name in wanted) or depth == MOST_DEPTH:
+        return matching
+    nested = [
         inner
         for key, field in fields.items()
-        if not WRAPPERS.search(key) and (inner := _inner(text, field)) is not None
+        if not WRAPPERS.search(key) and (inner := _read_nested(text, field)) is not None
     ]
-    if len(inside) != 1:
-        return own
-    return unwrap_fields(text, inside[0], names, wanted, depth + 1)
+    if len(nested) != 1:
+        return matching
+    return unwrap_fields(text, nested[0], names, wanted, depth + 1)
 
 
-def _inner(text: str, field: Field) -> dict[str, Field] | None:
-    """Return the fields of a value that is an object, or a list of one."""
+def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
+    """Return the fields of a value that is an object or a list with one object."""
     value = field.value
-    is_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
-    if not (isinstance(value, dict) or is_one):
+    is_list_of_one = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)
+    if not (isinstance(value, dict) or is_list_of_one):
         return None
     opening = text.index("{", field.start)
     try:
         return _read_object(text, opening + 1)[0]
-    except _Broken:
+    except _BrokenJsonError:
         return None
 
 
 def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
-    """Return fields under the names that are asked for, however a reply spells them."""
+    """Return fields by name, ignoring differences in case and punctuation."""
     exact = {name: fields[name] for name in names if name in fields}
     spelled: dict[str, list[Field]] = {}
     for key, field in fields.items():
@@ -170,5 +166,5 @@ def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[s
 
 
 def plain_name(name: str) -> str:
-    """Return a field's name without case, spaces and punctuation."""
+    """Return a field name in lowercase without spaces and punctuation."""
     return re.sub(r"[\W_]", "", name).casefold()

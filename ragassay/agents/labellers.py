@@ -1,4 +1,4 @@
-"""Label nuggets as vital or stated, sentences as needed, and a judge's reasons."""
+"""Agents that label nuggets, sentences and judges' rationales."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ScoreImportance(dspy.Signature):
 
 @dataclass(frozen=True)
 class Scored:
-    """A nugget's importance, with its probability; None where the model returns none."""
+    """Importance of a nugget, and its probability or None if unknown."""
 
     importance: Importance
     confidence: float | None
@@ -51,22 +51,16 @@ class Scored:
 
 
 class ImportanceScorer(Agent):
-    """Labels the importance of one of a question's nuggets.
+    """Labels the importance of a nugget.
 
-    One call a nugget; the nuggetizer labels ten at a time. Each call shows all nuggets as its
-    shared prefix, so that one is compared with the others.
+    Each call labels one nugget (AutoNuggetizer labels ten). All nuggets are shown for comparison.
     """
 
     name = "importance_scorer"
     signature = ScoreImportance
 
     def request(self, question: str, facts: Sequence[str], position: int) -> AgentRequest:
-        """Label one nugget.
-
-        Args:
-            facts: All nuggets.
-            position: Its position (0-based).
-        """
+        """Request the importance of one nugget."""
         mark, words = fence_mark([question, *facts]), load_prompts().context
         listed = "\n".join(f"- {fact}" for fact in facts)
         context = "\n".join(
@@ -77,9 +71,9 @@ class ImportanceScorer(Agent):
         )
 
 
-def _read_importance(found: dspy.Prediction, usage: Usage) -> Scored:
-    confidence = SampledChoice.of(found, "importance", IMPORTANCES).sureness["confidence"]
-    return Scored(found.importance, confidence, usage)
+def _read_importance(reply: dspy.Prediction, usage: Usage) -> Scored:
+    confidence = SampledChoice.of(reply, "importance", IMPORTANCES).sureness["confidence"]
+    return Scored(reply.importance, confidence, usage)
 
 
 class AssignNugget(dspy.Signature):
@@ -93,32 +87,25 @@ class AssignNugget(dspy.Signature):
 class NuggetAssigner(Agent):
     """Labels whether the answer states a gold nugget.
 
-    One call a nugget; the nuggetizer asks for ten at a time. The calls share their context as a
-    prefix, so that ten cost little more than one; a small model loses count of ten labels; a failed
-    reply costs one nugget, not ten; and each label has its own probability.
+    Each call labels one nugget (AutoNuggetizer labels ten), so that each label has a probability,
+    small models do not lose count, and a failed reply affects one nugget only. Calls share their
+    prefix, which keeps the cost low.
     """
 
     name = "nugget_assigner"
     signature = AssignNugget
 
     def request(self, case: Case, gold: int, nugget: Nugget) -> AgentRequest:
-        """Label one gold nugget.
+        """Request the label of one gold nugget."""
 
-        Args:
-            gold: Position of the nugget among the gold ones (0-based).
-        """
-
-        def read(found: dspy.Prediction, usage: Usage) -> NuggetAssignment:
-            chosen = SampledChoice.of(found, "assignment", ASSIGNMENTS)
+        def read(reply: dspy.Prediction, usage: Usage) -> NuggetAssignment:
+            choice = SampledChoice.of(reply, "assignment", ASSIGNMENTS)
             return NuggetAssignment(
-                gold=gold,
-                assignment=found.assignment,
-                usage=usage,
-                **chosen.sureness,
+                gold=gold, assignment=reply.assignment, usage=usage, **choice.sureness
             )
 
-        marked = fence_text(nugget.text, mark_of(case))
-        return self.asking(read, context=case.context, nugget=marked)
+        fenced = fence_text(nugget.text, mark_of(case))
+        return self.asking(read, context=case.context, nugget=fenced)
 
 
 class LabelSentence(dspy.Signature):
@@ -130,25 +117,22 @@ class LabelSentence(dspy.Signature):
 
 
 class SentenceLabeller(Agent):
-    """Labels a sentence."""
+    """Labels the relevance of a sentence."""
 
     name = "sentence_labeller"
     signature = LabelSentence
 
     def request(self, case: Case, sentence: AnswerSentence) -> AgentRequest:
-        """Label one sentence of the case's answer."""
+        """Request the label of one sentence of the answer."""
 
-        def read(found: dspy.Prediction, usage: Usage) -> SentenceLabel:
-            chosen = SampledChoice.of(found, "label", RELEVANCE_LABELS)
+        def read(reply: dspy.Prediction, usage: Usage) -> SentenceLabel:
+            choice = SampledChoice.of(reply, "label", RELEVANCE_LABELS)
             return SentenceLabel(
-                sentence=sentence.index,
-                label=found.label,
-                usage=usage,
-                **chosen.sureness,
+                sentence=sentence.index, label=reply.label, usage=usage, **choice.sureness
             )
 
-        marked = fence_text(sentence.text, mark_of(case))
-        return self.asking(read, context=case.context, sentence=marked)
+        fenced = fence_text(sentence.text, mark_of(case))
+        return self.asking(read, context=case.context, sentence=fenced)
 
 
 _WORDS = load_prompts().agents["rationale_auditor"]
@@ -167,11 +151,11 @@ def _signature() -> type[dspy.Signature]:
 
 @dataclass(frozen=True)
 class ReasonLabels:
-    """A model's labels of one reason.
+    """Labels of one rationale.
 
     Attributes:
-        labels: By criterion; None where the model saw a fault and could not show it.
-        quotes: The words that show a fault, by criterion.
+        labels: Whether there is a fault, by criterion. None if a fault has no valid quote.
+        quotes: Quotes that show a fault, by criterion.
     """
 
     labels: Mapping[str, bool | None]
@@ -180,7 +164,7 @@ class ReasonLabels:
 
 
 class RationaleAuditor(Agent):
-    """Labels a judge's reason by the six criteria in one call."""
+    """Labels a judge's rationale by six criteria in one call."""
 
     name = "rationale_auditor"
     signature = _signature()
@@ -195,21 +179,21 @@ class RationaleAuditor(Agent):
         rating: int,
         reason: str,
     ) -> AgentRequest:
-        """Check a reason.
+        """Request the labels of a rationale.
 
         Args:
-            sources: Its sources, cut to what fits into a prompt.
-            rubric: The rubric; its name where its text is not known.
-            reason: The reason for it; untrusted.
+            sources: Sources, shortened to fit into a prompt.
+            rubric: Rubric, or its name if the text is unknown.
+            reason: Rationale of the judge, untrusted.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> ReasonLabels:
+        def read(reply: dspy.Prediction, usage: Usage) -> ReasonLabels:
             labels: dict[str, bool | None] = {}
             quotes: dict[str, str] = {}
             for name in CRITERIA:
-                quote = str(found[f"{name}_quote"]).strip()
-                is_shown = any(find_quote(quote, text) for text in (reason, answer))
-                labels[name] = (True if is_shown else None) if found[name] == "yes" else False
+                quote = str(reply[f"{name}_quote"]).strip()
+                is_quoted = any(find_quote(quote, text) for text in (reason, answer))
+                labels[name] = (is_quoted or None) if reply[name] == "yes" else False
                 if labels[name]:
                     quotes[name] = quote
             return ReasonLabels(labels, quotes, usage)

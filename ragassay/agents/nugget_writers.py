@@ -1,4 +1,4 @@
-"""Write nuggets: of a sentence, of a whole answer, of a question's sources, of a cited document."""
+"""Agents that write nuggets from sentences, answers, sources and cited passages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ragassay.text.sentences import sentences_of, split_sentences
 _WRITER_WORDS = load_prompts().agents["nugget_writer"]
 
 MOST_NUGGETS = _WRITER_WORDS.max_nuggets
-"""Most nuggets of one sentence."""
+"""Maximum number of nuggets per sentence."""
 
 SentenceFact = Annotated[
     str, StringConstraints(pattern=rf"^[A-Z].{{8,{_WRITER_WORDS.nugget_chars}}}$")
@@ -53,30 +53,29 @@ class NuggetWriter(Agent):
     wants_logprobs = False
 
     def request(self, case: Case, origin: NuggetOrigin, index: int, sentence: str) -> AgentRequest:
-        """Split one sentence into nuggets.
+        """Request the nuggets of one sentence.
 
-        A fact that the sentence does not state is left out; where none is left, the sentence itself
-        becomes its only, extractive nugget.
+        Facts the sentence does not state are dropped. If none remain, the sentence itself becomes
+        an extractive nugget.
 
         Args:
             origin: "answer" or "reference".
-            index: 1-based number of the sentence in the text it is from.
-            sentence: Its text.
+            index: Number of the sentence in its text, from 1.
         """
         text = case.judged_answer if origin == "answer" else " ".join(case.reference_sentences)
 
-        def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
-            carried = _distinct([fact for fact in found.facts if is_carried(fact, sentence, text)])
+        def read(reply: dspy.Prediction, usage: Usage) -> SentenceNuggets:
+            stated = _deduplicate([f for f in reply.facts if is_carried(f, sentence, text)])
             nuggets = tuple(
-                Nugget(text=fact, origin=origin, method="model", sentence=index) for fact in carried
+                Nugget(text=fact, origin=origin, method="model", sentence=index) for fact in stated
             ) or (Nugget(text=sentence, origin=origin, method="extractive", sentence=index),)
             return SentenceNuggets(origin=origin, sentence=index, nuggets=nuggets, usage=usage)
 
-        marked = fence_text(sentence, mark_of(case))
-        return self.asking(read, context=case.context, sentence=marked)
+        fenced = fence_text(sentence, mark_of(case))
+        return self.asking(read, context=case.context, sentence=fenced)
 
 
-def _distinct(facts: Sequence[str]) -> list[str]:
+def _deduplicate(facts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(" ".join(fact.split()) for fact in facts))
 
 
@@ -96,29 +95,33 @@ class ListAnswerFacts(dspy.Signature):
 
 
 class AnswerNuggetizer(Agent):
-    """Lists the nuggets of an answer, or of a reference, that is read as a whole."""
+    """Lists the nuggets of a whole answer or reference in one call."""
 
     name = "answer_nuggetizer"
     signature = ListAnswerFacts
     wants_logprobs = False
 
     def request(self, case: Case, origin: NuggetOrigin, sentences: Sequence[str]) -> AgentRequest:
-        """Split a text into nuggets.
+        """Request the nuggets of a text.
 
-        A fact that the text does not state is left out; where none is left, the sentences become
-        extractive nuggets. The reply may be as long as one for each sentence.
+        Facts the text does not state are dropped. If none remain, the sentences become extractive
+        nuggets. Each nugget is assigned to the first sentence that states it, or else to the
+        sentence that shares the most words. The token limit grows with the number of sentences.
 
         Args:
             origin: "answer" or "reference".
-            sentences: Those of the text. A nugget belongs to the first sentence that states it, or
-                else to the sentence with which it shares most words.
         """
         text = case.judged_answer if origin == "answer" else " ".join(sentences)
 
-        def read(found: dspy.Prediction, usage: Usage) -> SentenceNuggets:
+        def read(reply: dspy.Prediction, usage: Usage) -> SentenceNuggets:
             nuggets = [
-                Nugget(text=fact, origin=origin, method="model", sentence=_place(fact, sentences))
-                for fact in _distinct(found.facts)
+                Nugget(
+                    text=fact,
+                    origin=origin,
+                    method="model",
+                    sentence=_find_sentence(fact, sentences),
+                )
+                for fact in _deduplicate(reply.facts)
                 if is_carried(fact, text, text)
             ] or [
                 Nugget(text=sentence, origin=origin, method="extractive", sentence=i)
@@ -127,18 +130,18 @@ class AnswerNuggetizer(Agent):
             nuggets.sort(key=lambda nugget: nugget.sentence or 0)
             return SentenceNuggets(origin=origin, sentence=1, nuggets=tuple(nuggets), usage=usage)
 
-        marked = fence_text(text, mark_of(case))
-        asked = self.asking(read, context=case.context, text=marked)
-        return replace(asked, n_parts=len(sentences))
+        fenced = fence_text(text, mark_of(case))
+        request = self.asking(read, context=case.context, text=fenced)
+        return replace(request, n_parts=len(sentences))
 
 
-def _place(fact: str, sentences: Sequence[str]) -> int:
-    """Return the number of the sentence that a fact is of, from 1."""
-    text, own = " ".join(sentences), set(tokenize(fact))
+def _find_sentence(fact: str, sentences: Sequence[str]) -> int:
+    """Return the number of the sentence that states a fact, from 1."""
+    text, words = " ".join(sentences), set(tokenize(fact))
     for i, sentence in enumerate(sentences, 1):
         if is_carried(fact, sentence, text):
             return i
-    shared = [len(own.intersection(tokenize(sentence))) for sentence in sentences]
+    shared = [len(words.intersection(tokenize(sentence))) for sentence in sentences]
     return shared.index(max(shared)) + 1
 
 
@@ -161,11 +164,11 @@ class CreateNuggets(dspy.Signature):
 
 @dataclass(frozen=True)
 class Created:
-    """The facts of a window of documents.
+    """Facts from a window of documents.
 
     Attributes:
-        facts: Those that a sentence of the window states, in the model's order.
-        not_carried: Those that no sentence states.
+        facts: Facts stated by a sentence of the window, in reply order.
+        not_carried: Facts no sentence states.
     """
 
     facts: tuple[str, ...]
@@ -174,10 +177,10 @@ class Created:
 
 
 class NuggetCreator(Agent):
-    """Adds facts of a window of documents to a question's list.
+    """Adds facts from a window of documents to the list of a question.
 
-    In the nuggetizer the model rewrites its whole list at every window. Here it only adds to it: no
-    fact is lost silently, and the reply stays short.
+    AutoNuggetizer rewrites the whole list for each window. Here, facts are only added, so that none
+    are lost and replies stay short.
     """
 
     name = "nugget_creator"
@@ -187,18 +190,16 @@ class NuggetCreator(Agent):
     def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
     ) -> AgentRequest:
-        """Read one window.
+        """Request the new facts of one window.
 
         Args:
-            question: What the facts are to answer.
-            documents: The window, cut to what fits into a prompt.
-            known: Facts that are on the list already.
+            documents: Documents of the window, shortened to fit into a prompt.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> Created:
-            facts = [fact for fact in _distinct(found.facts) if fact]
-            carried = [fact for fact in facts if is_carried_by(fact, documents)]
-            return Created(tuple(carried), tuple(f for f in facts if f not in carried), usage)
+        def read(reply: dspy.Prediction, usage: Usage) -> Created:
+            facts = [fact for fact in _deduplicate(reply.facts) if fact]
+            stated = [fact for fact in facts if is_carried_by(fact, documents)]
+            return Created(tuple(stated), tuple(f for f in facts if f not in stated), usage)
 
         mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
         context = sources_context(question, documents, mark)
@@ -207,7 +208,7 @@ class NuggetCreator(Agent):
 
 
 def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:
-    """Return whether one sentence of the documents states a fact."""
+    """Return whether a sentence of the documents states a fact."""
     return any(
         is_carried(fact, document.text[start:end], document.text)
         for document in documents
@@ -234,40 +235,37 @@ class ListPassageFacts(dspy.Signature):
 
 @dataclass(frozen=True)
 class PassageFacts:
-    """Facts with their cost."""
+    """Facts of a passage."""
 
     facts: tuple[str, ...]
     usage: Usage
 
 
 class FactLister(Agent):
-    """Lists the facts of neighbouring sentences of a document."""
+    """Lists the facts of a few consecutive sentences of a document."""
 
     name = "fact_lister"
     signature = ListPassageFacts
     wants_logprobs = False
 
     def request(self, case: Case, passage: str) -> AgentRequest:
-        """List the facts of a passage.
+        """Request the facts of a passage.
 
-        A fact that the passage does not carry is left out; where none is left, the passage's
-        sentences stand for its facts.
+        Facts the passage does not state are dropped. If none remain, its sentences are used.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> PassageFacts:
-            facts = _distinct(found.facts)
-            carried = [fact for fact in facts if is_carried(fact, passage, passage)]
-            return PassageFacts(tuple(carried or sentences_of(passage)), usage)
+        def read(reply: dspy.Prediction, usage: Usage) -> PassageFacts:
+            facts = [f for f in _deduplicate(reply.facts) if is_carried(f, passage, passage)]
+            return PassageFacts(tuple(facts or sentences_of(passage)), usage)
 
-        marked = fence_text(passage, mark_of(case))
-        return self.asking(read, context=case.context, passage=marked)
+        fenced = fence_text(passage, mark_of(case))
+        return self.asking(read, context=case.context, passage=fenced)
 
 
 def fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:
-    """Return the passages that a document's facts are listed from, each sentence in one of them."""
+    """Split a document into passages for `FactLister`."""
     spans = split_sentences(document.text)
-    runs = [spans[start : start + WINDOW] for start in range(0, len(spans), WINDOW)]
-    places = [(run[0][0], run[-1][1]) for run in runs]
+    windows = [spans[start : start + WINDOW] for start in range(0, len(spans), WINDOW)]
     return tuple(
         EvidenceSpan(
             document=document.id,
@@ -276,5 +274,5 @@ def fact_windows(document: Document) -> tuple[EvidenceSpan, ...]:
             text=document.text[start:end],
             title=document.title,
         )
-        for start, end in places
+        for start, end in ((window[0][0], window[-1][1]) for window in windows)
     )

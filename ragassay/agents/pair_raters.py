@@ -1,4 +1,4 @@
-"""Rate question-answer pairs by RACAR, and how similar two questions are (Wan et al. 2024, 3.3)."""
+"""Rate question-answer pairs by RACAR, and the similarity of questions (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 
@@ -39,50 +39,43 @@ Quotes = Annotated[
 ]
 
 
-def _question(pair: QAPair) -> str:
-    return pair.question
-
-
-def _both(pair: QAPair) -> str:
+def _format_pair(pair: QAPair) -> str:
     return f"Question: {pair.question}\nAnswer: {pair.answer}"
 
 
-def _answer(pair: QAPair) -> str:
-    return pair.answer
-
-
 SHOWN: dict[RacarDimension, Callable[[QAPair], str]] = {
-    "relevance": _question,
-    "agnosticism": _question,
-    "completeness": _both,
-    "accuracy": _both,
-    "reasonableness": _answer,
+    "relevance": lambda pair: pair.question,
+    "agnosticism": lambda pair: pair.question,
+    "completeness": _format_pair,
+    "accuracy": _format_pair,
+    "reasonableness": lambda pair: pair.answer,
 }
-"""What a dimension sees of a pair."""
+"""Functions that return the text of a pair to show for each dimension."""
 
 PAPERLESS: frozenset[RacarDimension] = frozenset({"agnosticism"})
-"""Dimensions that do not see the paper."""
+"""Dimensions whose prompts do not include the paper."""
 
 
 @functools.lru_cache(maxsize=128)
 def _signature(n: int, has_paper: bool, instruction: str) -> type[dspy.Signature]:
     fields: dict[str, Any] = {"context": (str, dspy.InputField())}
     fields |= {name: (str, dspy.InputField()) for name in names("pair", n)}
-    for place in range(n):
+    outputs = zip(names("quotes", n), names("reason", n), names("rating", n), strict=True)
+    for quotes, reason, rating in outputs:
         if has_paper:
-            fields[names("quotes", n)[place]] = (Quotes, dspy.OutputField())
-        fields[names("reason", n)[place]] = (Reason, dspy.OutputField())
-        fields[names("rating", n)[place]] = (Rating, dspy.OutputField())
+            fields[quotes] = (Quotes, dspy.OutputField())
+        fields[reason] = (Reason, dspy.OutputField())
+        fields[rating] = (Rating, dspy.OutputField())
     return dspy.make_signature(fields, instruction, signature_name="RatePairs")
 
 
 def names(stem: str, n: int) -> list[str]:
-    """Return the names of n fields of a kind: numbered from 1 where there are several."""
-    return [stem] if n == 1 else [f"{stem}_{place}" for place in range(1, n + 1)]
+    """Return the names of `n` fields, numbered from 1 if there are several."""
+    return [stem] if n == 1 else [f"{stem}_{i}" for i in range(1, n + 1)]
 
 
 class RacarRater(Agent):
-    """An agent that rates pairs in one dimension."""
+    """Rates pairs in one dimension."""
 
     name = "racar_relevance"
 
@@ -91,15 +84,13 @@ class RacarRater(Agent):
         super().__init__(_signature(1, dimension not in PAPERLESS, ""), f"racar_{dimension}")
 
     def request(self, case: Case, pairs: Sequence[QAPair]) -> AgentRequest:
-        """Return the request to rate several pairs of a case at once.
+        """Request the ratings of several pairs at once.
+
+        The result is a list with one rating per pair. The first rating has the usage of the call.
 
         Args:
-            case: The case; its source is the paper.
-            pairs: At least one.
-
-        Returns:
-            The request; its reply is read as one rating a pair. The call's usage counts with the
-            first.
+            case: Case with the paper as its source.
+            pairs: Pairs to rate, at least one.
         """
         predictor: Any = self.predict
         n, has_paper = len(pairs), self.dimension not in PAPERLESS
@@ -107,11 +98,11 @@ class RacarRater(Agent):
         mark = mark_of(case)
         shown = [fence_text(SHOWN[self.dimension](pair), mark) for pair in pairs]
 
-        def read(found: dspy.Prediction, usage: Usage) -> list[RacarRating]:
+        def read(reply: dspy.Prediction, usage: Usage) -> list[RacarRating]:
             fields = zip(*(names(stem, n) for stem in ("quotes", "reason", "rating")), strict=True)
             return [
-                self._rating(case, pair, found, field, usage.unpaid if place else usage)
-                for place, (pair, field) in enumerate(zip(pairs, fields, strict=True))
+                self._read_rating(case, pair, reply, field, usage.unpaid if i else usage)
+                for i, (pair, field) in enumerate(zip(pairs, fields, strict=True))
             ]
 
         context = case.context if has_paper else load_prompts().context.pairs
@@ -119,37 +110,37 @@ class RacarRater(Agent):
         demos = tuple(predictor.demos) if n == 1 else ()
         return AgentRequest(signature, inputs, demos, read, n_parts=n)
 
-    def _rating(
+    def _read_rating(
         self,
         case: Case,
         pair: QAPair,
-        found: dspy.Prediction,
+        reply: dspy.Prediction,
         fields: tuple[str, str, str],
         usage: Usage,
     ) -> RacarRating:
-        quotes, reason, name = fields
-        chosen = SampledChoice.of(found, name, RATINGS)
+        quotes, reason, rating = fields
+        choice = SampledChoice.of(reply, rating, RATINGS)
         return RacarRating(
             pair=pair.id,
             dimension=self.dimension,
-            rating=found[name],
-            score=round(chosen.mean, 4),
-            reason=found[reason].strip(),
-            evidence=_spans(found.get(quotes) or (), case),
+            rating=reply[rating],
+            score=round(choice.mean, 4),
+            reason=reply[reason].strip(),
+            evidence=_find_quotes(reply.get(quotes) or (), case),
             usage=usage,
-            **chosen.sureness,
+            **choice.sureness,
         )
 
 
-def _spans(quotes: Sequence[str], case: Case) -> tuple[EvidenceSpan, ...]:
-    """Return the places of the paper that are quoted, each once."""
+def _find_quotes(quotes: Sequence[str], case: Case) -> tuple[EvidenceSpan, ...]:
+    """Return the spans of the paper that match a quote, without duplicates."""
     (paper,) = case.sources
-    places = dict.fromkeys(find_quote(quote, paper.text) for quote in quotes)
+    offsets = dict.fromkeys(find_quote(quote, paper.text) for quote in quotes)
     return tuple(
         EvidenceSpan(
             document=paper.id, start=start, end=end, text=paper.text[start:end], title=paper.title
         )
-        for start, end in filter(None, places)
+        for start, end in filter(None, offsets)
     )
 
 
@@ -172,21 +163,19 @@ def _intent_signature(n: int, instruction: str) -> type[dspy.Signature]:
 
 
 class IntentComparer(Agent):
-    """An agent that compares a question with others by their intent."""
+    """Compares a question with others by intent."""
 
     name = "intent_comparer"
     signature = _intent_signature(1, "")
     wants_logprobs = False
 
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
-        """Return the request to compare one pair's question with those of others.
+        """Request the similarity of one pair's question to the questions of others.
+
+        The result is a list of similarities. The first one has the usage of the call.
 
         Args:
-            others: At least one.
-
-        Returns:
-            The request; its reply is read as one similarity for each of the others. The call's
-            usage counts with the first.
+            others: Pairs to compare with, at least one.
         """
         predictor: Any = self.predict
         n = len(others)
@@ -200,19 +189,19 @@ class IntentComparer(Agent):
             },
         }
 
-        def read(found: dspy.Prediction, usage: Usage) -> list[IntentSimilarity]:
-            scores = [int(found[name]) for name in names("similarity", n)]
-            unknown = next((score for score in scores if not 0 <= score <= MOST_INTENT), None)
-            if unknown is not None:
-                raise UnparsableReplyError(f"similarity {unknown} is not between 0 and 100")
+        def read(reply: dspy.Prediction, usage: Usage) -> list[IntentSimilarity]:
+            scores = [int(reply[name]) for name in names("similarity", n)]
+            for score in scores:
+                if not 0 <= score <= MOST_INTENT:
+                    raise UnparsableReplyError(f"similarity {score} is not between 0 and 100")
             return [
                 IntentSimilarity(
                     first=pair.id,
                     second=other.id,
                     score=score,
-                    usage=usage.unpaid if place else usage,
+                    usage=usage.unpaid if i else usage,
                 )
-                for place, (other, score) in enumerate(zip(others, scores, strict=True))
+                for i, (other, score) in enumerate(zip(others, scores, strict=True))
             ]
 
         signature = _intent_signature(n, predictor.signature.instructions)

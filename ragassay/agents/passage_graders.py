@@ -1,4 +1,4 @@
-"""Grade a passage by the items of a test bank, or by its query (Dietz 2024, 3.2 and 3.5)."""
+"""Grade passages by test bank items or by their query (Dietz 2024, 3.2 and 3.5)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pydantic import StringConstraints
 
 from ragassay.agents.base import Agent, AgentRequest
 from ragassay.agents.context import fence_text, mark_of, passage_context
+from ragassay.agents.pair_raters import names
 from ragassay.agents.sampling import SampledChoice
 from ragassay.prompts import load_prompts
 from ragassay.records import (
@@ -31,23 +32,19 @@ YesNo = Literal["yes", "no"]
 
 RATERS: dict[ItemKind, str] = {"question": "question_rater", "nugget": "nugget_rater"}
 EXTRACTORS: dict[ItemKind, str] = {"question": "answer_extractor", "nugget": "nugget_extractor"}
-"""Names of the prompts by kind of item."""
+"""Prompt names by item kind."""
 
 
 @functools.lru_cache(maxsize=64)
 def _rating_signature(kind: ItemKind, n: int, instruction: str) -> type[dspy.Signature]:
     fields: dict[str, Any] = {"context": (str, dspy.InputField())}
-    fields |= {name: (str, dspy.InputField()) for name in _names(kind, n)}
-    fields |= {name: (Rating, dspy.OutputField()) for name in _names("rating", n)}
+    fields |= {name: (str, dspy.InputField()) for name in names(kind, n)}
+    fields |= {name: (Rating, dspy.OutputField()) for name in names("rating", n)}
     return dspy.make_signature(fields, instruction, signature_name="RateItems")
 
 
-def _names(stem: str, n: int) -> list[str]:
-    return [stem] if n == 1 else [f"{stem}_{place}" for place in range(1, n + 1)]
-
-
 class ItemRater(Agent):
-    """An agent that rates how well a passage covers items of one kind, 0 to 5."""
+    """Rates how well a passage covers items of one kind, from 0 to 5."""
 
     name = "question_rater"
 
@@ -56,44 +53,41 @@ class ItemRater(Agent):
         super().__init__(_rating_signature(kind, 1, ""), RATERS[kind])
 
     def request(self, case: Case, items: Sequence[ExamItem]) -> AgentRequest:
-        """Return the request to rate a case's answer by several items at once; mostly by one.
+        """Request the ratings of one or more items at once.
+
+        The result is a list with one grade per item. The first grade has the usage of the call.
 
         Args:
-            case: The case; its answer is the passage.
-            items: At least one, all of the agent's kind.
-
-        Returns:
-            The request; its reply is read as one grade an item. The call's usage counts with the
-            first.
+            case: Case with the passage as its answer.
+            items: Items of the agent's kind, at least one.
         """
         predictor: Any = self.predict
         n = len(items)
-        names = _names("rating", n)
         signature = _rating_signature(self.kind, n, self.instructions)
         mark = mark_of(case)
         shown = [fence_text(item.text, mark) for item in items]
 
-        def read(found: dspy.Prediction, usage: Usage) -> list[ExamGrade]:
+        def read(reply: dspy.Prediction, usage: Usage) -> list[ExamGrade]:
             return [
-                _read_grade(item, found, name, usage.unpaid if place else usage)
-                for place, (item, name) in enumerate(zip(items, names, strict=True))
+                _read_grade(item, reply, name, usage.unpaid if i else usage)
+                for i, (item, name) in enumerate(zip(items, names("rating", n), strict=True))
             ]
 
         inputs = {"context": passage_context(case)}
-        inputs |= dict(zip(_names(self.kind, n), shown, strict=True))
+        inputs |= dict(zip(names(self.kind, n), shown, strict=True))
         return AgentRequest(signature, inputs, tuple(predictor.demos) if n == 1 else (), read)
 
 
-def _read_grade(item: ExamItem, found: dspy.Prediction, name: str, usage: Usage) -> ExamGrade:
-    rating: int = found[name]
-    chosen = SampledChoice.of(found, name, RATINGS)
+def _read_grade(item: ExamItem, reply: dspy.Prediction, name: str, usage: Usage) -> ExamGrade:
+    rating: int = reply[name]
+    choice = SampledChoice.of(reply, name, RATINGS)
     return ExamGrade(
         exam_item=item.id,
         rating=rating,
-        score=round(chosen.mean, 4),
+        score=round(choice.mean, 4),
         is_correct=rating > 0,
         usage=usage,
-        **chosen.sureness,
+        **choice.sureness,
     )
 
 
@@ -112,7 +106,7 @@ class ExtractAnswer(dspy.Signature):
 
 
 class ItemExtractor(Agent):
-    """An agent that takes the answer to a question, or the mention of a nugget, from a passage."""
+    """Extracts the answer to a question, or the mention of a nugget, from a passage."""
 
     name = "answer_extractor"
 
@@ -120,22 +114,18 @@ class ItemExtractor(Agent):
         super().__init__(ExtractAnswer, EXTRACTORS[kind])
 
     def request(self, case: Case, item: ExamItem) -> AgentRequest:
-        """Return the request to take what a case's answer says on one item.
+        """Request the extraction for one item. The grade is correct if something was extracted."""
 
-        Returns:
-            The request; its reply is read as a grade that is correct where something was found.
-        """
-
-        def read(found: dspy.Prediction, usage: Usage) -> ExamGrade:
-            chosen = SampledChoice.of(found, "answered", ("yes", "no"))
-            has_answer = found.answered == "yes" and bool(found.answer.strip())
+        def read(reply: dspy.Prediction, usage: Usage) -> ExamGrade:
+            choice = SampledChoice.of(reply, "answered", ("yes", "no"))
+            has_answer = reply.answered == "yes" and bool(reply.answer.strip())
             return ExamGrade(
                 exam_item=item.id,
                 grader="extraction",
-                answer=found.answer.strip() if has_answer else "",
+                answer=reply.answer.strip() if has_answer else "",
                 is_correct=has_answer,
                 usage=usage,
-                **chosen.sureness,
+                **choice.sureness,
             )
 
         shown = fence_text(item.text, mark_of(case))
@@ -153,17 +143,17 @@ class CheckAnswer(dspy.Signature):
 
 
 class AnswerChecker(Agent):
-    """An agent that compares the answer that was taken from a passage with the known ones."""
+    """Compares an extracted answer with the known answers of an item."""
 
     name = "answer_checker"
     signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
-        """Return the request; its reply is read as whether they mean the same, and the usage."""
+        """Request whether the answers have the same meaning. The result includes the usage."""
         mark = mark_of(case)
 
-        def read(found: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:
-            return found.same == "yes", usage
+        def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:
+            return reply.same == "yes", usage
 
         return self.asking(
             read,
@@ -177,7 +167,7 @@ class AnswerChecker(Agent):
 _WORDS = load_prompts().agents["relevance_grader"]
 
 THOMAS = (0, 1, 2)
-"""Ratings of Thomas et al.; the other graders say yes or no."""
+"""Ratings of Thomas et al. The other graders answer yes or no."""
 
 
 @functools.lru_cache(maxsize=16)
@@ -192,29 +182,29 @@ def _signature(grader: DirectGrader, instruction: str) -> type[dspy.Signature]:
 
 
 class RelevanceGrader(Agent):
-    """An agent that says how relevant a passage is to its query, in the manner of a direct grader.
+    """Grades the relevance of a passage to its query with a direct grader.
 
-    The manners are those of Faggioli et al. 2023 (fagb), Sun et al. 2023 (sun), each also with
-    examples, HELM (Liang et al. 2022) and Thomas et al. 2023; the wording is ours.
+    The graders follow Faggioli et al. 2023 (fagb), Sun et al. 2023 (sun), each also with examples,
+    HELM (Liang et al. 2022) and Thomas et al. 2023. The prompts have our own wording.
     """
 
     name = "relevance_grader"
     signature = _signature("fagb", "")
 
     def request(self, case: Case, grader: DirectGrader) -> AgentRequest:
-        """Return the request to grade the relevance of a case's answer to its question."""
+        """Request the relevance of the answer (the passage) to the question (the query)."""
         task = f"{self.instructions} {_WORDS.additions[grader]}"
         labels = THOMAS if grader == "thomas" else ("yes", "no")
 
-        def read(found: dspy.Prediction, usage: Usage) -> RelevanceGrade:
-            chosen = SampledChoice.of(found, "relevance", labels)
-            rating = int(chosen.label) if grader == "thomas" else int(chosen.label == "yes")
+        def read(reply: dspy.Prediction, usage: Usage) -> RelevanceGrade:
+            choice = SampledChoice.of(reply, "relevance", labels)
+            rating = int(choice.label) if grader == "thomas" else int(choice.label == "yes")
             return RelevanceGrade(
                 grader=grader,
                 rating=rating,
                 is_relevant=rating > 0,
                 usage=usage,
-                **chosen.sureness,
+                **choice.sureness,
             )
 
         shown = fence_text(case.question, mark_of(case))

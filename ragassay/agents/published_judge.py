@@ -1,4 +1,4 @@
-"""Rate an answer with a published judge: prompt and reply in the form that it was trained on."""
+"""Rate answers with published judge models, in the formats they were trained on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ YESCIEVAL_CLASSES = {
     "completeness": ("fidelity", "Completeness"),
     "informativeness": ("fidelity", "Informativeness"),
 }
-"""Module and class of the package `yescieval`, by our rubrics' names."""
+"""Module and class in the `yescieval` package by rubric name."""
 
 _YESCIEVAL_TAG = re.compile(
     r"<(?=/?(?:scientific-synthesis|research-question|paper-titles-and-abstracts)>)", re.IGNORECASE
@@ -51,58 +51,53 @@ _RESULT = re.compile(r"\[(result|score)\]", re.IGNORECASE)
 
 
 def is_rated_by(form: JudgeForm, rubric: Rubric, rubric_set: str) -> bool:
-    """Return whether a form can ask for a rubric.
-
-    Args:
-        rubric_set: The set that it is of.
-    """
+    """Return whether a form supports a rubric from a rubric set."""
     if form.rubric_set:
         return rubric_set == form.rubric_set and rubric.name in YESCIEVAL_CLASSES
     return rubric.bounds == SCALE
 
 
 def words_of(form: JudgeForm) -> str:
-    """Return whose words a form is rendered in, with their version.
+    """Return the source and version of the prompt texts of a form.
 
     Raises:
-        ExtraError: The package is not installed, and there are no other words.
+        ExtraError: The package with the texts is required but not installed.
     """
     try:
         return f"{form.package} {importlib.metadata.version(form.package)}"
     except importlib.metadata.PackageNotFoundError as error:
         if form.is_needed:
             raise ExtraError(
-                f"{form.title} is asked in the words of its package {form.package}: "
-                f"pip install {form.package}, or ask it as any other model with --judge-form plain"
+                f"{form.title} requires the package {form.package} for its prompts: "
+                f"pip install {form.package}, or use ragassay's prompts with --judge-form plain"
             ) from error
         return f"ragassay's own words, {published_sha256()[:8]}"
 
 
 def render(form: JudgeForm, case: Case, rubric: Rubric) -> Messages:
-    """Return the messages that ask for the rating of a case's answer on a rubric.
+    """Return the messages that request a rating of the answer on a rubric.
 
     Raises:
-        ExtraError: The words of the form are not installed.
+        ExtraError: The package with the prompt texts is not installed.
     """
     return _RENDERERS[form.name](case, rubric)
 
 
 def _render_yescieval(case: Case, rubric: Rubric) -> Messages:
-    """Render by YESciEval's own class for the rubric."""
-    asked = yescieval_class(rubric.name)(
-        papers=_papers(case.sources),
+    prompt = yescieval_class(rubric.name)(
+        papers=_format_papers(case.sources),
         question=_escape_tags(case.question),
         answer=_escape_tags(case.judged_answer),
     )
-    return [{"role": str(m["role"]), "content": str(m["content"])} for m in asked.instruct()]
+    return [{"role": str(m["role"]), "content": str(m["content"])} for m in prompt.instruct()]
 
 
 @functools.cache
 def yescieval_class(rubric: str) -> Any:
-    """Return the class of the package `yescieval` for a rubric.
+    """Return the class in the `yescieval` package for a rubric.
 
     Raises:
-        ExtraError: The installed package has no such class.
+        ExtraError: The installed package lacks the class.
     """
     group, name = YESCIEVAL_CLASSES[rubric]
     try:
@@ -114,12 +109,12 @@ def yescieval_class(rubric: str) -> Any:
         ) from error
 
 
-def _papers(sources: tuple[Document, ...]) -> dict[str, str]:
-    """Return abstracts by title, as YESciEval takes them; a title that is there twice is numbered.
+def _format_papers(sources: tuple[Document, ...]) -> dict[str, str]:
+    """Return abstracts by title, with duplicate titles numbered.
 
     Example:
-        >>> _papers((Document(id="1", text="a"), Document(id="2", text="b", title="Source 1")))
-        {'Source 1': 'a', 'Source 1 (2)': 'b'}
+        >>> _format_papers((Document(id="1", text="a"), Document(id="2", text="b")))
+        {'Source 1': 'a', 'Source 2': 'b'}
     """
     papers: dict[str, str] = {}
     for n, source in enumerate(sources, 1):
@@ -129,39 +124,37 @@ def _papers(sources: tuple[Document, ...]) -> dict[str, str]:
 
 
 def _escape_tags(text: str) -> str:
-    """Return a text without the tags of YESciEval's form."""
     return _YESCIEVAL_TAG.sub("&lt;", text)
 
 
 def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
-    """Render the direct assessment of Prometheus 2, with the reference answer if there is one.
+    """Render a Prometheus 2 direct assessment, with the reference answer if available.
 
-    Its base, Mistral, has no system message: as in its training, that stands first in the user's.
+    As in training, the system prompt starts the user message.
     """
     reference = " ".join(case.reference_sentences)
     system, template = prometheus_words(bool(reference))
     parts = {
-        "instruction": _instruction(case),
+        "instruction": _format_instruction(case),
         "response": _escape_headings(case.judged_answer),
         "reference_answer": _escape_headings(reference),
-        "rubric": _score_rubric(rubric),
+        "rubric": _format_rubric(rubric),
     }
-    user = re.sub(r"\{(\w{1,40})\}", lambda found: parts.get(found[1], found[0]), template)
+    user = re.sub(r"\{(\w{1,40})\}", lambda match: parts.get(match[1], match[0]), template)
     return [{"role": "user", "content": f"{system}\n\n{user}"}]
 
 
-def _instruction(case: Case) -> str:
-    """Return the question, with the sources that the answer may use."""
+def _format_instruction(case: Case) -> str:
     listed = (
         f"[{n}] {source.title + '. ' if source.title else ''}{source.text}"
         for n, source in enumerate(case.sources, 1)
     )
     sources = "\n".join(listed)
-    told = f"{case.question}\n\nAnswer from these sources:\n{sources}" if sources else case.question
-    return _escape_headings(told)
+    text = f"{case.question}\n\nAnswer from these sources:\n{sources}" if sources else case.question
+    return _escape_headings(text)
 
 
-def _score_rubric(rubric: Rubric) -> str:
+def _format_rubric(rubric: Rubric) -> str:
     criterion = f"{rubric.about} {rubric.question}".strip()
     levels = (f"Score {rating}: {text}" for rating, text in sorted(rubric.scale.items()))
     return "\n".join([f"[{rubric.title.capitalize()}: {criterion}]", *levels])
@@ -173,7 +166,7 @@ def _escape_headings(text: str) -> str:
 
 @functools.cache
 def prometheus_words(has_reference: bool) -> tuple[str, str]:
-    """Return the system message and the template, those of its package where that is installed."""
+    """Return the system message and the template, from `prometheus-eval` if installed."""
     published = prometheus_module()
     if published is not None:
         template = published.ABSOLUTE_PROMPT if has_reference else published.ABSOLUTE_PROMPT_WO_REF
@@ -191,12 +184,12 @@ def prometheus_words(has_reference: bool) -> tuple[str, str]:
 
 
 def prometheus_module() -> ModuleType | None:
-    """Return the module of prometheus-eval that has its templates; None where there is none.
+    """Return the module of prometheus-eval with the templates, or None if not installed.
 
-    It is loaded alone: the package itself imports libraries that no judge here needs.
+    Only this module is loaded, because the package imports many unneeded libraries.
     """
-    found = importlib.util.find_spec("prometheus_eval")
-    for folder in (found.submodule_search_locations if found else None) or ():
+    package = importlib.util.find_spec("prometheus_eval")
+    for folder in (package.submodule_search_locations if package else None) or ():
         file = Path(folder) / "prompts.py"
         spec = importlib.util.spec_from_file_location("_ragassay_prometheus_prompts", file)
         if spec is not None and spec.loader is not None and file.is_file():
@@ -215,22 +208,17 @@ _RENDERERS: Mapping[FormName, Callable[[Case, Rubric], Messages]] = {
 _YESCIEVAL_NAME = re.compile(
     r"""([A-Za-z ]{1,40})["'\u2018\u2019\u201c\u201d]?\s{0,9}:\s{0,99}\{[^{}:]{0,99}:\s{0,99}$"""
 )
-"""Before the rating in a reply of YESciEval's judges: {"Cohesion": {"rating": "4", ...}}."""
+"""Text before the rating in a YESciEval reply such as {"Cohesion": {"rating": "4", ...}}."""
 
 _PROMETHEUS = re.compile(
     r"\[(?:RESULT|SCORE)\][\s:(\[*]{0,9}(?P<rating>\d{1,9}(?:\.\d{1,9})?)", re.I
 )
-"""The end of a reply of Prometheus 2: its feedback, then [RESULT] 4."""
+"""End of a Prometheus 2 reply, such as [RESULT] 4."""
 
 
 @dataclass(frozen=True)
 class PublishedRating:
-    """The rating and the reason in a reply.
-
-    Attributes:
-        rating: From 1 to 5.
-        offset: Where the rating stands in the reply.
-    """
+    """Rating from 1 to 5 and rationale in a reply. `offset` is the offset of the rating."""
 
     rating: int
     rationale: str
@@ -238,40 +226,35 @@ class PublishedRating:
 
 
 def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
-    """Return the rating in a reply.
-
-    Args:
-        rubric: The name of the rubric that was asked for.
+    """Parse the rating in a reply.
 
     Raises:
-        UnparsableReplyError: There is none at its place, or it is of another rubric.
+        UnparsableReplyError: The rating is missing, or is for another rubric.
     """
     return _READERS[form.name](text, rubric)
 
 
 def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[float, ...] | None:
-    """Return the probability of each rating from 1 to 5, at the token of the rating.
+    """Return the probability of each rating from 1 to 5 at the rating token, or None if unknown.
 
     Args:
-        form: The form that the reply answers.
-        logprobs: `choices[0].logprobs` of the reply; None where the model returns none.
-        rubric: The name of the rubric that was asked for.
+        logprobs: `choices[0].logprobs` of the reply, or None.
     """
     tokens = list(getattr(logprobs, "content", None) or ())
     try:
-        wanted = read_rating(form, "".join(token.token for token in tokens), rubric).offset
+        offset = read_rating(form, "".join(token.token for token in tokens), rubric).offset
     except UnparsableReplyError:
         return None
     start = 0
     for token in tokens:
-        if start <= wanted < start + len(token.token):
-            return _weights(token)
+        if start <= offset < start + len(token.token):
+            return _rating_weights(token)
         start += len(token.token)
     return None
 
 
-def _weights(token: Any) -> tuple[float, ...] | None:
-    """Return the share of each rating among a token's alternatives; None where there are none."""
+def _rating_weights(token: Any) -> tuple[float, ...] | None:
+    """Return the normalized probability of each rating among a token's alternatives, or None."""
     low, high = SCALE
     weights = dict.fromkeys(map(str, range(low, high + 1)), 0.0)
     for option in token.top_logprobs or ():
@@ -283,32 +266,32 @@ def _weights(token: Any) -> tuple[float, ...] | None:
 
 
 def _read_yescieval(text: str, rubric: str) -> PublishedRating:
-    """Read {"Cohesion": {"rating": "4", "rationale": "..."}}."""
+    """Parse a reply such as {"Cohesion": {"rating": "4", "rationale": "..."}}."""
     try:
-        found = read_reply(text, ("rating", "rationale"), ("rating",))
+        fields = read_reply(text, ("rating", "rationale"), ("rating",))
     except ValueError as error:
         raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
-    field = found["rating"]
+    field = fields["rating"]
     rating = value_of("rating", field.value, Literal[1, 2, 3, 4, 5])
     refuse_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
     named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
     if named and named[1].strip().casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")
-    reason = value_of("rationale", found["rationale"].value, str) if "rationale" in found else ""
+    reason = value_of("rationale", fields["rationale"].value, str) if "rationale" in fields else ""
     return PublishedRating(rating, reason.strip(), text.find(str(rating), field.start))
 
 
 def _read_prometheus(text: str, rubric: str) -> PublishedRating:
-    """Read what follows the last mark of a result; before it stands the feedback."""
-    found = list(_PROMETHEUS.finditer(text))
+    """Parse feedback followed by a result. If there are several results, use the last one."""
+    *_, match = (None, *_PROMETHEUS.finditer(text))
     low, high = SCALE
-    if not found:
+    if match is None:
         raise UnparsableReplyError(f"the reply has no [RESULT] with a number: {text[-200:]!r}")
-    rating = float(found[-1]["rating"])
+    rating = float(match["rating"])
     if rating not in range(low, high + 1):
-        raise UnparsableReplyError(f"the result {found[-1]['rating']} is not from {low} to {high}")
-    feedback = text[: found[-1].start()].strip().removeprefix("Feedback:").strip()
-    return PublishedRating(int(rating), feedback, found[-1].start("rating"))
+        raise UnparsableReplyError(f"the result {match['rating']} is not from {low} to {high}")
+    feedback = text[: match.start()].strip().removeprefix("Feedback:").strip()
+    return PublishedRating(int(rating), feedback, match.start("rating"))
 
 
 _READERS: Mapping[FormName, Callable[[str, str], PublishedRating]] = {
@@ -318,39 +301,38 @@ _READERS: Mapping[FormName, Callable[[str, str], PublishedRating]] = {
 
 
 async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgment:
-    """Ask the model of DSPy's settings for a rating, and read its reply.
+    """Rate an answer with the model in the DSPy settings.
 
-    Its reply is not bound to a schema: the judge has learnt one of its own. The score is the
-    expectation over the rating's token where the model gives log-probabilities.
+    No schema is enforced, because the judge has learned its own format. With log-probabilities, the
+    score is the expected rating.
 
     Raises:
-        ModelError: The call failed; the type says how.
-        ExtraError: The words of the form are not installed.
+        ModelError: The call failed. The subclass indicates the reason.
+        ExtraError: The package with the prompt texts is not installed.
     """
     lm = dspy.settings.lm
-    most = max(form.max_reply_tokens, lm.kwargs.get("max_tokens") or 0)
     call = ModelCall(
         lm,
         render(form, case, rubric),
-        {"max_tokens": most},
+        {"max_tokens": max(form.max_reply_tokens, lm.kwargs.get("max_tokens") or 0)},
         lambda reply: (
             read_rating(form, reply["text"], rubric.name),
             rating_distribution(form, reply["logprobs"], rubric.name),
         ),
     )
     with meter_calls() as meter:
-        found, weights = await call.draw()
+        published, weights = await call.draw()
     low, high = SCALE
-    score = float(found.rating)
+    score = float(published.rating)
     if weights is not None:
         ratings = range(low, high + 1)
         score = sum(rating * weight for rating, weight in zip(ratings, weights, strict=True))
     return Judgment(
         rubric=rubric.name,
         scale=SCALE,
-        rating=found.rating,
+        rating=published.rating,
         score=round(min(float(high), max(float(low), score)), 4),
         distribution=tuple(round(weight, 6) for weight in weights) if weights else None,
-        rationale=found.rationale,
+        rationale=published.rationale,
         usage=meter.usage,
     )

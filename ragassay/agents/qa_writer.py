@@ -1,8 +1,7 @@
 """Write question-answer pairs from a paper, and repair them (Wan et al. 2024, sections 3.1, 3.2).
 
-The prompts are ours. The paper comes first, in the same bytes as where RACAR is rated, so that all
-calls on it share it as a prefix; keywords, number and known questions come last. The paper's own
-prompt asks for ten pairs at once, as this does.
+The prompts are our own. Like the original, they request ten pairs at once. All calls on a paper,
+including RACAR ratings, share its text as a prefix. Keywords, number and known questions are last.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ _CONTROL = re.compile(r"[\s\x00-\x1f]+")
 
 
 def _limit_chars(n_chars: int) -> Any:
-    # For models that enforce a schema; a longer text is still a text.
+    # For models that enforce a schema. Longer replies are valid.
     return Field(json_schema_extra={"maxLength": n_chars})
 
 
 def _as_strict(schema: dict[str, Any]) -> None:
-    """Put a schema in the form that strict modes take; a reply with more is still read."""
+    """Convert a schema for strict modes. Replies with extra fields are still valid."""
     del schema["description"]
     schema["additionalProperties"] = False
 
@@ -58,17 +57,17 @@ class WrittenPair(BaseModel):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether question and answer have words."""
+        """Return whether the question has a word and the answer is not empty."""
         return bool(_WORD.search(self.question) and self.answer.strip())
 
 
 @dataclass(frozen=True)
 class WrittenPairs:
-    """The pairs of one reply.
+    """The pairs in a reply.
 
     Attributes:
-        pairs: In the model's order; of a mender, None in place of a pair that it gave up.
-        n_empty: Pairs without a question or an answer: they were left out.
+        pairs: Pairs in reply order. `QAMender` returns None for pairs it could not repair.
+        n_empty: Number of dropped pairs without a question or an answer.
     """
 
     pairs: tuple[WrittenPair | None, ...]
@@ -78,11 +77,7 @@ class WrittenPairs:
 
 @dataclass(frozen=True)
 class FaultyPair:
-    """A pair to repair.
-
-    Attributes:
-        faults: What is wrong with it, in words.
-    """
+    """A pair to repair, with descriptions of its faults."""
 
     question: str
     answer: str
@@ -98,12 +93,12 @@ def _signature(instruction: str, least: int, most: int, *names: str) -> type[dsp
 
 
 def paper_context(paper: Document) -> str:
-    """Return the beginning of all prompts on a paper, or on a part of it."""
+    """Return the context shared by all prompts on a paper or a part of it."""
     return build_paper_context([paper], ())
 
 
 class QAWriter(Agent):
-    """Writes all pairs of a paper, or of a part of it, in one call."""
+    """Writes all pairs for a paper or a part of it in one call."""
 
     name = "qa_writer"
     signature = _signature("", 1, 10, "keywords", "number")
@@ -112,47 +107,37 @@ class QAWriter(Agent):
     def request(
         self, paper: Document, keywords: Sequence[str], number: int, known: Sequence[str] = ()
     ) -> AgentRequest:
-        """Return the request to write pairs.
+        """Request new pairs. The result is `WrittenPairs`.
 
         Args:
-            paper: The paper's title and text.
-            keywords: What the pairs should be about.
-            number: How many pairs.
-            known: Questions that are asked already.
-
-        Returns:
-            The request; its reply is read as `WrittenPairs`.
+            known: Existing questions to avoid.
         """
         signature, inputs = _build_request(self.instructions, keywords, number, known)
         context = paper_context(paper)
-        return self.asking(_reading(number), signature, number, context=context, **inputs)
+        return self.asking(_build_reader(number), signature, number, context=context, **inputs)
 
 
 class QAMender(Agent):
-    """Repairs pairs, all of a paper in one call."""
+    """Repairs all faulty pairs of a paper in one call."""
 
     name = "qa_mender"
     signature = _signature("", 1, 10, "faulty")
     wants_logprobs = False
 
     def request(self, paper: Document, pairs: Sequence[FaultyPair]) -> AgentRequest:
-        """Return the request to repair pairs.
+        """Request repaired pairs. The result is `WrittenPairs` with one entry per pair.
 
         Args:
-            paper: The paper's title and text.
-            pairs: At least one.
-
-        Returns:
-            The request; its reply is read as `WrittenPairs`, one for each given pair.
+            pairs: Pairs to repair, at least one.
         """
         n = len(pairs)
         signature = _signature(self.instructions, n, n, "faulty")
 
-        def read(found: dspy.Prediction, usage: Usage) -> WrittenPairs:
-            if len(found.pairs) != n:
-                raise UnparsableReplyError(f"{len(found.pairs)} pairs in place of {n}")
-            mended = tuple(_plain(pair) if pair.is_whole else None for pair in found.pairs)
-            return WrittenPairs(mended, mended.count(None), usage)
+        def read(reply: dspy.Prediction, usage: Usage) -> WrittenPairs:
+            if len(reply.pairs) != n:
+                raise UnparsableReplyError(f"expected {n} pairs, got {len(reply.pairs)}")
+            repaired = tuple(_clean_pair(pair) if pair.is_whole else None for pair in reply.pairs)
+            return WrittenPairs(repaired, repaired.count(None), usage)
 
         shown = "\n\n".join(map(_fault_lines, pairs))
         context = paper_context(paper)
@@ -160,31 +145,27 @@ class QAMender(Agent):
 
 
 class SelfQuestioner(Agent):
-    """Asks and answers questions on one paragraph: the baseline (Fang et al. 2024)."""
+    """Writes pairs for one paragraph, as a baseline (Fang et al. 2024)."""
 
     name = "self_questioner"
     signature = _signature("", 1, 10, "number")
     wants_logprobs = False
 
     def request(self, paragraph: str, number: int = 5) -> AgentRequest:
-        """Return the request to write pairs on a paragraph; the paper's number is five."""
+        """Request pairs for a paragraph. The original requests five."""
         signature = _signature(self.instructions, 1, number, "number")
         context = "\n".join((load_prompts().context.passage, _own_fence(paragraph)))
-        read = _reading(number)
+        read = _build_reader(number)
         return self.asking(read, signature, number, context=context, number=str(number))
 
 
 def generator_instruction(keywords: Sequence[str], number: int) -> str:
-    """Return what a generator is told after the paper, as a running prompt says it.
-
-    Args:
-        number: How many pairs are asked for.
-    """
+    """Return the part of the `QAWriter` prompt after the paper, for `number` pairs."""
     return ADAPTER.task(*_build_request(_WORDS.task, keywords, number, ()))
 
 
 def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
-    """Return the reply that a generator should give: the object behind its JSON."""
+    """Return the expected reply with these pairs as a JSON object."""
     written = [
         WrittenPair(question=pair.question, answer=pair.answer, quote=" ".join(pair.sources[:1]))
         for pair in pairs
@@ -195,20 +176,20 @@ def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
 def _build_request(
     instruction: str, keywords: Sequence[str], number: int, known: Sequence[str]
 ) -> tuple[type[dspy.Signature], dict[str, str]]:
-    told = " ".join((instruction, _WORDS.additions["known"])) if known else instruction
+    task = " ".join((instruction, _WORDS.additions["known"])) if known else instruction
     inputs = {"keywords": _own_fence("; ".join(keywords)), "number": str(number)}
     if known:
         inputs["known"] = _own_fence("\n".join(f"- {_one_line(text)}" for text in known))
-    return _signature(told, 1, number, *inputs), inputs
+    return _signature(task, 1, number, *inputs), inputs
 
 
-def _reading(number: int) -> Any:
-    def read(found: dspy.Prediction, usage: Usage) -> WrittenPairs:
-        whole = [pair for pair in found.pairs if pair.is_whole]
-        if not whole:
-            raise UnparsableReplyError(f"no pair of words among {len(found.pairs)}")
-        kept = tuple(map(_plain, whole[:number]))
-        return WrittenPairs(kept, len(found.pairs) - len(whole), usage)
+def _build_reader(number: int) -> Any:
+    def read(reply: dspy.Prediction, usage: Usage) -> WrittenPairs:
+        complete = [pair for pair in reply.pairs if pair.is_whole]
+        if not complete:
+            raise UnparsableReplyError(f"none of the {len(reply.pairs)} pairs has text")
+        kept = tuple(map(_clean_pair, complete[:number]))
+        return WrittenPairs(kept, len(reply.pairs) - len(complete), usage)
 
     return read
 
@@ -219,11 +200,11 @@ def _fault_lines(pair: FaultyPair) -> str:
 
 
 def _own_fence(text: str) -> str:
-    # A mark of its own: what comes after the paper is the same whatever the paper is.
+    # The mark does not depend on the paper, so that the text after the paper is always the same.
     return fence_text(text, fence_mark([text]))
 
 
-def _plain(pair: WrittenPair) -> WrittenPair:
+def _clean_pair(pair: WrittenPair) -> WrittenPair:
     return WrittenPair(**{name: _one_line(text) for name, text in pair.model_dump().items()})
 
 

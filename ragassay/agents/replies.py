@@ -1,4 +1,4 @@
-"""Find the verdict in a judge's reply, and read its values as their declared types."""
+"""Find the verdict in a judge's reply, and parse its values."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def required_fields(types: Mapping[str, Any]) -> list[str]:
-    """Return the fields without which a reply has no verdict, by all fields' types in order.
+    """Return the required fields of a reply, from the types of all fields in order.
 
-    They are the label or rating and what comes before it, such as the reasoning that it rests on; a
-    reason behind it may be missing. Without a label, all fields are required.
+    Required are the last label or rating and all fields before it, such as reasoning. Later fields,
+    such as a rationale, may be missing. Without a label, all fields are required.
     """
     labels = [n for n, kind in enumerate(types.values()) if is_label(kind)]
     return list(types)[: labels[-1] + 1 if labels else len(types)]
 
 
 def is_label(annotation: Any) -> bool:
-    """Return whether a type is a set of labels, or a scale."""
+    """Return whether a type is a `Literal` of labels or ratings."""
     return get_origin(strip_bounds(annotation)) is Literal
 
 
 def value_of(name: str, value: Any, annotation: Any) -> Any:
-    """Return a reply's value as its type.
+    """Parse a value as its declared type.
 
-    Labels are compared without case and punctuation; "supported" and "supports: ..." are the label
-    "supports". Of "4/5" and "4 out of 5" the first number counts where the second is the scale's
-    highest. Bounds of length are not checked: a reply beyond them is still a reply.
+    Case and punctuation of labels are ignored. "supported" and "supports: ..." match the label
+    "supports". "4/5" and "4 out of 5" are 4 if 5 is the highest rating. Length constraints are not
+    checked.
 
     Raises:
-        UnparsableReplyError: It is of another type, or none of the labels.
+        UnparsableReplyError: The value has another type, or matches no label.
 
     Example:
         >>> value_of("rating", "4/5", Literal[1, 2, 3, 4, 5])
@@ -61,22 +61,22 @@ def value_of(name: str, value: Any, annotation: Any) -> Any:
     kind = strip_bounds(annotation)
     try:
         if get_origin(kind) is Literal:
-            return _label(value, get_args(kind))
+            return _parse_label(value, get_args(kind))
         if kind is str:
-            return _text(value)
+            return _parse_text(value)
         if isinstance(value, bool) is not (kind is bool):
             raise ValueError("another type")
         if get_origin(kind) is list:
-            return _list(value, kind)
+            return _parse_list(value, kind)
         return parse_value(value, kind)
     except (ValueError, TypeError, RecursionError) as error:
         raise UnparsableReplyError(
-            f"field {name!r} is {str(value)[:100]!r}, which is not of its type"
+            f"field {name!r} has the invalid value {str(value)[:100]!r}"
         ) from error
 
 
 def strip_bounds(annotation: Any) -> Any:
-    """Return a type without the bounds that `Annotated` puts on it or on its items."""
+    """Return a type without `Annotated` constraints on the type or its items."""
     if get_origin(annotation) is Annotated:
         return strip_bounds(get_args(annotation)[0])
     if get_origin(annotation) is list:
@@ -84,28 +84,28 @@ def strip_bounds(annotation: Any) -> Any:
     return annotation
 
 
-def _text(value: Any) -> str:
-    """Return free text; a missing one is empty, a list of sentences one text."""
+def _parse_text(value: Any) -> str:
+    """Return text. None becomes empty, and a list of strings is joined."""
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return " ".join(value)
     if not isinstance(value, str):
         raise TypeError("another type")
-    # No model means a backspace or a form feed: it wrote \beta or \frac and meant a backslash.
+    # Control characters come from unescaped backslashes, as in \beta and \frac.
     return value.replace("\b", "\\b").replace("\f", "\\f")
 
 
-def _list(value: Any, kind: Any) -> Any:
+def _parse_list(value: Any, kind: Any) -> Any:
     item = get_args(kind)[0]
     if not isinstance(value, list):
         value = [] if value is None else [value]
     if item is str or get_origin(item) is Literal:
-        return [value_of("item", one, item) for one in value]
+        return [value_of("item", element, item) for element in value]
     return parse_value(value, kind)
 
 
-def _label(value: Any, labels: Sequence[Any]) -> Any:
+def _parse_label(value: Any, labels: Sequence[Any]) -> Any:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) and not any(isinstance(label, bool) for label in labels):
@@ -115,35 +115,31 @@ def _label(value: Any, labels: Sequence[Any]) -> Any:
             return label
     if not isinstance(value, str):
         raise ValueError("no such label")
-    by_word: Mapping[str, Any] = {_plain(str(label)): label for label in labels}
-    if _plain(value) in by_word:
-        return by_word[_plain(value)]
+    by_word: Mapping[str, Any] = {_normalize(str(label)): label for label in labels}
+    if _normalize(value) in by_word:
+        return by_word[_normalize(value)]
     if any(isinstance(label, int) for label in labels):
-        return _rating(value, labels)
+        return _parse_rating(value, labels)
     head, *reason = _REASON.split(value, maxsplit=1)
-    meant = [label for word, label in by_word.items() if _stem(word) == _stem(_plain(head))]
+    matches = [label for word, label in by_word.items() if _stem(word) == _stem(_normalize(head))]
     next_word = re.search(r"\w+", " ".join(reason))
-    if len(meant) != 1 or (next_word and _plain(next_word[0]) in {*_HEDGES, *by_word}):
+    if len(matches) != 1 or (next_word and _normalize(next_word[0]) in {*_HEDGES, *by_word}):
         raise ValueError("no such label")
-    return meant[0]
+    return matches[0]
 
 
 _REASON = re.compile(r"[:,;(\u2013\u2014]|\s-|-\s|\.\s")
-"""Parts a label from the reason that stands behind it."""
+"""Separator between a label and the reason after it."""
 _HEDGES = frozenset("or and but not no only partial partially partly in somewhat weakly".split())
 
 
 def _stem(word: str) -> str:
-    """Return a label's word without the ending of a verb: "supported" is "supports"."""
+    """Return a normalized label without verb endings, so that "supported" matches "supports"."""
     return re.sub(r"(?<=\w{5})(?:s|ed|ing)$", "", "notrelevant" if word == "irrelevant" else word)
 
 
-def _rating(value: str, labels: Sequence[Any]) -> Any:
-    """Return the only number of a text, such as "4/5" or "4 (good)".
-
-    Raises:
-        ValueError: There is none or more than one, or it is not on the scale.
-    """
+def _parse_rating(value: str, labels: Sequence[Any]) -> Any:
+    """Return the rating in a text with a single number, such as "4/5" or "4 (good)"."""
     word = value.strip().casefold()
     number, rest = (_WORDS.index(word), "") if word in _WORDS else (None, value)
     if number is None:
@@ -162,8 +158,8 @@ def _rating(value: str, labels: Sequence[Any]) -> Any:
     return number
 
 
-def _plain(label: str) -> str:
-    """Return a label without case, punctuation and emphasis; the minus of a number stays."""
+def _normalize(label: str) -> str:
+    """Return a label in lowercase without punctuation, except for a minus sign."""
     return re.sub(r"(?!^-\d)[\W_]", "", label).casefold()
 
 
@@ -172,7 +168,7 @@ _LOOSE_OPENING = re.compile(
     r"\{(?=\s{0,99}(?:(?://|#)[^\n]{0,200}\s{1,99}|/\*[^*]{0,200}\*/\s{0,99})?"
     rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
 )
-"""Begins an object as models write it by hand: other quotation marks, none, a comment before."""
+"""Start of an object with unusual or no quotation marks, or with a comment."""
 
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
 
@@ -188,15 +184,15 @@ MOST_REPAIRED_CHARS = 50_000
 def read_reply(
     text: str, names: Sequence[str], required: Iterable[str] | None = None
 ) -> dict[str, Field]:
-    """Return the fields of the last object after the model's reasoning that has what is required.
+    """Return the fields of the last object with all required fields after the model's reasoning.
 
     Args:
-        text: Any text may surround the object. Names are compared without case.
-        names: The fields to return; others are dropped.
-        required: Those that it must have; by default all.
+        text: Reply. The object may be surrounded by text.
+        names: Names of the fields to return. Case is ignored.
+        required: Names of the required fields, by default all.
 
     Raises:
-        ValueError: There is no such object, or it can be read in two ways.
+        ValueError: There is no such object, or it is ambiguous.
 
     Example:
         >>> read_reply('{"rating": 1}? No.</think> {"Rating": 4,}', ["rating"])["rating"].value
@@ -209,23 +205,22 @@ def read_reply(
     begin = max((end for _, end in reasoning), default=0)
     if begin and not outside[begin:].strip() and not any(o.start >= begin for o in objects):
         raise ValueError("reasoning without a verdict")
-    candidates = [one for one in objects if one.start >= begin]
-    found: dict[str, Field] = {}
+    broken = [o for o in objects if o.problem and o.start >= begin]
+    verdict: dict[str, Field] = {}
     problem, last = "no JSON object", begin
-    for one in candidates:
-        if one.problem:
+    for candidate in objects:
+        if candidate.problem or candidate.start < begin:
             continue
-        fields = unwrap_fields(text, one.fields, names, wanted)
+        fields = unwrap_fields(text, candidate.fields, names, wanted)
         if not (missing := [name for name in wanted if name not in fields]):
-            found, last = fields, one.end
-        elif not found:
+            verdict, last = fields, candidate.end
+        elif not verdict:
             problem = f"no field {missing[0]!r}"
-    broken = [one for one in candidates if one.problem]
     after = next((o for o in broken if o.start >= last and _names_any(text, o, wanted)), None)
-    if after is None and found:
-        _refuse_quoted(text, broken, last)
-        return found
-    start = after.start if after else _loose_start(outside, last)
+    if after is None and verdict:
+        _reject_quoted(text, broken, last)
+        return verdict
+    start = after.start if after else _find_loose_start(outside, last)
     if start is None:
         raise ValueError(after.problem if after else problem)
     return _repair(text, start, names, wanted)
@@ -245,45 +240,42 @@ _NAMED = re.compile(
     r"|\b(?:instead|because|since|as|given|rather|not|for|due|and|but)\b))",
     re.IGNORECASE,
 )
-"""A value that words call the verdict, not a number of something else: "rating is 2", "to a 2"."""
+"""A value that the text presents as the verdict, such as "rating is 2" or "to a 2"."""
 
 
 def refuse_correction(text: str, field: Field, value: Any, annotation: Any) -> None:
-    """Refuse a verdict where the words behind its object change it.
+    """Check that the text after the object does not change the verdict.
 
-    Words without a cue such as "final" or "actually" change nothing.
-
-    Args:
-        annotation: Its labels.
+    Text without a cue such as "final" or "actually" is ignored.
 
     Raises:
-        UnparsableReplyError: The words name another label, or another number of the scale.
+        UnparsableReplyError: The text mentions another label or rating.
     """
-    objects = [one for one in find_objects(text) if not one.problem]
-    behind = "".join(_blank_objects(text, objects))[field.end :]
-    if not any(one.start <= field.start < one.end for one in objects):
-        behind = behind.rpartition("}")[2]
-    if not _CUE.search(behind):
+    objects = [o for o in find_objects(text) if not o.problem]
+    rest = "".join(_blank_objects(text, objects))[field.end :]
+    if not any(o.start <= field.start < o.end for o in objects):
+        rest = rest.rpartition("}")[2]
+    if not _CUE.search(rest):
         return
     labels = get_args(strip_bounds(annotation))
-    named = {_find_label(word, labels) for word in _NAMED.findall(behind)} - {None}
+    named = {_find_label(word, labels) for word in _NAMED.findall(rest)} - {None}
     if not named:
-        words = {_plain(str(one)): one for one in labels if len(str(one)) > len("three")}
-        named = {words[word] for word in map(_plain, behind.split()) if word in words}
+        words = {_normalize(str(label)): label for label in labels if len(str(label)) > 5}
+        named = {words[word] for word in map(_normalize, rest.split()) if word in words}
         named = set() if value in named else named
     if named - {value}:
-        raise UnparsableReplyError(f"the reply says {value!r} and then {behind.strip()[:200]!r}")
+        raise UnparsableReplyError(f"the reply says {value!r} and then {rest.strip()[:200]!r}")
 
 
 def _find_label(word: str, labels: Sequence[Any]) -> Any:
     try:
-        return _label(word, labels)
+        return _parse_label(word, labels)
     except ValueError:
         return None
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether a text without an object is a refusal, after the model's reasoning.
+    """Return whether a reply is a refusal, after the model's reasoning and without an object.
 
     Example:
         >>> is_refusal("I'm sorry, but I can't assist with that.")
@@ -294,103 +286,102 @@ def is_refusal(text: str) -> bool:
 
 
 def _blank_objects(text: str, objects: Iterable[JsonObject]) -> Iterable[str]:
-    """Return a text with spaces for its objects: a tag inside a value is no tag."""
     position = 0
-    for one in objects:
-        yield text[position : one.start]
-        yield " " * (one.end - one.start)
-        position = one.end
+    for found in objects:
+        yield text[position : found.start]
+        yield " " * (found.end - found.start)
+        position = found.end
     yield text[position:]
 
 
-def _names_any(text: str, one: JsonObject, wanted: Sequence[str]) -> bool:
-    return any(_fields_fields_by_name(text, one.start, name) for name in wanted)
+def _names_any(text: str, candidate: JsonObject, wanted: Sequence[str]) -> bool:
+    return any(_find_values(text, candidate.start, name) for name in wanted)
 
 
-def _refuse_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
-    """Refuse an object that may stand inside a broken one, as a quotation that was not escaped.
+def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
+    """Reject a verdict that may be an unescaped quotation inside a broken object.
 
     Raises:
-        ValueError: An object before it broke off behind a text, or something is closed after it.
+        ValueError: An earlier object breaks off after a string, or a bracket is closed later.
     """
-    for one in broken:
-        if one.start >= end:
+    for candidate in broken:
+        if candidate.start >= end:
             return
-        broke_behind_text = text[: one.end].rstrip()[-1:] in ('"', "{")
-        if broke_behind_text or re.search(r"[}\]]", text[end:]):
-            raise ValueError(one.problem)
+        is_in_string = text[: candidate.end].rstrip()[-1:] in ('"', "{")
+        if is_in_string or re.search(r"[}\]]", text[end:]):
+            raise ValueError(candidate.problem)
 
 
-def _loose_start(text: str, begin: int) -> int | None:
-    """Return where an object begins that no JSON reader would see; None without one."""
+def _find_loose_start(text: str, begin: int) -> int | None:
+    """Return the offset of an object that is not valid JSON, or None."""
     opening = _LOOSE_OPENING.search(text, begin)
     if opening:
         return opening.start()
-    # Where a request began the reply with "{", some servers return what follows it.
+    # Some servers omit the "{" from replies if the prompt ends with it.
     bare = _BARE_FIELD.match(text, begin)
     return bare.start() if bare else None
 
 
 def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Field]:
-    """Return the fields of the broken object that begins at an offset.
+    """Return the fields of the broken object that starts at an offset.
 
     Raises:
-        ValueError: It cannot be repaired, or in more than one way.
+        ValueError: The object cannot be repaired, or is ambiguous.
     """
-    rest = text[start:].rstrip().rstrip("`~").rstrip()  # a fence may close it
+    rest = text[start:].rstrip().rstrip("`~").rstrip()  # Removes a closing code fence.
     if len(rest) > MOST_REPAIRED_CHARS:
         raise ValueError(f"broken JSON of {len(rest)} characters")
-    places = {name: _fields_fields_by_name(text, start, name) for name in names}
+    offsets = {name: _find_values(text, start, name) for name in names}
     for name in wanted:
-        if not places[name]:
+        if not offsets[name]:
             raise ValueError(f"broken JSON: no field {name!r}")
-    for name, found in places.items():
-        if len(found) > 1:
+    for name, matches in offsets.items():
+        if len(matches) > 1:
             raise ValueError(f"broken JSON: field {name!r} twice")
-    is_open = rest.rstrip()[-1:] not in ("}", "]")
-    optional = [found[0] for name, found in places.items() if name not in wanted and found]
-    if is_open and any(places[name][0] > min(optional, default=len(text)) for name in wanted):
-        raise ValueError("broken JSON: the reply breaks off")
-    bare = "" if rest.lstrip().startswith("{") else "{"
+    is_open = rest[-1:] not in ("}", "]")
+    optional = [matches[0] for name, matches in offsets.items() if name not in wanted and matches]
+    if is_open and any(offsets[name][0] > min(optional, default=len(text)) for name in wanted):
+        raise ValueError("broken JSON: the reply is incomplete")
+    brace = "" if rest.lstrip().startswith("{") else "{"
     try:
-        made = json_repair.loads(bare + rest, skip_json_loads=True)
+        repaired = json_repair.loads(brace + rest, skip_json_loads=True)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"broken JSON: {error}") from error
-    fields = _fields_of(made, names, wanted)
+    fields = _select_fields(repaired, names, wanted)
     if is_open and any(isinstance(fields.get(name), list) for name in names):
-        raise ValueError("broken JSON: the reply breaks off in a list")
+        raise ValueError("broken JSON: the reply is incomplete, it ends in a list")
     return {
         name: Field(
             with_whole_characters(_unquote(value, text[at : at + 1])), at, _value_end(text, at)
         )
         for name, value in fields.items()
-        for at in places[name]
+        for at in offsets[name]
     }
 
 
 def _unquote(value: Any, first: str) -> Any:
-    """Return a text without the curly quotation marks that a model took for JSON's."""
+    """Remove curly quotation marks that a model used instead of straight ones."""
     is_curly = isinstance(value, str) and first in ("\u2018", "\u201c")
     return value.strip("\u2018\u2019\u201c\u201d") if is_curly else value
 
 
-def _fields_of(made: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
-    """Return the named values of what was repaired.
+def _select_fields(repaired: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[str, Any]:
+    """Return the named values of a repaired object.
 
     Raises:
-        ValueError: One that is wanted is missing.
+        ValueError: A wanted field is missing.
     """
-    options = made if isinstance(made, list) else [made]
+    options = repaired if isinstance(repaired, list) else [repaired]
     for option in options:
         for _ in range(MOST_DEPTH):
             if not isinstance(option, dict):
                 break
             spelled = {plain_name(str(key)): value for key, value in option.items()}
-            found = {
+            fields = {
                 name: spelled[plain_name(name)] for name in names if plain_name(name) in spelled
             }
-            if all(name in found for name in wanted):
-                return found
+            if all(name in fields for name in wanted):
+                return fields
             inner = [
                 value
                 for key, value in option.items()
@@ -400,15 +391,15 @@ def _fields_of(made: Any, names: Sequence[str], wanted: Sequence[str]) -> dict[s
     raise ValueError(f"broken JSON: no field {wanted[0]!r}" if wanted else "broken JSON")
 
 
-def _fields_fields_by_name(text: str, start: int, name: str) -> list[int]:
-    """Return the offsets at which values of a field may begin."""
+def _find_values(text: str, start: int, name: str) -> list[int]:
+    """Return the possible start offsets of a field's value."""
     spelled = r"[\s_-]?".join(re.escape(part) for part in name.split("_"))
     key = rf"(?:[{{,\n]|\A)\s{{0,99}}[{_QUOTES}]?{spelled}[{_QUOTES}]?\s{{0,9}}:\s{{0,9}}"
-    # A comment may stand before the name, and its line break is then what begins it.
-    return [found.end() for found in re.compile(key, re.IGNORECASE).finditer(text, start)]
+    # The line break allows for a comment before the name.
+    return [match.end() for match in re.compile(key, re.IGNORECASE).finditer(text, start)]
 
 
 def _value_end(text: str, start: int) -> int:
-    """Return about where a number or a label ends."""
-    found = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
-    return found.end() if found else start
+    """Return the approximate end offset of a number or a label."""
+    match = re.compile(rf"[{_QUOTES}]?[^,}}\n{_QUOTES}]{{0,99}}").match(text, start)
+    return match.end() if match else start

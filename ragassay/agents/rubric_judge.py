@@ -1,9 +1,9 @@
-"""Rate an answer on one rubric, or on a user's own question."""
+"""Rate answers on a rubric or on a user-defined question."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 import dspy
@@ -17,14 +17,14 @@ from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Assessment, Case, Judgment, Usage
 
 LIKERT = (1, 5)
-"""The scale of the signature for optimizers; a call uses the rubric's own."""
+"""Scale of the signature for optimizers. Calls use the scale of the rubric."""
 
 MOST_SENTENCES = 8
-"""Most sentence numbers of a rationale, for models that can enforce it."""
+"""Maximum number of sentence numbers in a reply, for models that enforce a schema."""
 
 _WORDS = load_prompts().agents["rubric_judge"]
 
-# Small models continue with "1.1.1." after a rating: a rationale starts with a word.
+# Small models continue with "1.1.1." after a rating, so rationales must start with a word.
 Rationale = Annotated[
     str, StringConstraints(pattern=rf"^[A-Z][a-z]+ .{{20,{_WORDS.rationale_chars}}}$")
 ]
@@ -41,13 +41,11 @@ def rating_signature(
     more_inputs: tuple[str, ...] = (),
     thinks: bool = False,
 ) -> type[dspy.Signature]:
-    """Return the signature of a rating; the same object for the same arguments.
+    """Return the cached signature of a rating.
 
     Args:
-        bounds: The scale's lowest and highest rating.
-        more_inputs: Further inputs, in order, besides context and rubric; with "facts" among
-            them the reply names sentences.
-        thinks: Whether the reply reasons before it rates.
+        more_inputs: Names of further inputs. "facts" adds sentence numbers to the reply.
+        thinks: Whether the reply includes reasoning before the rating.
     """
     ratings: Any = Literal[tuple(range(bounds[0], bounds[1] + 1))]  # type: ignore[valid-type]
     fields: dict[str, Any] = {
@@ -63,16 +61,16 @@ def rating_signature(
 
 
 def expert_hint(rating: int) -> str:
-    """Return the hint, true or not, that tells a judge how a person rated the answer."""
+    """Return a hint for the judge that an expert gave this rating."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 
 class RubricJudge(Agent):
-    """An agent that rates a case on a rubric.
+    """Rates a case on a rubric.
 
     Args:
-        hints: Ratings attributed to an expert, by the record's id and the rubric's name.
-        examples: Examples to show instead of the rubric's own, by the same; untrusted.
+        hints: Ratings attributed to an expert, by record id and rubric name.
+        examples: Untrusted examples that replace the rubric's, by record id and rubric name.
     """
 
     name = "rubric_judge"
@@ -88,13 +86,13 @@ class RubricJudge(Agent):
         self.hints = dict(hints or {})
         self.examples = dict(examples or {})
         self.of_rubric: dict[str, CompiledPredictor] = {}
-        """Compiled prompts of single rubrics."""
+        """Compiled prompts by rubric name."""
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """Use a compiled prompt; one for some rubrics is used for those only.
+        """Use a compiled prompt, only for its rubrics if there are any.
 
         Raises:
-            SettingsError: As for every agent.
+            SettingsError: See `Agent.use`.
         """
         if not compiled.rubrics:
             super().use(compiled)
@@ -105,26 +103,24 @@ class RubricJudge(Agent):
     def request(
         self, case: Case, rubric: Rubric, facts: str = "", others: str = "", hint: str = ""
     ) -> AgentRequest:
-        """Return the request to rate the case's answer.
+        """Request the rating of the answer.
 
-        The score is the expectation over the ratings where the judge gives a distribution, else the
-        written rating.
+        The score is the expected rating if there is a distribution, otherwise the written rating.
 
         Args:
-            rubric: The rubric, with its scale.
-            facts: Measurements of the answer's sentences, by their numbers; untrusted.
-            others: Other judges' reasons for the same answer; untrusted.
-            hint: A rating attributed to an expert; trusted.
+            facts: Measurements by sentence number, untrusted.
+            others: Rationales of other judges, untrusted.
+            hint: Rating attributed to an expert, trusted.
         """
         mark = mark_of(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
-        beside = {
+        optional = {
             "examples": self._examples(case, rubric) if self.strategy == "few_shot" else "",
             "facts": fence_text(facts, mark) if facts else "",
             "others": fence_text(others, mark) if others else "",
             "hint": hint,
         }
-        more_inputs = {name: text for name, text in beside.items() if text}
+        more_inputs = {name: text for name, text in optional.items() if text}
         occasions = (self.strategy, *(name for name in more_inputs if name in ("facts", "others")))
         added = [_WORDS.additions[name] for name in occasions if name in _WORDS.additions]
         low, high = rubric.bounds
@@ -140,44 +136,38 @@ class RubricJudge(Agent):
         )
         inputs = {"context": case.context, "rubric": rubric.render(self.strategy), **more_inputs}
 
-        def read(found: dspy.Prediction, usage: Usage) -> Judgment:
-            return judgment_of(found, usage, case, rubric.name, rubric.bounds)
+        def read(reply: dspy.Prediction, usage: Usage) -> Judgment:
+            return judgment_of(reply, usage, case, rubric.name, rubric.bounds)
 
         return AgentRequest(signature, inputs, tuple(own.demos if own else predictor.demos), read)
 
     def _examples(self, case: Case, rubric: Rubric) -> str:
-        more_inputs = self.examples.get((case.record_id, rubric.name))
-        return fence_text(more_inputs, mark_of(case)) if more_inputs else rubric.rendered_examples()
+        examples = self.examples.get((case.record_id, rubric.name))
+        return fence_text(examples, mark_of(case)) if examples else rubric.rendered_examples()
 
 
 def judgment_of(
     found: dspy.Prediction, usage: Usage, case: Case, rubric: str, bounds: tuple[int, int]
 ) -> Judgment:
-    """Return the judgment in a judge's reply, with the distribution over its ratings if given.
+    """Return the judgment in a reply, with the distribution over ratings if available.
 
     Args:
-        found: The reply: `rating` and `rationale`, perhaps `sentences` and `logprobs`.
-        rubric: The rubric's name.
-        bounds: The scale's lowest and highest rating.
+        found: Reply with `rating`, `rationale` and optional `sentences` and `logprobs`.
     """
     low, high = bounds
-    chosen = SampledChoice.of(found, "rating", range(low, high + 1))
-    weights = chosen.weights
+    choice = SampledChoice.of(found, "rating", range(low, high + 1))
+    weights = choice.weights
+    sentences = (n for n in found.get("sentences") or () if 1 <= n <= len(case.sentences))
     return Judgment(
         rubric=rubric,
         scale=bounds,
         rating=found.rating,
-        score=round(min(float(high), max(float(low), chosen.mean)), 4),
+        score=round(min(float(high), max(float(low), choice.mean)), 4),
         distribution=tuple(round(w, 6) for w in weights.values()) if weights else None,
         rationale=found.rationale.strip(),
-        sentences=_keep_existing_numbers(found.get("sentences") or (), len(case.sentences)),
+        sentences=tuple(dict.fromkeys(sentences)),
         usage=usage,
     )
-
-
-def _keep_existing_numbers(numbers: Iterable[int], n_sentences: int) -> tuple[int, ...]:
-    """Return the existing sentence numbers, each once."""
-    return tuple(dict.fromkeys(n for n in numbers if 1 <= n <= n_sentences))
 
 
 _ASKER_WORDS = load_prompts().agents["asker"]
@@ -200,7 +190,7 @@ def _question_signature(values: tuple[str | int, ...], has_subject: bool) -> typ
 
 
 class Asker(Agent):
-    """An agent that answers a user's question on a case with one of the given values."""
+    """Answers a user-defined question on a case with one of the given values."""
 
     name = "asker"
     signature = _question_signature(("yes", "no"), False)
@@ -208,22 +198,19 @@ class Asker(Agent):
     def request(
         self, case: Case, question: str, values: Sequence[str | int], about: str = ""
     ) -> AgentRequest:
-        """Return the request to ask about the case's answer.
+        """Request an answer. The result is an assessment and its usage.
 
         Args:
-            question: The user's question; trusted.
-            values: The possible labels or ratings, at least two.
-            about: The sentence or text of the case in question; untrusted.
-
-        Returns:
-            The request; its reply is read as the value and its usage.
+            question: Question of the user, trusted.
+            values: Possible labels or ratings, at least two.
+            about: Sentence or text of the case the question is about, untrusted.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> tuple[Assessment, Usage]:
-            chosen = SampledChoice.of(found, "reply", values)
-            has_mean = isinstance(found.reply, int) and chosen.weights
-            value = chosen.mean if has_mean else found.reply
-            return Assessment(value=value, reason=found.rationale.strip(), **chosen.sureness), usage
+        def read(reply: dspy.Prediction, usage: Usage) -> tuple[Assessment, Usage]:
+            choice = SampledChoice.of(reply, "reply", values)
+            has_mean = isinstance(reply.reply, int) and choice.weights
+            value = choice.mean if has_mean else reply.reply
+            return Assessment(value=value, reason=reply.rationale.strip(), **choice.sureness), usage
 
         signature = _question_signature(tuple(values), bool(about))
         inputs = {"context": case.context, "question": question}

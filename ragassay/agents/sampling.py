@@ -1,4 +1,4 @@
-"""Ask a judge for a reply and a distribution over its labels, however the judge can give one."""
+"""Call a judge, and get a distribution over labels from log-probabilities, decisions or samples."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from ragassay.models.decisions import decide
 from ragassay.records import Usage
 
 TEMPERATURE = 1.0
-"""Temperature of a sample, which models take that take no other one. Some providers' default is
-lower, and would make a judge look surer than it is."""
+"""Temperature for sampling. All models support 1, and lower values would overstate confidence."""
 
 LOGPROBS = "log-probabilities"
 DECISIONS = "decisions"
@@ -38,12 +37,11 @@ T = TypeVar("T")
 
 @dataclass
 class ModelCall(Generic[T]):
-    """A call of a model.
+    """A model call.
 
     Attributes:
-        messages: The prompt.
-        read: Reads a reply; one that was cut may still be whole enough.
-        labels: The labels of each output field whose distribution is wanted.
+        read: Function that parses a reply. It may accept truncated replies.
+        labels: Labels of each output field that needs a distribution.
     """
 
     lm: Any
@@ -53,63 +51,58 @@ class ModelCall(Generic[T]):
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     async def draw(self, more: Mapping[str, Any] = MappingProxyType({})) -> T:
-        """Make the call, with further options; return the parsed reply.
+        """Make the call with additional options, and return the parsed reply.
 
         Raises:
-            CutReplyError: The reply was cut, and again with twice the tokens.
-            ModelError: The call failed, or its reply cannot be read.
+            CutReplyError: The reply was truncated twice, the second time with twice the tokens.
+            ModelError: The call failed, or the reply cannot be parsed.
         """
         options = {**self.options, **more}
-        bound = options.get("max_tokens") or self.lm.kwargs.get("max_tokens")
-        # Of a model that is now known to reason, the gateway multiplies it further.
-        longer = [{**options, "max_tokens": bound * 2}] if bound else []
+        limit = options.get("max_tokens") or self.lm.kwargs.get("max_tokens")
+        # For reasoning models, the gateway increases the limit further.
+        retries = [{**options, "max_tokens": limit * 2}] if limit else []
         text = ""
-        for tried in (options, *longer):
-            reply = (await self.lm.acall(messages=self.messages, **tried))[0]
+        for attempt in (options, *retries):
+            reply = (await self.lm.acall(messages=self.messages, **attempt))[0]
             try:
                 return self.read(reply)
             except UnparsableReplyError:
                 text = reply["text"]
                 if not reply.get("is_cut"):
                     raise
-        what = (
-            "its reasoning took all its tokens" if not text.strip() else f"it ends {text[-60:]!r}"
+        detail = f"it ends with {text[-60:]!r}" if text.strip() else "reasoning used all tokens"
+        advice = "increase --max-reply-tokens" if limit else "pass --model-option max_tokens=N"
+        raise CutReplyError(
+            f"the reply of {self.lm.model} was cut off at the token limit: {detail}; {advice}"
         )
-        told = "raise --max-reply-tokens" if bound else "give --model-option max_tokens=N"
-        raise CutReplyError(f"the reply of {self.lm.model} was cut: {what}; {told}")
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Several replies to one question, which stand where log-probabilities would.
+    """Several replies to one prompt, used instead of log-probabilities.
 
     Attributes:
-        replies: The usable replies, at least one.
-        n_failed: Samples without one.
+        replies: Valid replies, at least one.
     """
 
     replies: tuple[dspy.Prediction, ...]
     n_failed: int = 0
 
     def shares(self, field: str, labels: Sequence[str]) -> dict[str, float]:
-        """Return the share of the replies that gave each label, in the order of `labels`."""
+        """Return the share of replies with each label, in the order of `labels`."""
         counts = Counter(str(reply[field]) for reply in self.replies)
         return {label: counts[label] / len(self.replies) for label in labels}
 
     @property
     def name(self) -> str:
-        """Return their number in words, such as "5 samples" or "4 of 5 samples"."""
+        """Return a description such as "5 samples" or "4 of 5 samples"."""
         n = len(self.replies)
         return f"{n} of {n + self.n_failed} samples" if self.n_failed else f"{n} samples"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Probabilities that a model gave by its decisions, which stand where log-probabilities would.
-
-    Attributes:
-        probabilities: By field and label.
-    """
+    """Probabilities from a model's decisions by field and label, used as log-probabilities."""
 
     probabilities: Mapping[str, Mapping[str, float]]
 
@@ -120,17 +113,17 @@ class Decision:
 
 @asynccontextmanager
 async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
-    """Yield whether one reply is drawn as without samples, which is to be done inside.
+    """Yield whether to make a single call first, inside the context.
 
-    Whether a judge gives log-probabilities its first reply shows. Where samples depend on that, the
-    other questions wait for it: each would pay for a reply that is then not used. Of a judge that
-    gives none only samples are drawn.
+    The first reply shows whether a judge returns log-probabilities. While this is unknown, other
+    calls wait, because their reply would be wasted if samples are needed. If the judge returns no
+    log-probabilities, only samples are drawn.
     """
     lm = call.lm
     if not call.labels or lm.n_samples == 1 or lm.has_decisions:
         yield True
         return
-    # A batch of one question takes as long as any.
+    # A batch of one call would take as long as a full batch.
     if lm.gives_logprobs is None and not lm.is_batched:
         async with lm.first_reply:
             if lm.gives_logprobs is None:
@@ -140,7 +133,7 @@ async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
 
 
 def note_logprobs(call: ModelCall[dspy.Prediction], found: dspy.Prediction) -> dspy.Prediction:
-    """Remember whether a judge gives log-probabilities, by a reply; return the reply."""
+    """Record whether a reply has log-probabilities, and return the reply."""
     if call.labels:
         call.lm.gives_logprobs = call.lm.gives_logprobs or _has_logprobs(found)
     return found
@@ -149,92 +142,90 @@ def note_logprobs(call: ModelCall[dspy.Prediction], found: dspy.Prediction) -> d
 async def add_distribution(
     call: ModelCall[dspy.Prediction], found: dspy.Prediction | None
 ) -> tuple[dspy.Prediction, Usage]:
-    """Give a reply a distribution over its labels, by more calls where one reply has none.
+    """Add a distribution over labels to a reply, with more calls if necessary.
 
-    That of the model's decisions where it has them, else of the reply's log-probabilities, else of
-    samples where the setting `samples` asks for some.
+    The distribution is from the model's decisions, or else from log-probabilities, or else from
+    samples if enabled in the settings.
 
     Args:
-        found: Its first reply; None where only samples are drawn.
+        found: First reply, or None if only samples are drawn.
 
     Returns:
-        The reply to read, its `logprobs` perhaps a `Decision` or `Samples`, and where its
-        distribution comes from. Of samples it is the first one with the most frequent value.
+        Reply whose `logprobs` may be a `Decision` or `Samples`, and a usage with the source of the
+        distribution. With samples, the reply is the first one with the most frequent value.
 
     Raises:
-        ModelError: There was no usable reply.
+        ModelError: There is no valid reply.
     """
     lm, labels = call.lm, call.labels
     if found is not None:
         if not labels:
             return found, Usage()
         prompt = "\n\n".join(str(message["content"]) for message in call.messages)
-        decided = await decide(lm, prompt, labels) if lm.has_decisions else None
-        if decided is not None:
-            return _with(found, Decision(decided)), _source(DECISIONS, found, labels)
+        decisions = await decide(lm, prompt, labels) if lm.has_decisions else None
+        if decisions is not None:
+            reply = _set_distribution(found, Decision(decisions))
+            return reply, _build_source(DECISIONS, found, labels)
         has_logprobs = _has_logprobs(found)
         if has_logprobs or lm.n_samples == 1:
-            return found, _source(LOGPROBS if has_logprobs else "", found, labels)
+            return found, _build_source(LOGPROBS if has_logprobs else "", found, labels)
     samples = await draw_samples(call, lm.n_samples)
-    found = _with(most_frequent(samples.replies, list(labels)), samples)
+    reply = _set_distribution(most_frequent(samples.replies, list(labels)), samples)
     usage = Usage(n_failed_samples=samples.n_failed)
-    return found, usage + _source(samples.name, found, labels)
+    return reply, usage + _build_source(samples.name, reply, labels)
 
 
 async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
-    """Draw samples: the first alone, then the others together.
+    """Draw one sample, and then the others concurrently.
 
-    So a provider can serve the prompt of the others from its cache. A sample that fails for a
-    temporary reason is drawn once more.
+    In this way, providers can cache the prompt. Samples with temporary errors are retried once.
 
     Raises:
         FatalModelError: No call can succeed.
-        ModelError: All of them failed; it is the first one's error.
+        ModelError: All samples failed. This is the first error.
     """
-    first = await _draw_all(call, [0])
-    results = first + await _draw_all(call, range(1, n))
-    again = [i for i, one in enumerate(results) if isinstance(one, TransientModelError)]
-    for i, result in zip(again, await _draw_all(call, again), strict=True):
+    results = await _draw_all(call, [0])
+    results += await _draw_all(call, range(1, n))
+    retries = [i for i, result in enumerate(results) if isinstance(result, TransientModelError)]
+    for i, result in zip(retries, await _draw_all(call, retries), strict=True):
         results[i] = result
-    replies = [one for one in results if not isinstance(one, ModelError)]
+    replies = [result for result in results if not isinstance(result, ModelError)]
     if not replies:
-        raise next(one for one in results if isinstance(one, ModelError))
+        raise next(result for result in results if isinstance(result, ModelError))
     return Samples(tuple(replies), n - len(replies))
 
 
 async def _draw_all(
-    call: ModelCall[dspy.Prediction], places: Sequence[int]
+    call: ModelCall[dspy.Prediction], indices: Sequence[int]
 ) -> list[dspy.Prediction | ModelError]:
-    """Draw samples together; an error stands in the place of its sample."""
+    """Draw samples concurrently, and return an error for each failed sample."""
 
-    async def one(place: int) -> dspy.Prediction | ModelError:
+    async def draw(index: int) -> dspy.Prediction | ModelError:
         try:
-            return await call.draw(sample_options(call.lm.kwargs, place))
+            return await call.draw(sample_options(call.lm.kwargs, index))
         except FatalModelError:
             raise
         except ModelError as error:
             return error
 
-    return list(await asyncio.gather(*map(one, places)))
+    return list(await asyncio.gather(*map(draw, indices)))
 
 
 def sample_options(options: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """Return the options in which a sample differs from a call of the judge.
-
-    Each sample has a seed of its own: with the same seed all would be one reply.
+    """Return the options of a sample. Each sample has a different seed.
 
     Example:
         >>> sample_options({"temperature": 0, "seed": 1}, 2)
         {'logprobs': None, 'top_logprobs': None, 'temperature': 1.0, 'seed': 3}
     """
-    found: dict[str, Any] = {"logprobs": None, "top_logprobs": None, "temperature": TEMPERATURE}
+    sample: dict[str, Any] = {"logprobs": None, "top_logprobs": None, "temperature": TEMPERATURE}
     if options.get("seed") is not None:
-        found["seed"] = options["seed"] + place
-    return found
+        sample["seed"] = options["seed"] + place
+    return sample
 
 
 def choices_of(signature: Any) -> dict[str, tuple[str, ...]]:
-    """Return the labels of each output field of a signature that is one of given labels."""
+    """Return the labels of each `Literal` output field of a signature."""
     return {
         name: tuple(map(str, get_args(field.annotation)))
         for name, field in signature.output_fields.items()
@@ -243,47 +234,42 @@ def choices_of(signature: Any) -> dict[str, tuple[str, ...]]:
 
 
 def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> dspy.Prediction:
-    """Return the first reply that gives the most frequent value; of several fields, in most."""
-    tops = {name: Counter(one[name] for one in replies).most_common(1)[0][0] for name in fields}
-    return max(replies, key=lambda one: sum(one[name] == top for name, top in tops.items()))
+    """Return the first reply with the most frequent value in as many fields as possible."""
+    tops = {name: Counter(reply[name] for reply in replies).most_common(1)[0][0] for name in fields}
+    return max(replies, key=lambda reply: sum(reply[name] == top for name, top in tops.items()))
 
 
-def _has_logprobs(found: dspy.Prediction) -> bool:
-    return bool(getattr(found.logprobs, "content", None))
+def _has_logprobs(reply: dspy.Prediction) -> bool:
+    return bool(getattr(reply.logprobs, "content", None))
 
 
-def _with(found: dspy.Prediction, distribution: Decision | Samples) -> dspy.Prediction:
-    return dspy.Prediction(**{**dict(found.items()), "logprobs": distribution})
+def _set_distribution(reply: dspy.Prediction, distribution: Decision | Samples) -> dspy.Prediction:
+    return dspy.Prediction(**{**dict(reply.items()), "logprobs": distribution})
 
 
-def _source(name: str, found: dspy.Prediction, choices: Iterable[str]) -> Usage:
-    """Say where the distribution over a reply's labels comes from; by default there is none."""
-    kind = "rating" if isinstance(found[next(iter(choices))], int) else "label"
+def _build_source(name: str, reply: dspy.Prediction, choices: Iterable[str]) -> Usage:
+    """Return a usage with the source of the distribution. An empty name means no distribution."""
+    kind = "rating" if isinstance(reply[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
 
 
 @dataclass(frozen=True)
 class SampledChoice:
-    """A label of a reply, with the probabilities of all labels.
-
-    Attributes:
-        label: What was written.
-        weights: As `choice_distribution` returns them.
-    """
+    """The label in a reply, with the probabilities of all labels."""
 
     label: str
     weights: Mapping[str, float] | None
 
     @classmethod
     def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> SampledChoice:
-        """Read the label in a field, one of `labels`."""
+        """Return the label in a field with its distribution."""
         names = list(map(str, labels))
         weights = choice_distribution(found.get("logprobs"), field, names)
         return cls(str(found[field]), weights)
 
     @property
     def sureness(self) -> dict[str, Any]:
-        """The label's `confidence` and the distribution's `entropy_bits`; None where unknown."""
+        """`confidence` of the label and `entropy_bits` of the distribution, or None if unknown."""
         weights = self.weights
         return {
             "confidence": round(weights[self.label], 4) if weights else None,
@@ -292,7 +278,7 @@ class SampledChoice:
 
     @property
     def mean(self) -> float:
-        """The expectation over the labels, which are numbers; the written one where unknown."""
+        """Expected value of numeric labels, or the written label without a distribution."""
         if not self.weights:
             return float(self.label)
         return sum(float(label) * share for label, share in self.weights.items())
@@ -305,22 +291,18 @@ _END = re.compile(r'[\s",}\]]')
 def choice_distribution(
     logprobs: Any, field: str, labels: Sequence[str]
 ) -> dict[str, float] | None:
-    """Return the probability of each label where the reply's JSON has `field`.
+    """Return the probability of each label at the value of a field in a JSON reply.
 
-    The tokens of the field's value are found by position. A token, with the part of the value
-    before it, counts for the only label that it starts. If it starts several, the next token
-    decides where it is the one that was written; otherwise it counts for none. The probability
-    outside the alternatives is not distributed: the distribution is renormalised over them.
+    The tokens of the value are found by position. The probability of an alternative token is
+    assigned to the label it starts. If several labels start with a token, the next token decides,
+    provided the token was written. Otherwise its probability is dropped. The distribution is
+    renormalized over the alternatives.
 
     Args:
-        logprobs: `choices[0].logprobs` of the reply; None where the model returns none;
-            a `Decision` or `Samples` may stand in their place.
-        field: The field's name.
-        labels: All possible values of the field.
+        logprobs: `choices[0].logprobs` of the reply, a `Decision`, `Samples` or None.
 
     Returns:
-        Probabilities by label, in the order of `labels`, summing to 1; None where they cannot be
-        determined.
+        Probabilities by label that sum to 1, in the order of `labels`, or None if unknown.
     """
     if isinstance(logprobs, Decision | Samples):
         return logprobs.shares(field, labels)
@@ -331,16 +313,16 @@ def choice_distribution(
         options = [(o.token, _probability(o.logprob)) for o in token.top_logprobs or ()]
         was_open = was_open or bool(options)
         if all(text != token.token for text, _ in options):
-            # A token that the grammar forces has no alternatives.
+            # Tokens forced by a grammar have no alternatives.
             options.append((token.token, _probability(token.logprob)))
         for text, probability in options:
-            meant = _matching_labels(written, piece if text == token.token else text, labels)
-            if len(meant) == 1:
-                weights[meant[0]] += reach * probability
-        chosen = _clean(written, piece)
-        if len(_matching_labels(written, piece, labels)) < 2 and chosen:
+            matches = _matching_labels(written, piece if text == token.token else text, labels)
+            if len(matches) == 1:
+                weights[matches[0]] += reach * probability
+        part = _clean(written, piece)
+        if len(_matching_labels(written, piece, labels)) < 2 and part:
             break
-        written += chosen
+        written += part
         reach *= dict(options)[token.token]
     total = sum(weights.values())
     if not was_open or not total > 0:
@@ -349,7 +331,7 @@ def choice_distribution(
 
 
 def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]]:
-    """Return the tokens of a field's value, each with its part of the value."""
+    """Yield the tokens of a field's value, and their part of the value."""
     try:
         value = read_reply("".join(token.token for token in tokens), (field,))[field]
     except ValueError:
@@ -363,16 +345,16 @@ def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]
 
 
 def _matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str]:
-    """Return the labels that the written part and this text may become."""
+    """Return the labels that start with the written part and this text."""
     clean = _clean(written, text)
-    begun = written + clean
+    prefix = written + clean
     if not clean:
         return list(labels) if not written else []
-    return [begun] if begun in labels else [label for label in labels if label.startswith(begun)]
+    return [prefix] if prefix in labels else [label for label in labels if label.startswith(prefix)]
 
 
 def _clean(written: str, text: str) -> str:
-    """Return a token's part of a value, without quotes, outer space and what follows."""
+    """Return a token's part of a value, without quotes and surrounding text."""
     return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
 
 

@@ -1,4 +1,4 @@
-"""Read an answer sentence by sentence, then rate it, with a model fine-tuned for both."""
+"""Mark the sentences of an answer and rate it with a fine-tuned model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ragassay.records import FINE, MARKS, Case, Judgment, Mark, Reading, Usage
 from ragassay.text.search import condense
 
 MOST_SENTENCES = 40
-"""Most sentences read; a small model loses track in a longer answer."""
+"""Maximum number of sentences to mark, because small models lose track in longer answers."""
 
 SURE = 0.9
-"""Probability of a fault from which a sentence is marked. Of 16 whole answers to held-out
-questions `ragassay/judge` marks 2 with it, and 5 where the likeliest mark counts, as with .5
-here; it detects .90 of extreme damage instead of .87, and .78 of subtle damage instead of .81."""
+"""Minimum probability of a fault to mark a sentence. In 16 flawless answers to held-out questions,
+`ragassay/judge` marks 2 with this threshold and 5 with 0.5. It detects 0.90 instead of 0.87 of
+extreme damage, and 0.78 instead of 0.81 of subtle damage."""
 
 
 class MarkSentence(dspy.Signature):
@@ -35,17 +35,17 @@ class MarkSentence(dspy.Signature):
 
 
 class AnswerReader(Agent):
-    """Marks the sentences of a case; for models made by `ragassay finetune judge`."""
+    """Marks the sentences of an answer. For models trained by `ragassay finetune judge`."""
 
     name = "answer_reader"
     signature = MarkSentence
     adapter = CompactAdapter()
 
     async def aforward(self, case: Case) -> Reading:
-        """Mark each sentence.
+        """Mark all sentences.
 
         Raises:
-            ModelError: The model gave no usable reply for one of them.
+            ModelError: The model returned no valid reply for a sentence.
         """
         numbers = range(1, len(shown_lines(case)) + 1)
         replies = await asyncio.gather(*(self.ask(self.request(case, n)) for n in numbers))
@@ -55,25 +55,25 @@ class AnswerReader(Agent):
         )
 
     def request(self, case: Case, n: int) -> AgentRequest:
-        """Say what the n-th sentence is."""
+        """Request the mark of the n-th sentence."""
 
-        def read(found: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
-            return sure_mark(found.mark, SampledChoice.of(found, "mark", MARKS).weights), usage
+        def read(reply: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
+            return sure_mark(reply.mark, SampledChoice.of(reply, "mark", MARKS).weights), usage
 
         return self.asking(read, context=read_context(case, n))
 
     def messages(self, case: Case, n: int) -> list[dict[str, str]]:
-        """Return the prompt for a sentence as the model sees it, for training."""
+        """Return the prompt for a sentence, for training."""
         inputs: dict[str, Any] = {"context": read_context(case, n)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
 def sure_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
-    """Return the likeliest fault of a sentence, or "fine" where no fault is probable enough.
+    """Return the most likely fault of a sentence, or "fine" if no fault is likely enough.
 
     Args:
-        own_mark: The model's mark.
-        weights: Probability of each mark; None where unknown, and the given mark counts.
+        own_mark: Mark by the model, returned without probabilities.
+        weights: Probability of each mark, or None if unknown.
 
     Example:
         >>> sure_mark("subject", {"fine": 0.3, "subject": 0.7})
@@ -88,14 +88,14 @@ def sure_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
 
 
 def shown_lines(case: Case) -> list[str]:
-    """Return the sentences that are read, each with its number."""
+    """Return the numbered sentences to mark."""
     return [f"{s.index}. {s.text}" for s in case.sentences[:MOST_SENTENCES]]
 
 
 def read_context(case: Case, n: int = MOST_SENTENCES) -> str:
-    """Return the question and the answer up to its n-th sentence, counted from 1."""
+    """Return the question and the answer up to its n-th sentence, from 1."""
     words, lines = load_prompts().context, shown_lines(case)
-    # Prompts of answers to the same question share their beginning, wherever they end.
+    # With the question as seed, answers to the same question share their prefix.
     mark = fence_mark([case.question, *lines], case.question)
     answer = fence_text("\n".join(lines[:n]), mark)
     return "\n".join([words.question, fence_text(case.question, mark), words.answer, answer])
@@ -120,25 +120,25 @@ class RateAnswer(dspy.Signature):
 
 
 class TunedJudge(Agent):
-    """Rates a case that was read on a rubric; for fine-tuned models."""
+    """Rates an answer with marked sentences on a rubric. For fine-tuned models."""
 
     name = "tuned_judge"
     signature = RateAnswer
     adapter = CompactAdapter()
 
     def request(self, case: Case, reading: Reading, rubric: str, papers: str = "") -> AgentRequest:
-        """Rate the case's answer; the score is the expectation over the five ratings."""
+        """Request the rating of the answer. The score is the expected rating."""
 
-        def read(found: dspy.Prediction, usage: Usage) -> Judgment:
-            found["sentences"] = sentences_named(found.rationale, reading.faults)
-            return judgment_of(found, usage, case, rubric, (1, 5))
+        def read(reply: dspy.Prediction, usage: Usage) -> Judgment:
+            reply["sentences"] = sentences_named(reply.rationale, reading.faults)
+            return judgment_of(reply, usage, case, rubric, (1, 5))
 
         return self.asking(read, **rating_inputs(case, reading.faults, rubric, papers))
 
     def messages(
         self, case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
     ) -> list[dict[str, str]]:
-        """Return the prompt as the model sees it, for training."""
+        """Return the prompt for a rating, for training."""
         inputs = rating_inputs(case, faults, rubric, papers)
         return self.adapter.format(self.predict.signature, [], inputs)
 
@@ -146,24 +146,18 @@ class TunedJudge(Agent):
 def rating_inputs(
     case: Case, faults: Mapping[int, Mark], rubric: str, papers: str = ""
 ) -> dict[str, str]:
-    """Return the inputs of a rating.
-
-    Args:
-        faults: The faults of its sentences, by their numbers.
-        rubric: The rubric's name.
-        papers: From `papers_shown`; empty for none.
-    """
+    """Return the inputs for a rating."""
     marks = ", ".join(f"{n} {mark}" for n, mark in sorted(faults.items())) or "none"
     context = "\n".join(filter(None, (read_context(case), papers)))
     return {"context": context, "marks": marks, "rubric": rubric.replace("_", " ")}
 
 
 def papers_shown(case: Case, n_chars: int) -> str:
-    """Return the sources as a judge reads them that was trained with sources (figure 17).
+    """Return the sources for the prompt of a judge that was trained with sources (figure 17).
 
     Args:
-        n_chars: Budget of all texts and titles; the sentences closest to question and answer are
-            kept, and no titles where these alone would take half of it. 0 for no sources.
+        n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to
+            question and answer are included. Titles are dropped if they need more than half.
     """
     if not n_chars or not case.sources:
         return ""
@@ -177,14 +171,14 @@ def papers_shown(case: Case, n_chars: int) -> str:
 
 
 def sentences_named(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
-    """Return the numbers of the sentences that a reason names, in order.
+    """Return the numbers of all sentences a rationale refers to, in order.
 
-    A reason names a few and adds "and others": those with the same mark.
+    Rationales list a few sentences "and others", which are those with the same mark.
 
     Example:
         >>> sentences_named("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})
         (2, 5)
     """
     named = {int(number) for number in re.findall(r"\d+", rationale)}
-    alike = {faults[n] for n in named if n in faults}
-    return tuple(sorted(named | {n for n, mark in faults.items() if mark in alike}))
+    marks = {faults[n] for n in named if n in faults}
+    return tuple(sorted(named | {n for n, mark in faults.items() if mark in marks}))

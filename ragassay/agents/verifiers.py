@@ -1,4 +1,4 @@
-"""Verify a claim against a passage: a judge, a fine-tuned model, a chat checker (BioACE, 4.2)."""
+"""Verify claims against passages with a judge, a fine-tuned model or a chat model (BioACE, 4.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ragassay.records import VERDICT_SETS, Case, Comparison, EvidenceSpan, Usage
 from ragassay.retrievers.rerankers import TextEncoder, closest_sentences
 
 PROMPTS = {2: "verifier_binary", 3: "verifier_ternary", 4: "verifier"}
-"""Keys of the prompts, by the number of labels."""
+"""Prompt names by number of labels."""
 
 
 class VerifyClaim(dspy.Signature):
@@ -34,48 +34,47 @@ class VerifyClaim(dspy.Signature):
 
 
 class Verifier(Agent):
-    """Verifies a claim against a passage; used for citations and evidence.
+    """Verifies a claim against a passage, for citations and evidence.
 
     Args:
-        n_labels: The number of verdicts to choose from: 2, 3 or 4.
+        n_labels: Number of possible verdicts: 2, 3 or 4.
     """
 
     name = "verifier"
 
     def __init__(self, n_labels: int = 4) -> None:
         self._labels = VERDICT_SETS[n_labels]
-        # A computed type: pyright cannot follow.
         labels: Any = Literal[self._labels]  # pyright: ignore[reportInvalidTypeForm]
         signature = VerifyClaim.with_updated_fields("verdict", type_=labels)
         super().__init__(signature, PROMPTS[n_labels])
 
     def request(self, case: Case, claim: str, passage: EvidenceSpan | str) -> AgentRequest:
-        """Compare a sentence of the case's answer, or any other claim, with a passage."""
+        """Request the comparison of a claim with a passage."""
         mark = mark_of(case)
         text = passage if isinstance(passage, str) else passage.text
         return self.asking(
-            self._finding,
+            self._read,
             context=case.context,
             passage=fence_text(text, mark),
             claim=fence_text(claim, mark),
         )
 
     async def compare(self, case: Case, claim: str, passage: str) -> Comparison:
-        """Verify any claim against any text.
+        """Verify a claim against a passage.
 
         Raises:
-            ModelError: The model gave no usable reply.
+            ModelError: The model returned no valid reply.
         """
         return await self.ask(self.request(case, claim, passage))
 
-    def _finding(self, found: dspy.Prediction, usage: Usage) -> Comparison:
-        chosen = SampledChoice.of(found, "verdict", self._labels)
-        return Comparison(found.verdict, usage=usage, **chosen.sureness)
+    def _read(self, reply: dspy.Prediction, usage: Usage) -> Comparison:
+        choice = SampledChoice.of(reply, "verdict", self._labels)
+        return Comparison(reply.verdict, usage=usage, **choice.sureness)
 
 
 N_READ = 4
-"""Sentences read, title included: those closest to the claim. Four include a sentence of the
-rationale for 85 of 100 of SciFact's training claims that have one, three for 76."""
+"""Number of sentences in a passage, including the title. In the SciFact training set, four
+sentences include a rationale sentence for 85% of claims with a rationale, and three for 76%."""
 
 LABELS: tuple[Verdict, ...] = VERDICT_SETS[4]
 
@@ -90,37 +89,37 @@ class CompareClaim(dspy.Signature):
 
 
 class TunedVerifier(Agent):
-    """Verifies a claim against a passage; for models made by `ragassay finetune`."""
+    """Verifies a claim against a passage. For models trained by `ragassay finetune`."""
 
     name = "tuned_verifier"
     signature = CompareClaim
     adapter = CompactAdapter()
 
     async def aforward(self, claim: str, sentences: Sequence[str]) -> Comparison:
-        """Verify a claim against a passage cut by `passage_for`.
+        """Verify a claim against a result of `passage_for`.
 
         Raises:
-            ModelError: The model gave no usable reply.
+            ModelError: The model returned no valid reply.
         """
         if not sentences:
             return Comparison("not_relevant", None, Usage())
         return await self.ask(self.request(claim, sentences))
 
     def request(self, claim: str, sentences: Sequence[str]) -> AgentRequest:
-        """Compare a claim with a passage of at least one sentence."""
-        return self.asking(_finding, context=_context(claim, sentences))
+        """Request the comparison of a claim with a passage of at least one sentence."""
+        return self.asking(_read_comparison, context=_build_context(claim, sentences))
 
     def messages(self, claim: str, sentences: Sequence[str]) -> list[dict[str, str]]:
-        """Return the prompt as the model sees it, for training."""
-        inputs = {"context": _context(claim, sentences)}
+        """Return the prompt, for training."""
+        inputs = {"context": _build_context(claim, sentences)}
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def _finding(found: dspy.Prediction, usage: Usage) -> Comparison:
-    return Comparison(found.label, usage=usage, **SampledChoice.of(found, "label", LABELS).sureness)
+def _read_comparison(reply: dspy.Prediction, usage: Usage) -> Comparison:
+    return Comparison(reply.label, usage=usage, **SampledChoice.of(reply, "label", LABELS).sureness)
 
 
-def _context(claim: str, sentences: Sequence[str]) -> str:
+def _build_context(claim: str, sentences: Sequence[str]) -> str:
     words, mark = load_prompts().context, fence_mark([claim, *sentences], claim)
     passage = fence_text("\n".join(sentences), mark)
     return "\n".join([words.passage, passage, words.claim, fence_text(claim, mark)])
@@ -133,34 +132,30 @@ def passage_for(
     embedder: TextEncoder,
     wanted: Sequence[int] = (),
 ) -> list[str]:
-    """Return the part of a document that a tuned verifier reads: its closest sentences and title.
+    """Return up to `N_READ` sentences most similar to a claim, in document order.
 
     Args:
-        title: The document's title; may be empty.
-        sentences: The document's sentences; may be empty.
-        embedder: Provides the vectors for the cosine.
-        wanted: Positions of sentences, from 0, that are read even if others are closer.
-
-    Returns:
-        At most `N_READ` of them, in their order.
+        title: Title of the document, treated as a sentence. May be empty.
+        sentences: Sentences of the document. May be empty.
+        wanted: Indices of sentences to prefer.
     """
     texts = [title, *sentences] if title else list(sentences)
-    places = {place + bool(title) for place in wanted}
-    return closest_sentences(claim, texts, embedder, N_READ, places)
+    indices = {index + bool(title) for index in wanted}
+    return closest_sentences(claim, texts, embedder, N_READ, indices)
 
 
 N_TOKENS = 4
-"""Longest reply: "Yes" or "No"."""
+"""Token limit for a reply of "Yes" or "No"."""
 
 
 async def check_by_chat(claim: str, passage: str) -> Comparison:
-    """Ask the model of DSPy's settings whether a passage supports a claim.
+    """Ask the model in the DSPy settings whether a passage supports a claim.
 
     Args:
-        passage: The whole text; it is not cut into chunks.
+        passage: Whole text, which is not split.
 
     Returns:
-        "supports" or "not_attributable"; no confidence where there are no log-probabilities.
+        "supports" or "not_attributable", with a confidence if there are log-probabilities.
 
     Raises:
         ModelError: The call failed, or the reply is neither Yes nor No.
@@ -180,7 +175,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
 
 
 def _read_yes(reply: Mapping[str, Any]) -> tuple[bool, float | None]:
-    """Return whether a reply says Yes, and the probability of Yes as its first token."""
+    """Return whether a reply is Yes, and the probability of Yes as the first token, if known."""
     word = reply["text"].strip().lower()
     if not word.startswith(("yes", "no")):
         raise UnparsableReplyError(f"the reply is neither Yes nor No: {reply['text'][:60]!r}")

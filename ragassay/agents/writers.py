@@ -1,4 +1,4 @@
-"""Write exam questions of a query, a synthesis of abstracts, a paraphrase of a sentence."""
+"""Agents that write test bank items, syntheses and paraphrases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WORDS = load_prompts().agents["exam_writer"]
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 ITEMS_PER_PART = 4
-"""Items, with their answers, that fit into the longest reply of the settings."""
+"""Number of items with answers that fit into the token limit of the settings."""
 
 ExamKind = Literal["questions", "nuggets"]
 Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_chars)]
@@ -51,12 +51,12 @@ def _signature(
 
 @dataclass(frozen=True)
 class WrittenExam:
-    """The items that were written for a query.
+    """Test bank items for a query.
 
     Attributes:
-        texts: Questions or nuggets, each once, in the model's order.
-        answers: The known answer to each; "" where there is none.
-        n_unfounded: Answers that no source states: they were left out.
+        texts: Questions or nuggets without duplicates, in reply order.
+        answers: Answer to each item, or an empty string.
+        n_unfounded: Number of answers dropped because no source states them.
     """
 
     texts: tuple[str, ...]
@@ -66,7 +66,7 @@ class WrittenExam:
 
 
 class ExamWriter(Agent):
-    """Writes all items of a query, or of one part of it, in one call."""
+    """Writes all test bank items for a query or a facet in one call."""
 
     name = "exam_writer"
     signature = _signature("questions", False, False, False, 10)
@@ -82,27 +82,24 @@ class ExamWriter(Agent):
         wants_answers: bool = False,
         number: int = 10,
     ) -> AgentRequest:
-        """Write the items of a query.
+        """Request the items for a query.
 
         Args:
-            query: The query, or the title that the facet belongs to.
-            kind: What to write.
-            facet: The subtopic; empty for the whole query.
-            sources: Texts that state what is asked for, cut to what fits into a prompt.
-            wants_answers: Whether each question comes with its answer.
+            query: Query, or title of the facet's topic.
+            sources: Source texts, shortened to fit into a prompt.
         """
         wants_answers = wants_answers and kind == "questions"
         signature = _signature(kind, bool(facet), bool(sources), wants_answers, number)
 
-        def read(found: dspy.Prediction, usage: Usage) -> WrittenExam:
-            texts = [_one_line(text) for text in getattr(found, kind)]
-            keys = [_one_line(text) for text in found.answers] if wants_answers else [""] * number
+        def read(reply: dspy.Prediction, usage: Usage) -> WrittenExam:
+            texts = [_one_line(text) for text in getattr(reply, kind)]
+            keys = [_one_line(text) for text in reply.answers] if wants_answers else [""] * number
             if wants_answers and len(keys) != len(texts):
                 raise UnparsableReplyError(f"{len(texts)} questions with {len(keys)} answers")
             pairs = dict(reversed([p for p in zip(texts, keys, strict=False) if p[0]]))
             kept = [text for text in dict.fromkeys(texts) if _WORD.search(text)][:number]
             if not kept:
-                raise UnparsableReplyError(f"no {kind} of words in {texts[:3]}")
+                raise UnparsableReplyError(f"none of the {kind} has text: {texts[:3]}")
             stated = {t: k for t, k in pairs.items() if not sources or is_stated(k, sources)}
             answers = tuple(stated.get(text, "") for text in kept)
             n_unfounded = sum(bool(pairs[t]) and not stated.get(t) for t in kept)
@@ -119,7 +116,7 @@ class ExamWriter(Agent):
 
 
 def is_stated(answer: str, sources: Sequence[Document]) -> bool:
-    """Return whether a source has the words of an answer, in a row."""
+    """Return whether a source contains an answer verbatim, ignoring case."""
     words = _one_line(answer).casefold().strip(" .")
     return bool(words) and any(words in _one_line(d.text).casefold() for d in sources)
 
@@ -138,31 +135,31 @@ class WriteSynthesis(dspy.Signature):
 
 @dataclass(frozen=True)
 class WrittenSynthesis:
-    """A synthesis as the model wrote it, on one line, and what it cost."""
+    """A synthesis on one line, and its usage."""
 
     text: str
     usage: Usage
 
 
 class Synthesizer(Agent):
-    """Writes the synthesis of a question's papers in one call."""
+    """Writes a synthesis of papers on a question."""
 
     name = "synthesizer"
     signature = WriteSynthesis
     wants_logprobs = False
 
     def request(self, question: str, sources: Sequence[Document], words: int = 200) -> AgentRequest:
-        """Write the synthesis.
+        """Request a synthesis.
 
         Args:
-            sources: Its papers, cut to what fits into a prompt; cited by their positions from 1.
-            words: About how many words it may have.
+            sources: Papers, shortened to fit into a prompt, and cited by number from 1.
+            words: Approximate number of words.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> WrittenSynthesis:
-            text = " ".join(found.synthesis.split())
+        def read(reply: dspy.Prediction, usage: Usage) -> WrittenSynthesis:
+            text = " ".join(reply.synthesis.split())
             if not any(character.isalpha() for character in text):
-                raise UnparsableReplyError(f"no synthesis of words in {text[:80]!r}")
+                raise UnparsableReplyError(f"the synthesis has no text: {text[:80]!r}")
             return WrittenSynthesis(text, usage)
 
         mark = fence_mark([question, *(d.title + d.text for d in sources)])
@@ -201,34 +198,25 @@ class Paraphraser(Agent):
     wants_logprobs = False
 
     def request(self, sentence: str) -> AgentRequest:
-        """Say a sentence again.
+        """Request a paraphrase of a sentence without citation markers.
 
-        What comes of it has no text where the reply cannot stand beside the sentence; see
-        `is_restatement`.
-
-        Args:
-            sentence: Without citation markers.
+        The result has no text if the reply is not a valid paraphrase. See `is_restatement`.
         """
 
-        def read(found: dspy.Prediction, usage: Usage) -> Paraphrase:
-            text = " ".join(found.restatement.split())
+        def read(reply: dspy.Prediction, usage: Usage) -> Paraphrase:
+            text = " ".join(reply.restatement.split())
             if is_restatement(text, sentence):
                 return Paraphrase(sentence=sentence, text=text, usage=usage)
             return Paraphrase(sentence=sentence, refused=text, usage=usage)
 
-        # The sentence is all there is to see: no question and no sources stand before it.
         return self.asking(read, context=fence_text(sentence, fence_mark([sentence])))
 
 
 def is_restatement(text: str, sentence: str) -> bool:
-    """Return whether a text can be used as a redundant copy of a sentence.
+    """Return whether a text on one line is a valid redundant paraphrase of a sentence.
 
-    It cannot if it is empty, the sentence itself, or about itself ("Here is a wordy version"),
-    which would reveal the damage; or if it shares no content word with the sentence or has a number
-    that the sentence lacks, which would be another kind of damage.
-
-    Args:
-        text: The reply, on one line.
+    Texts that are empty, equal to the sentence or introduced ("Here is a wordy version") would
+    reveal the perturbation. New numbers or no shared content words would change the meaning.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

@@ -52,8 +52,7 @@ class PairMaterial:
     """Inputs for perturbing one pair.
 
     Attributes:
-        rng: Random generator for this pair and attack only, so that the result does not depend on
-            other pairs or attacks.
+        rng: Random generator for this pair and attack only.
         others: Other pairs. Those about the same paper are ignored.
         side: Side of the text pools to draw from.
     """

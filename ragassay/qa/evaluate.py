@@ -46,7 +46,6 @@ class InputPairs:
     """Papers with pairs, in input order.
 
     Attributes:
-        unused: Ids of papers without pairs.
         name: Name of the file of pairs, empty for pairs in memory.
         sha256: SHA-256 of the file of pairs, empty for pairs in memory.
     """
@@ -99,8 +98,7 @@ def read_paper_pairs(
 
     Args:
         pairs: Path of a file (see `read_pairs`), or the pairs.
-        papers: Path of a file or folder (see `read_papers`), or the papers. Not needed if the file
-            of pairs includes them.
+        papers: File or folder (see `read_papers`), or papers. Optional if `pairs` includes them.
 
     Raises:
         InputError: A file cannot be read, or no pair has a paper.

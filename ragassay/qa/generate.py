@@ -114,7 +114,6 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
 
     Args:
         settings: Settings with the writer model, which may be fine-tuned.
-        papers: Papers to write pairs from.
         evaluator: LiteLLM name of a second model that rates the pairs. NAME@URL sets a separate
             endpoint. If empty, only rules check the pairs.
 
@@ -171,15 +170,11 @@ async def make_pairs(
 ) -> Generated:
     """Write the pairs of all papers to a JSON Lines file.
 
-    Progress is saved next to `out`. An interrupted run resumes there and retries papers without
-    pairs.
+    Progress is saved next to `out`. Interrupted runs resume and retry papers without pairs.
 
     Args:
-        papers: Papers to write pairs from.
         plan: Job settings. Its `paper` is ignored.
         tools: Result of `qa_tools` for the same papers.
-        out: Path of the output file.
-        listen: Called with progress events.
 
     Raises:
         FatalModelError: A model is unavailable.

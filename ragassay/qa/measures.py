@@ -32,7 +32,6 @@ class PaperSentence:
         index: Position in the paper, from 0.
         start: Start offset in `Paper.text`.
         end: End offset in `Paper.text`, exclusive.
-        text: Sentence text, `Paper.text[start:end]`.
         section: Section of the sentence, `Paper.section_at(start)`.
     """
 
@@ -170,8 +169,6 @@ def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float
     An answer misses a chunk of c sentences with probability C(n - c, k) / C(n, k).
 
     Args:
-        n_answers: Number of answers.
-        n_sentences: Number of sentences, n.
         n_top: Number of sentences drawn per answer without replacement, k. At most n.
 
     Returns:

@@ -110,15 +110,7 @@ class PairView:
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """Data of one pair.
-
-    Attributes:
-        ratings: Ratings in RACAR order.
-        intents: Comparisons of the pair's question with others.
-        sentences: Sentences of the paper.
-        questions: Questions about the paper by pair id.
-        embedder: Name of the embedding model.
-    """
+    """Data of one pair."""
 
     pair: QAPair
     measures: PairMeasures | None

@@ -201,8 +201,7 @@ def render_qa_html(report: QAReport) -> str:
     """Render a report on question-answer pairs as HTML.
 
     Returns:
-        Self-contained HTML document, identical for the same input. Papers are collapsed if there is
-        more than one.
+        Self-contained HTML document, identical for the same input. Several papers are collapsed.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))

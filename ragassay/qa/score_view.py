@@ -38,7 +38,6 @@ class PairScoreLine:
 
     Attributes:
         chance: Score expected by chance, empty if unknown.
-        meaning: Explanation of the score.
     """
 
     title: str

@@ -64,8 +64,7 @@ def question_diversity(
 
     Args:
         similarities: Similarity of each pair of questions. Unscored pairs are None and are ignored.
-        papers: Paper of each pair, resampled together for the interval. By default, pairs are
-            independent.
+        papers: Paper of each pair, for clustered resampling. By default, pairs are independent.
         scale: Lowest and highest possible similarity, (-1, 1) for cosines.
         judge: Name of the judge or the embedding model.
     """
@@ -127,7 +126,6 @@ def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str
 
     Args:
         measures: Measures of papers. Papers without pairs are ignored.
-        embedder: Name of the embedding model.
     """
     papers = [paper for paper in measures if paper.pairs]
     covered = [paper for paper in papers if paper.coverage is not None]
@@ -187,7 +185,6 @@ class Kept:
 
     Attributes:
         dropped: Dimensions rated too low by id of dropped pair.
-        unrated: Ids of pairs with missing ratings.
     """
 
     pairs: tuple[QAPair, ...]
@@ -199,7 +196,6 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     """Filter pairs by minimum scores.
 
     Args:
-        evaluations: Evaluations of papers with pairs.
         least: Minimum score (1 to 3) by dimension. Other dimensions are ignored.
     """
     kept: list[QAPair] = []
@@ -208,10 +204,12 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     for evaluation in evaluations:
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
-            known = {name: v for name in least if (v := scores.get((pair.id, name))) is not None}
-            low = tuple(name for name, score in known.items() if score < least[name])
+            known: dict[RacarDimension, float] = {
+                name: v for name in least if (v := scores.get((pair.id, name))) is not None
+            }
+            low: list[RacarDimension] = [name for name in known if known[name] < least[name]]
             if low:
-                dropped[pair.id] = low
+                dropped[pair.id] = tuple(low)
             elif len(known) < len(least):
                 unrated.append(pair.id)
             else:
@@ -233,7 +231,7 @@ def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:
     low, high = RACAR_SCALE
     for text in given:
         name, _, score = text.rpartition("=")
-        dimensions = [dimension for dimension in RACAR if name in ("", dimension)]
+        dimensions: list[RacarDimension] = [d for d in RACAR if name in ("", d)]
         try:
             value = float(score)
         except ValueError:

@@ -167,9 +167,7 @@ class QAReport:
 
     Attributes:
         name: Name of the evaluated input, such as a file name.
-        measures: Measures of papers.
         ratings: RACAR ratings. Failed ratings are shown as unscored.
-        intents: Question comparisons by a judge.
         embedder: Embedding model for coverage and similarity.
         judge: Judge model for ratings and comparisons, or an empty string.
         cards: Descriptions of the accuracy of the judge and the rules, one paragraph each.

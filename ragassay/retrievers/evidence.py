@@ -29,13 +29,11 @@ def reciprocal_rank_fusion(
     SIGIR, section 2)
 
     Args:
-        rankings: Rankings of ids, best first. Rankings may lack ids. For duplicate ids, the best
-            rank is used.
+        rankings: Rankings of ids, best first. For duplicate ids, the best rank is used.
         k: Constant, at least 0. Larger values reduce the weight of the top ranks.
 
     Returns:
-        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep the order of
-        first appearance.
+        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep their order.
 
     Raises:
         ValueError: `k` is negative.
@@ -59,12 +57,7 @@ N_CANDIDATES = 10
 
 @dataclass(frozen=True)
 class Wanted:
-    """A claim to find passages for.
-
-    Attributes:
-        documents: Documents to search, with unique ids.
-        k: Maximum number of documents to use.
-    """
+    """A claim to find passages for."""
 
     claim: str
     documents: Sequence[Document]
@@ -83,7 +76,6 @@ def find_passages(
         wanted: Claims and documents. Empty claims get no passages.
         reranker: Document reranker, or None to keep the BM25 order.
         embedder: Embedding model for the similarity of claims and passages.
-        size: Number of sentences per passage.
     """
     documents = {d.id: d for w in wanted for d in w.documents}
     index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
@@ -101,7 +93,6 @@ def find_passages(
 def _rank_documents(
     wanted: Wanted, scores: Mapping[str, float], reranker: Reranker | None
 ) -> list[Document]:
-    """Return the top `k` documents by BM25, reranked if there is a reranker."""
     if not wanted.claim.strip():
         return []
     hits = [Hit(document, scores.get(document.id, 0.0)) for document in wanted.documents]
@@ -121,9 +112,6 @@ def best_passages(
 
     Args:
         claims: Claims. Empty claims get no passage.
-        candidates: Documents to search for each claim.
-        embedder: Embedding model.
-        size: Number of sentences per passage.
 
     Returns:
         One passage per claim, or None if the documents have no text.

@@ -16,13 +16,7 @@ from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 
 class LiteratureRetriever(BaseRetriever):
-    """LangChain retriever that returns whole documents from any literature.
-
-    Args:
-        literature: Literature to search.
-        k: Number of documents to return.
-        filters: Conditions on the articles.
-    """
+    """LangChain retriever that returns whole documents from any literature."""
 
     literature: Any
     k: int = 10

@@ -50,7 +50,6 @@ class Filters:
         since: Earliest publication date, "2020", "2020-03" or "2020-03-09", or empty.
         until: Latest publication date in the same format, or empty.
         types: Publication types, one of which must match, or empty for all.
-        no_retracted: Whether to exclude retracted articles.
     """
 
     since: str = ""
@@ -108,13 +107,9 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.documents)
 
-    @property
+    @functools.cached_property
     def sha256(self) -> str:
         """Hash of all documents in order."""
-        return self._sha256
-
-    @functools.cached_property
-    def _sha256(self) -> str:
         digest = hashlib.sha256()
         for document in self.documents:
             digest.update(document.model_dump_json().encode())

@@ -29,12 +29,7 @@ FUSED_DEPTH = 100
 
 
 class DenseCorpus:
-    """Corpus searched by the cosine similarity of query and article. Thread-safe.
-
-    Args:
-        corpus: Corpus with the articles.
-        index: Vectors of the same corpus.
-    """
+    """Corpus searched by the cosine similarity of query and article. Thread-safe."""
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
         self.folder = corpus.folder
@@ -72,7 +67,6 @@ class HybridCorpus:
 
     Args:
         lexical: Lexical search, which also provides the articles.
-        dense: Dense search.
     """
 
     def __init__(self, lexical: Literature, dense: Literature) -> None:
@@ -116,7 +110,6 @@ class OpenedCorpus:
     Attributes:
         fingerprint: Identity of the corpus for the manifest.
         rejections: Lines that could not be read.
-        note: Note for the user about the search, usually empty.
     """
 
     literature: Literature
@@ -131,8 +124,7 @@ def open_literature(
     """Open a corpus.
 
     Args:
-        where: Folder of a built corpus, path of a file of documents, or "pubmed" for PubMed over
-            the network.
+        where: Folder of a built corpus, file of documents, or "pubmed" for live PubMed.
         settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
         embedder: Loaded embedder for queries, by default the one from the settings.
 
@@ -196,7 +188,6 @@ def _open_built_corpus(path: Path, settings: Settings, embedder: NamedEncoder) -
 def _choose_search(
     corpus: DiskCorpus, settings: Settings, embedder: NamedEncoder
 ) -> tuple[Way, str]:
-    """Return the search method and a note about it."""
     if settings.literature.search != "auto":
         return settings.literature.search, ""
     from ragassay.retrievers.dense.index import vectors_status

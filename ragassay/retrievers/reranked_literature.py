@@ -44,7 +44,6 @@ class TokenStore:
 
     Args:
         path: Path of the file, which is created by `add`.
-        encoder: Encoder of the vectors.
     """
 
     def __init__(self, path: Path, encoder: NamedEncoder) -> None:
@@ -140,9 +139,7 @@ def reranker_of(
     """Return the reranker from the settings, or None for "none". Models are loaded lazily.
 
     Args:
-        settings: Settings. `reranker` is "embedded", "none", or the name or folder of a
-            cross-encoder.
-        embedder: Embedder for the embedded reranker.
+        settings: Settings. `reranker` is "embedded", "none" or a cross-encoder.
         literature: Corpus that may have stored token vectors.
     """
     name = settings.literature.reranker
@@ -173,8 +170,6 @@ class RerankedLiterature:
     """Literature with reranked hits.
 
     Args:
-        inner: Literature to search.
-        reranker: Reranker of the top hits.
         name: Name of the reranker. Cached verdicts depend on it.
         depth: Number of hits to rerank, at least 1.
     """

@@ -91,8 +91,7 @@ class EmbeddedReranker:
     embedder has no token vectors, each title or passage is a single token.
 
     Args:
-        embedder: Encoder of queries, titles and passages. The packaged weights were fitted to the
-            packaged embedder.
+        embedder: Encoder of all texts. The packaged weights fit the packaged embedder.
         weights: Feature weights, by default the packaged ones.
     """
 
@@ -105,7 +104,6 @@ class EmbeddedReranker:
 
         Args:
             query: Natural-language query. If blank, hits keep their order and scores.
-            hits: Hits to rerank.
             k: Number of hits to return. If 0 or less, the list is empty.
         """
         if not hits or k <= 0:
@@ -241,8 +239,6 @@ class CrossEncoderReranker:
         """Return the top `k` hits, scored by the cross-encoder on query and "title text".
 
         Args:
-            query: Natural-language query.
-            hits: Hits to rerank.
             k: Number of hits to return. If 0 or less, the list is empty.
 
         Raises:
@@ -283,9 +279,7 @@ def closest_sentences(
     """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        claim: Claim to compare with.
         sentences: Sentences, may be empty.
-        embedder: Embedder for the cosine similarity.
         n: Maximum number of sentences, at least 1.
         wanted: Indices of sentences to prefer.
     """

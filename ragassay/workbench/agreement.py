@@ -66,7 +66,6 @@ def grader_agreement(
     """Compare graders item by item. A grader is a model with a prompt class.
 
     Args:
-        chosen: Filter for the grades to compare.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
@@ -209,7 +208,6 @@ class LabelledPassage:
     """A passage with human relevance judgments.
 
     Attributes:
-        judgment: Highest judgment of the passage.
         label: Label derived from the grades, or None without grades.
     """
 
@@ -223,8 +221,6 @@ class GradeTable:
     """Contingency table of labels (rows) and human judgments (columns).
 
     Attributes:
-        labels: Row labels, highest first.
-        judgments: Column judgments, highest first.
         counts: Number of passages in each cell, row by row.
         n_unscored: Number of judged passages without a label.
     """

@@ -47,7 +47,6 @@ def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
 
     Args:
         job: Query and sources. Sources are shortened as they would be for a prompt.
-        tools: Provides the embedder.
     """
     query = f"{job.text} {job.facet_text}".strip()
     sources = condense(job.sources, query, tools.settings.source_chars)
@@ -75,7 +74,6 @@ class ExamPlan:
     Attributes:
         number: Number of items per query, or per facet.
         with_facets: Whether to write items for each facet of a query.
-        with_answers: Whether to write answers to the questions.
         n_documents: Number of corpus documents to retrieve per query.
     """
 
@@ -102,7 +100,6 @@ class CreatedBanks:
 
     Attributes:
         banks: Banks with items, in query order.
-        written: Results of all jobs.
         folded: Query id and text of each item removed as a duplicate.
     """
 
@@ -257,7 +254,6 @@ class _BankJobs:
         return replace(found, usage=found.usage + failed)
 
     def _key(self, job: ExamJob) -> str:
-        """Return a hash of all inputs of a job."""
         parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -30,13 +30,8 @@ class ItemChanges:
 
     Attributes:
         item: Id or id prefix of an item. See `item_of`.
-        text: New text of the item.
         answers: Known answers of the item, or of the new item.
         secret: Whether the item is hidden from systems.
-        remove: Whether to remove the item.
-        add: Query id and text of a new item.
-        kind: Kind of the new item.
-        facet: Facet id of the new item.
         undo: Id or id prefix of a review to undo. See `taken_back`.
     """
 
@@ -169,9 +164,7 @@ def addition(
     """Return a review that adds an item to a query.
 
     Args:
-        query: Query id.
         kind: Item kind, by default that of the query's first bank.
-        facet: Facet id.
 
     Raises:
         InputError: The query does not exist, the text is empty, or an item already has this text.

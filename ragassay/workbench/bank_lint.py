@@ -47,8 +47,6 @@ class Lint:
 
     Attributes:
         kind: Kind of flaw, a key of `TITLES`.
-        why: Evidence for the flaw.
-        mend: Suggested fix.
     """
 
     query: str
@@ -71,10 +69,8 @@ def lint_banks(
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.
-        encode: Function that embeds texts.
         corpus: Documents to search for answers. By default, answers are not checked.
         least: Lowest similarity of duplicate nuggets. See `repeats`.
-        on_bank: Called after each bank.
     """
     duplicates: dict[tuple[str, str], Lint] = {}
     groups: dict[tuple[str, str], list[tuple[RubricBank, BankItem]]] = {}
@@ -93,7 +89,9 @@ def lint_banks(
     flaws: list[Lint] = []
     for bank in banks:
         for item in bank.items:
-            flaws += _lint_wording(bank, item)
+            if bank.kind == "questions":
+                wording = question_flaws(item.text, item.answers)
+                flaws += [_build_lint(bank, item, **asdict(flaw)) for flaw in wording]
             if duplicate := duplicates.get((bank.query_id, item_id(item, bank))):
                 flaws.append(duplicate)
             if corpus is not None:
@@ -104,12 +102,6 @@ def lint_banks(
 
 def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str) -> Lint:
     return Lint(bank.query_id, item_id(item, bank), item.text, kind, why, mend)
-
-
-def _lint_wording(bank: RubricBank, item: BankItem) -> Iterator[Lint]:
-    if bank.kind == "questions":
-        for flaw in question_flaws(item.text, item.answers):
-            yield _build_lint(bank, item, **asdict(flaw))
 
 
 def _lint_unanswered(
@@ -136,10 +128,8 @@ def lint_file(
     """Return the flaws of all items in a file.
 
     Args:
-        settings: Settings for the embedder and the nugget matcher.
         corpus: Documents to search for answers. By default, answers are not checked.
         query: Id of the query to check, or empty for all.
-        is_shown: Whether to show a progress bar.
 
     Raises:
         InputError: The query does not exist, or the corpus cannot be opened.

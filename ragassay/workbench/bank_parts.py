@@ -16,7 +16,6 @@ class SplitBanks:
     """Public and secret parts of test banks.
 
     Attributes:
-        public: Banks that systems may see.
         secret: Banks that systems must not see. All their items are marked as secret.
         one_sided: Titles of banks with items in only one part.
     """

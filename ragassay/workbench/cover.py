@@ -74,8 +74,7 @@ def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     """Read an official leaderboard.
 
     Args:
-        path: Path of a JSON file `{system: rank}` (1 is best), or of a file with the columns
-            system and score.
+        path: JSON file `{system: rank}` (1 is best), or file with columns system and score.
 
     Returns:
         Scores by system (higher is better), and the rejected entries. Ranks are negated.
@@ -303,7 +302,6 @@ def _average(
     """Return the mean coverage over queries and its standard error.
 
     Args:
-        queries: Coverage of each query.
         base: Function that returns the items in the denominator.
         worst_base: The same function for the worst case.
     """

@@ -93,7 +93,6 @@ def read_system_files(
 
     Args:
         runs: Run files, and folders with files that end in `.run`.
-        qrels: Path of the passage labels.
         official: Path of the official leaderboard. See `read_official`.
 
     Raises:
@@ -136,10 +135,7 @@ def cover_tables(
     """Compute Rubric-Cover for each cutoff and minimum rating.
 
     Args:
-        chosen: Filter for the grades.
-        systems: Rankings that replace those in the graded file, and the official leaderboard for
-            the correlation.
-        ks: Cutoff ranks.
+        systems: Rankings that replace those in the graded file, and official leaderboard.
         min_ratings: Minimum ratings. By default, the items marked as correct, then the minimum
             ratings 1 to 5 if there are ratings.
 
@@ -180,8 +176,6 @@ def rubric_qrels(
 
     Args:
         file: Graded passages. Facets are read from its test banks, or else from the item ids.
-        chosen: Filter for the grades.
-        by: Source of the labels.
         min_rating: Lowest rating that covers an item, used with "covered" only.
         by_facet: Whether to use each facet as a separate topic.
 
@@ -238,11 +232,9 @@ def leaderboards(
 
     Args:
         file: Graded passages, or None if `systems` has labels.
-        chosen: Filter for the grades.
         systems: Labels that replace grades, rankings that replace those in the graded file, and
             the official leaderboard.
         measures: Names in ir_measures notation, by default `DEFAULT_MEASURES`.
-        by: Source of the labels.
         min_rating: Lowest relevant rating.
         skips_empty: Whether to skip queries without relevant passages instead of scoring them 0.
 

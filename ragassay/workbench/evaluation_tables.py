@@ -27,7 +27,6 @@ class CoverTable:
     """Rubric-Cover of all systems at one cutoff.
 
     Attributes:
-        k: Cutoff rank.
         min_rating: Lowest rating that covers an item, or None to use the correct items.
         correlation: Correlation with the official leaderboard, or None without one.
     """

@@ -11,8 +11,6 @@ from ragassay.formats.workbench.paragraphs import (
     GradedParagraph,
     ParagraphData,
     ParagraphExamGrade,
-    ParagraphJudgment,
-    ParagraphRanking,
     QueryParagraphs,
     SelfRating,
 )
@@ -22,8 +20,7 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_cl
 def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
     """Return all passages, with the tentative ratings of undecided items added.
 
-    Tentative ratings are less certain than the grader requires, but averages over many passages may
-    still separate systems.
+    Tentative ratings are less certain than required, but averages may still separate systems.
     """
     return tuple(
         QueryParagraphs(q.query_id, tuple(map(_rate_tentatively, q.paragraphs))) for q in queries
@@ -95,8 +92,7 @@ def merge_grades(
             class and kind. By default, such grades must be equal.
 
     Raises:
-        InputError: A passage has conflicting texts, judgments or ranks, or conflicting grades from
-            the same grader.
+        InputError: A passage has conflicting texts, judgments, ranks or grades by a grader.
     """
     merged: dict[str, dict[str, GradedParagraph]] = {}
     for queries in files:
@@ -121,22 +117,20 @@ def _merge_paragraphs(
         "paragraph": second.paragraph if first.paragraph is None else first.paragraph,
         "paragraph_data": ParagraphData(
             judgments=_unite_by_key(
-                data.judgments, more.judgments, _judgment_key, f"{label}: judgment"
+                *(data.judgments, more.judgments),
+                lambda judgment: (judgment.query, judgment.title_query),
+                f"{label}: judgment",
             ),
-            rankings=_unite_by_key(data.rankings, more.rankings, _ranking_key, f"{label}: rank"),
+            rankings=_unite_by_key(
+                *(data.rankings, more.rankings),
+                lambda ranking: (ranking.method, ranking.query_id),
+                f"{label}: rank",
+            ),
         ),
         "exam_grades": _unite_grades(first.exam_grades, second.exam_grades, label, later_wins),
         "grades": _unite_grades(first.grades, second.grades, label, later_wins),
     }
     return first.model_copy(update=update)
-
-
-def _judgment_key(judgment: ParagraphJudgment) -> Hashable:
-    return judgment.query, judgment.title_query
-
-
-def _ranking_key(ranking: ParagraphRanking) -> Hashable:
-    return ranking.method, ranking.query_id
 
 
 def _unite_by_key(

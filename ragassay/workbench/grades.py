@@ -97,9 +97,6 @@ class GradeFilter:
     Unlike the original, this filter rejects grades without a prompt class if a class is set.
 
     Attributes:
-        model: Grading model.
-        prompt_class: Prompt class.
-        items: Kind of the graded items.
         self_rated: Whether items were rated from 0 to 5.
     """
 
@@ -238,11 +235,6 @@ def add_grades(
     Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 
     Args:
-        paragraph: Passage with its existing grades.
-        items: Test bank items of the passage's query.
-        grades: Verdicts on these items.
-        relevance: Direct grades.
-        model: Name of the grader.
         like_original: Whether to rate failed grades 1 and mark them as correct, like the original.
     """
     known = {item.id: item for item in items}

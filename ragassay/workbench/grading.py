@@ -111,8 +111,6 @@ def prepared_passages(
 
     Args:
         responses: See `read_passages`.
-        most_words: See `read_passages`.
-        depth: See `read_passages`.
         settings: Settings, by default built from the options.
         style: Style of option names in error messages.
 
@@ -153,7 +151,6 @@ async def grade_passages(
         passages: Passages, and the test bank items to grade them with.
         tools: Run with settings from `grading_settings`.
         folder: Run folder. An interrupted run resumes there, and `graded.jsonl.gz` is written.
-        listen: Called with progress events.
         like_original: Whether to rate failed grades 1 and mark them as correct, like the original.
 
     Raises:

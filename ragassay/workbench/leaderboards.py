@@ -76,7 +76,6 @@ def number_covered(
     Args:
         chosen: Filter for the grades. The first match per passage is used.
         min_rating: Lowest rating that covers an item, or None to use correctness.
-        topic_of: Function that returns the topic of an item.
 
     Raises:
         InputError: `min_rating` is set and a grade has no ratings.
@@ -102,7 +101,6 @@ def highest_rating(
 
     Args:
         chosen: Filter for the grades. The first match per passage is used.
-        topic_of: Function that returns the topic of an item.
 
     Raises:
         InputError: A grade has no ratings.
@@ -203,7 +201,6 @@ class RubricBoard:
 
     Attributes:
         measure: Name in ir_measures notation.
-        rows: Systems, best first.
         correlation: Correlation with the official scores, or None without them. Systems missing
             from either side are counted as unscored.
         only_official: Systems found only in the official leaderboard.
@@ -233,12 +230,9 @@ def rubric_boards(
     so systems could gain from answering only easy queries.
 
     Args:
-        labels: Labels by query and passage.
-        rankings: Rankings of the systems.
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
         level: Lowest relevant label, like the -l option of trec_eval.
-        subtopics: Covered items by query and passage. By default, relevant passages cover a single
-            subtopic per query.
+        subtopics: Covered items by query and passage. By default, one subtopic per query.
         official: Official scores, higher is better.
         skips_empty: See `run_values`.
 
@@ -268,8 +262,6 @@ def board(
     """Rank systems by their mean values.
 
     Args:
-        measure: Name of the measure.
-        values: Values by system and query.
         official: Official scores, higher is better.
         n_unlabelled: Number of unlabeled top passages by system. See `RubricRow`.
 

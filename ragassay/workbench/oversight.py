@@ -20,7 +20,6 @@ class Relevance:
     """Criterion for relevant passages.
 
     Attributes:
-        min_relevant: Lowest relevant judgment or direct rating.
         direct: Filter for direct grades that replace judgments. A direct grade without a rating
             counts as 1 if correct, otherwise 0.
     """
@@ -53,7 +52,6 @@ class CheckedItem:
         is_covered: Whether the passage covers the item, or None if unscored or ungraded.
         extracted: Extracted text, or None if missing.
         relevance: Judgment or direct rating of the passage, or None if unknown.
-        passage: Text of the passage.
     """
 
     query_id: str
@@ -77,7 +75,6 @@ def checked_items(
     """Return the grade of each item with its extracted text, for checking ("verify grading").
 
     Args:
-        queries: Graded passages.
         graded: Filter for the grades. The first match per passage is used.
         extracted: Filter for the grades with the extracted answers. By default, the first grade of
             the same kind that is not self-rated, or else the checked grade.
@@ -166,11 +163,7 @@ class Grid:
 
 
 def grids(checked: Sequence[CheckedItem]) -> tuple[Grid, ...]:
-    """Arrange the grades of each query by item and passage ("grid display").
-
-    Args:
-        checked: Result of `checked_items`.
-    """
+    """Arrange the grades of each query by item and passage ("grid display")."""
     by_query: dict[str, list[CheckedItem]] = {}
     for row in checked:
         by_query.setdefault(row.query_id, []).append(row)
@@ -221,7 +214,6 @@ def missing_passages(
     Args:
         graded: Filter for the grades. The first match per passage is used.
             Passages without a matching grade are left out.
-        relevance: Criterion for relevant passages.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:
@@ -290,9 +282,7 @@ def item_uses(
 
     Args:
         graded: Filter for the grades. The first match per passage is used.
-        relevance: Criterion for relevant passages.
         min_rating: Lowest rating that covers an item, or None to use correctness.
-        texts: Item texts by id.
 
     Returns:
         Items sorted by the number of non-relevant passages that cover them, highest first.

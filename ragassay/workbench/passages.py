@@ -36,9 +36,6 @@ class Passages:
 
     Attributes:
         queries: Passages of each query, with ranks, judgments and existing grades.
-        texts: Query texts by id.
-        items: Test bank items by query id.
-        note: Note for the user about the corpus search.
     """
 
     queries: tuple[QueryParagraphs, ...]

@@ -127,7 +127,6 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
     """Return a table of ratings, or coverage without ratings, by passage (rows) and item (columns).
 
     Args:
-        grid: Grades of a query.
         first: Index of the first item to include.
         n_items: Number of items to include, by default all remaining ones.
     """

@@ -73,7 +73,7 @@ def test_a_mender_gives_up_pairs_but_answers_for_each():
     asked = QAMender().request(PAPER, [FaultyPair("a?", "b", ()), FaultyPair("c?", "d", ())])
     found = read(asked, PAIR, EMPTY)
     assert found.pairs[0].answer == "The moon does." and found.pairs[1] is None
-    with pytest.raises(UnparsableReplyError, match="1 pairs in place of 2"):
+    with pytest.raises(UnparsableReplyError, match="expected 2 pairs, got 1"):
         read(asked, PAIR)
 
 

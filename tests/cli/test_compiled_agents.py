@@ -138,17 +138,17 @@ def test_spent_calls_are_said_and_the_calls_to_come_are_named_first(tmp_path):
 
 
 UNSENT = (
-    ("rubric_judge", ("--only", "citations"), "leaves out rubrics"),
-    ("rubric_judge", ("--only", "nuggets"), "leaves out rubrics"),
-    ("sentence_labeller", ("--only", "rubrics"), "leaves out sentences"),
-    ("sentence_labeller", ("--only", "citations"), "leaves out sentences"),
-    ("nugget_assigner", ("--only", "evidence"), "leaves out nuggets"),
-    ("nugget_assigner", ("--only", "sentences"), "leaves out nuggets"),
-    ("nugget_writer", ("--only", "citations"), "leaves out nuggets"),
-    ("nugget_writer", ("--only", "rubrics", "--only", "evidence"), "leaves out nuggets"),
-    ("verifier_ternary", ("--only", "rubrics"), "leaves out citations"),
-    ("verifier_ternary", ("--only", "nuggets"), "leaves out citations"),
-    ("query_writer", ("--only", "citations"), "leaves out evidence"),
+    ("rubric_judge", ("--only", "citations"), "skips rubrics"),
+    ("rubric_judge", ("--only", "nuggets"), "skips rubrics"),
+    ("sentence_labeller", ("--only", "rubrics"), "skips sentences"),
+    ("sentence_labeller", ("--only", "citations"), "skips sentences"),
+    ("nugget_assigner", ("--only", "evidence"), "skips nuggets"),
+    ("nugget_assigner", ("--only", "sentences"), "skips nuggets"),
+    ("nugget_writer", ("--only", "citations"), "skips nuggets"),
+    ("nugget_writer", ("--only", "rubrics", "--only", "evidence"), "skips nuggets"),
+    ("verifier_ternary", ("--only", "rubrics"), "skips citations"),
+    ("verifier_ternary", ("--only", "nuggets"), "skips citations"),
+    ("query_writer", ("--only", "citations"), "skips evidence"),
     ("query_writer", ("--evidence", "agent"), "an agent searches"),
 )
 SENT = (
@@ -167,7 +167,7 @@ def test_a_compiled_prompt_of_an_agent_that_a_run_does_not_ask_is_refused(tmp_pa
         for agent, options, why in UNSENT:
             write_compiled(made(agent), tmp_path / "p.json")
             code, _, err = call(*given, *options)
-            assert code == 1 and f"prompt of {agent} would not be said" in err, (agent, options)
+            assert code == 1 and f"prompt of {agent} would not be used" in err, (agent, options)
             assert why in err
         for agent, options in SENT:
             write_compiled(made(agent), tmp_path / "p.json")

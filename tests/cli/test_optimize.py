@@ -119,11 +119,11 @@ def test_a_prompt_that_would_not_be_said_is_refused_by_name(sample, tmp_path, mo
     path = compiled_in(tmp_path)
     given = ["evaluate", sample / "answers.jsonl", "--prompts", path, "--dry-run"]
     code, _, err = call(*given, "--model", "openai/scripted")
-    assert code == 1 and "'verifier_ternary', which this run does not have" in err
+    assert code == 1 and "unknown agent 'verifier_ternary'" in err
     code, _, err = call(*given, "--labels", 3, "--model", "ragassay/smollm2-135m")
-    assert code == 1 and "would not be said" in err and "--verifier judge" in err
+    assert code == 1 and "would not be used" in err and "--verifier judge" in err
     code, _, err = call(*given, "--labels", 3, "--only", "citations")
-    assert code == 1 and "would not be said: this needs a judge" in err
+    assert code == 1 and "would not be used: this needs a judge" in err
     monkeypatch.setenv("RAGASSAY_PROMPTING__PROMPTS", json.dumps([str(tmp_path / "missing.json")]))
     given = (sample / "answers.jsonl", "--dry-run", "--only", "citations")
     code, _, err = call("evaluate", *given)
@@ -134,7 +134,7 @@ def test_an_audit_says_the_compiled_prompt_too(sample, tmp_path):
     path = compiled_in(tmp_path)
     given = (sample / "answers.jsonl", "--prompts", path, "--dry-run")
     code, _, err = call("audit", *given, "--model", "openai/none")
-    assert code == 1 and "'verifier_ternary', which this run does not have" in err
+    assert code == 1 and "unknown agent 'verifier_ternary'" in err
 
 
 def test_prompts_are_listed_and_an_unknown_one_is_named():

@@ -155,17 +155,17 @@ FAULTS: Faults = {
     **{
         f"rating {rating}": (reply(rated(rating)), "unparsable", told)
         for rating, told in {
-            "0": "'0', which is not of its type",
-            "6": "'6', which is not of its type",
-            "-1": "'-1', which",
-            "4.7": "'4.7', which",
-            '"high"': "'high', which",
-            "null": "'None', which",
-            "true": "'True', which",
-            "NaN": "'NaN', which",
-            "Infinity": "'Infinity', which",
-            "1e400": "'inf', which",
-            "9" * 5_000: "99', which",
+            "0": "invalid value '0'",
+            "6": "invalid value '6'",
+            "-1": "'-1'",
+            "4.7": "'4.7'",
+            '"high"': "'high'",
+            "null": "'None'",
+            "true": "'True'",
+            "NaN": "'NaN'",
+            "Infinity": "'Infinity'",
+            "1e400": "'inf'",
+            "9" * 5_000: "99'",
         }.items()
     },
     "a refusal": (

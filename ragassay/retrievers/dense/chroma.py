@@ -86,7 +86,6 @@ def connect(folder: Path, url: str) -> Client:
     """Connect to the Chroma database of a corpus, or to a server. Telemetry is disabled.
 
     Args:
-        folder: Folder of the corpus.
         url: URL of a server, such as "http://host:8000", or empty for the folder.
 
     Raises:

@@ -54,8 +54,6 @@ class EmbedEvent:
     """Progress of embedding a corpus.
 
     Attributes:
-        n_done: Number of articles processed.
-        n_articles: Number of articles in the corpus.
         n_embedded: Number of processed articles that needed embedding.
     """
 
@@ -72,14 +70,12 @@ def embed_corpus(
 ) -> VectorState:
     """Create or update the vectors of a corpus.
 
-    Only new articles and articles with a changed title or abstract are embedded. Vectors of
-    removed articles are deleted.
+    Only new and changed articles are embedded. Vectors of removed articles are deleted.
 
     Args:
         corpus: Corpus to embed. At most two pages of articles are in memory.
         embedder: Embedder. Vectors of several embedders can coexist.
         url: URL of a Chroma server, or empty to store the vectors in the corpus folder.
-        listen: Called with progress events.
 
     Returns:
         State of the complete vectors.
@@ -221,7 +217,6 @@ class _Embedding:
         self._listen(EmbedEvent(self._n_done, len(self._corpus), self._n_embedded))
 
     def _remove_deleted(self) -> None:
-        """Remove the vectors of deleted articles."""
         n_extra = self._collection.count() - len(self._corpus)
         deleted: list[str] = []
         offset = 0

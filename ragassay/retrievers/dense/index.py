@@ -53,10 +53,8 @@ class VectorState(Frozen):
     """State of the vectors of a corpus for one embedder.
 
     Attributes:
-        embedder: Name of the model.
         embedder_digest: SHA-256 of the weights, empty if unknown.
         corpus_sha256: Hash of the embedded corpus, empty while embedding.
-        n_vectors: Number of vectors.
     """
 
     embedder: str
@@ -82,7 +80,6 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
     Args:
         folder: Folder of the corpus. Copies have the same id, so diverging copies on one server
             make each other's vectors stale.
-        make: Whether to create the id if missing.
 
     Raises:
         CorpusError: The file with the id cannot be read.
@@ -102,6 +99,12 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
     return identity.id
 
 
+def _find_identity(folder: Path, url: str) -> str:
+    """Return the id of a corpus, or an empty string if there are no vectors."""
+    identity = corpus_identity(folder)
+    return identity if url or (folder / VECTORS).is_dir() else ""
+
+
 def collection_name(identity: str, embedder: NamedEncoder) -> str:
     """Return the collection name for a corpus and an embedder."""
     model = hashlib.sha256(f"{embedder.name} {embedder.digest}".encode()).hexdigest()[:16]
@@ -112,14 +115,13 @@ def vector_states(folder: Path, url: str = "") -> list[VectorState]:
     """Return the state of the vectors of a corpus for each embedder.
 
     Args:
-        folder: Folder of the corpus.
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.
     """
-    identity = corpus_identity(folder)
-    if not identity or not (url or (folder / VECTORS).is_dir()):
+    identity = _find_identity(folder, url)
+    if not identity:
         return []
     with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
         collections = _list_collections(client)
@@ -152,13 +154,11 @@ class DenseIndex(Rebuilt):
     Nearest neighbors are approximate, because the index is an HNSW graph.
 
     Args:
-        corpus: Built corpus.
         embedder: Embedder of the vectors, also used for queries.
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
-        CorpusError: The vectors are missing, unfinished or older than the corpus, or the server
-            cannot be reached.
+        CorpusError: The vectors are missing, unfinished or stale, or the server is unreachable.
     """
 
     def __init__(self, corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> None:
@@ -226,8 +226,8 @@ class DenseIndex(Rebuilt):
 
     def _open_collection(self, url: str) -> tuple[Client, Collection]:
         folder = self._corpus.folder
-        identity = corpus_identity(folder)
-        if not identity or not (url or (folder / VECTORS).is_dir()):
+        identity = _find_identity(folder, url)
+        if not identity:
             raise self._status_error("missing")
         client = connect(folder, url)
         status: VectorStatus = "missing"
@@ -270,8 +270,8 @@ def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") ->
         CorpusError: The server cannot be reached, or the vectors are damaged.
     """
     folder = corpus.folder
-    identity = corpus_identity(folder)
-    if not identity or not (url or (folder / VECTORS).is_dir()):
+    identity = _find_identity(folder, url)
+    if not identity:
         return "missing"
     with explain_errors(url or str(folder / VECTORS)), connect(folder, url) as client:
         collection = find_collection(client, collection_name(identity, embedder))

@@ -48,8 +48,6 @@ class BuildEvent:
     """Progress of a build.
 
     Attributes:
-        file: Name of the current file.
-        n_files: Number of files finished in this build.
         n_items: Number of items read from the current file.
     """
 
@@ -71,7 +69,6 @@ def build_corpus(
     Args:
         sources: Files and folders. See `find_sources`.
         folder: Folder of the corpus, created if missing.
-        listen: Called with progress events.
 
     Returns:
         Ledger of the files in the corpus.

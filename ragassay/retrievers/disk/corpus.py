@@ -96,11 +96,8 @@ class SourceFile(Frozen):
     """A source file of a corpus.
 
     Attributes:
-        name: File name without folders.
-        sha256: SHA-256 of the file.
         n_items: Number of committed items of any kind.
         n_articles: Number of new and revised articles.
-        n_deleted: Number of deletions.
         n_rejected: Number of items that could not be read.
         is_complete: Whether the whole file was read.
     """
@@ -313,9 +310,7 @@ class DiskCorpus(Rebuilt):
         for position in range(start, start + n):
             try:
                 row = self._searcher.doc(tantivy.DocAddress(segment, position))
-            except (
-                ValueError
-            ):  # Past the end of the segment, whose size tantivy-py does not expose.
+            except ValueError:  # Past the end of the segment.
                 break
             articles[position] = document_of(row)
         return articles

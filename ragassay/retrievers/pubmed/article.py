@@ -28,8 +28,7 @@ def read_article(record: Element) -> Article | Problem:
     the electronic date and the issue date.
 
     Returns:
-        Article, or a problem if the PMID or both title and abstract are missing, or if a date is
-        invalid.
+        Article, or a problem if the PMID, a date or both title and abstract are unusable.
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:

@@ -132,7 +132,6 @@ def article_links(
 
     Args:
         references: `RefType`, PMID (may be empty) and source of each reference.
-        publication_types: Publication types of the referencing article.
     """
     is_preprint = PREPRINT in publication_types
     links = (

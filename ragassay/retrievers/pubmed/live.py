@@ -53,8 +53,7 @@ def word_choices(query: str) -> Iterator[list[str]]:
     """Yield word lists to search PubMed for, from at most eight words down to two.
 
     Each list is about a quarter shorter than the previous one, and keeps names and long words. All
-    words are literal, without operators and wildcards. If there are only stop words, nothing is
-    yielded.
+    words are literal, without operators and wildcards. Stop words are dropped.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
@@ -150,9 +149,7 @@ class LivePubMed(Rebuilt):
 
     Args:
         cache_dir: Folder of the response cache, created if missing.
-        api_key: NCBI API key.
         email: Email address for NCBI to contact before it blocks a user.
-        base_url: URL of the E-utilities.
         timeout_s: Timeout of a response in seconds.
         idconv_url: URL of the PMC ID converter, by default that of NCBI, or `<base_url>/idconv/`
             for other base URLs.
@@ -210,8 +207,7 @@ class LivePubMed(Rebuilt):
         """Return the article with a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
 
         Returns:
-            Article, or None if PubMed has no such article. For any other text, None is returned
-            without a request.
+            Article, or None if not found. Other identifiers cause no request.
 
         Raises:
             CorpusError: PubMed cannot be reached, keeps failing, or returned an invalid record.

@@ -45,9 +45,6 @@ class _MedlineRecord:
         line: Number of the first line, from 1.
         fields: Lines by tag. Repeated fields have several values.
         content: First lines of the record, for rejections.
-        n_chars: Number of characters read.
-        problem: First problem with the lines.
-        last: Lines of the last field.
     """
 
     line: int
@@ -169,6 +166,7 @@ def _build_article(record: _MedlineRecord) -> Article | Problem:
     if isinstance(published, Problem):
         return published
     types = tuple(record.values("PT"))
+    mesh = (heading.partition("/")[0].strip().lstrip("*") for heading in record.values("MH"))
     return Article(
         id=pmid,
         title=title,
@@ -177,7 +175,7 @@ def _build_article(record: _MedlineRecord) -> Article | Problem:
         published=published,
         doi=_doi(record),
         publication_types=types,
-        mesh=tuple(dict.fromkeys(map(_descriptor, record.values("MH")))),
+        mesh=tuple(dict.fromkeys(mesh)),
         links=article_links(_references(record), types),
     )
 
@@ -197,10 +195,6 @@ def _doi(record: _MedlineRecord) -> str:
         if match is not None and (doi := plain_doi(match[1])):
             return doi
     return ""
-
-
-def _descriptor(heading: str) -> str:
-    return heading.partition("/")[0].strip().lstrip("*")
 
 
 def _references(record: _MedlineRecord) -> Iterator[tuple[str, str, str]]:

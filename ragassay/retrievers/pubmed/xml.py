@@ -64,10 +64,6 @@ def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
 def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
     """Parse an efetch response (`db=pubmed`, `retmode=xml`).
 
-    Args:
-        data: Body of the response.
-        name: File name for rejections.
-
     Returns:
         Items as in `iter_pubmed_xml`.
     """
@@ -134,7 +130,6 @@ class _Stream:
         return self._reject(self._line, Problem("", text, "shorter records"))
 
     def _check_root(self, root: Element) -> Rejection | None:
-        """Return a rejection if a file without records is invalid."""
         if self._n_records:
             return None
         if declares_entities(root):

@@ -179,7 +179,7 @@ def test_a_model_in_a_folder_is_named_without_the_folder(tmp_path):
 def test_an_agent_uses_its_own_prompt_and_refuses_others(tmp_path):
     with ScriptedModel(verdict_reply) as model:
         prompt = run(job_in(tmp_path, "copro"), model, tmp_path / "work").prompt
-    with pytest.raises(SettingsError, match="'verifier_ternary' is none of verifier"):
+    with pytest.raises(SettingsError, match="for 'verifier', got 'verifier_ternary'"):
         Verifier(4).use(prompt)
     unknown = CompiledPredictor(instructions="x", demos=({"mood": "glad"},))
     with pytest.raises(SettingsError, match="'mood'"):
