@@ -1,4 +1,4 @@
-"""How long `ragassay --help` and `import ragassay` take, as whole processes.
+"""Measure the time of `ragassay --help` and `import ragassay` in new processes.
 
 python benchmarks/startup.py
 """
