@@ -1,16 +1,17 @@
-"""What the embedded judge can tell of perturbed answers, on questions that nothing was fitted on.
+"""Audit the embedded judge on questions that were not used for fitting.
 
     python benchmarks/audit.py --shared ../shared
 
-Two audits of YESciEval's train answers, one answer to each held-out question, both through the
+Runs two audits of YESciEval's train answers, with one answer per held-out question. Both use the
 graph of `ragassay audit`:
 
-- given: the perturbed answers of the files themselves (the rows of the paper's tables 7 to 14)
-- made: damage made anew (rubric, clinical, injection), with texts of the side "audit", which no fit
-  has seen (news, sports, recipes, law, code, other languages; blogs and tweets of their own)
+- given: the perturbed answers in the dataset files (the rows of the paper's tables 7 to 14)
+- made: newly generated perturbations (rubric, clinical, injection). Inserted texts come from the
+  "audit" split, which no fit has used: news, sports, recipes, law, code and other languages, plus
+  separate blogs and tweets.
 
-By default signals rate. With --model ragassay/judge the fine-tuned judge rates with them, with
---no-signals besides it rates alone.
+By default only signals rate the answers. --model ragassay/judge adds the fine-tuned judge. Adding
+--no-signals makes that judge rate alone.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ AUDITS = ("given", "made")
 
 
 def held_out(shared: Path) -> list[Record]:
-    """All answers to questions that nothing was fitted on, each with an id of its own."""
+    """Return all answers to held-out questions, with ids that are unique across sets."""
     found = []
     for name in SETS:
         path = shared / f"data/yescieval/{name}-train-answers.jsonl.gz"
@@ -64,7 +65,7 @@ def pairs_of(result: AuditResult) -> list[PerturbedPair]:
 
 
 def print_table(title: str, groups: dict[str, list[PerturbedPair]]) -> None:
-    """Paired detection and mean ratings by group, and the means of both over the groups."""
+    """Print paired detection and mean ratings by group, followed by their means."""
     print(
         f"\n{title}\n| | pairs | paired detection | whole | damaged | lift |\n"
         "|---|---|---|---|---|---|"
@@ -91,7 +92,7 @@ def print_table(title: str, groups: dict[str, list[PerturbedPair]]) -> None:
 
 
 def print_named(result: AuditResult) -> None:
-    """How often a rating points to a sentence that was added or changed, by severity."""
+    """Print how often a rating points to an added or changed sentence, by severity."""
     evaluations = {e.record_id: e for e in result.evaluations}
     print("\npoints to the damaged sentence\n| | ratings | named |\n|---|---|---|")
     for severity in ("extreme", "subtle"):
@@ -109,33 +110,33 @@ def print_named(result: AuditResult) -> None:
 
 
 def grouped(pairs: Iterable[PerturbedPair], *parts: str) -> dict[str, list[PerturbedPair]]:
-    found: dict[str, list[PerturbedPair]] = defaultdict(list)
+    groups: dict[str, list[PerturbedPair]] = defaultdict(list)
     for pair in pairs:
-        words = {
+        keys = {
             "rubric": pair.target.removeprefix("rubric."),
             "attack": pair.damage.attack,
             "pool": pair.damage.record.metadata.get("pool", "no pool"),
         }
-        found[", ".join(words[part] for part in parts)].append(pair)
-    return dict(sorted(found.items()))
+        groups[", ".join(keys[part] for part in parts)].append(pair)
+    return dict(sorted(groups.items()))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, required=True, help="folder that holds data/")
-    parser.add_argument("--limit", type=int, default=74, help="whole answers; one a question first")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--limit", type=int, default=74, help="number of original answers")
     parser.add_argument("--out", type=Path, default=Path("runs/benchmark-audit"))
     parser.add_argument("--model", default=None)
     parser.add_argument("--no-signals", action="store_true")
     parser.add_argument("--only", choices=AUDITS, action="append")
-    given = parser.parse_args()
+    args = parser.parse_args()
     tools = build_run(
-        load_settings(model=given.model, signals=not given.no_signals, only=("rubrics",))
+        load_settings(model=args.model, signals=not args.no_signals, only=("rubrics",))
     )
-    records = held_out(given.shared)
-    for name in given.only or AUDITS:
-        options = AuditOptions(given.limit, 0, (), name == "given")
-        result = audited(records, tools, options, given.out / name)
+    records = held_out(args.shared)
+    for name in args.only or AUDITS:
+        options = AuditOptions(args.limit, 0, (), name == "given")
+        result = audited(records, tools, options, args.out / name)
         print_audit(name, pairs_of(result))
         print_named(result)
         print(json.dumps({"unchanged": result.audit.n_unchanged, "failed": result.audit.n_failed}))

@@ -1,24 +1,24 @@
-"""60 answers on nine rubrics: ragassay beside ragas and DeepEval, on one scripted model of 1 s.
+"""Compare ragassay with ragas and DeepEval: 60 answers, nine rubrics, scripted model, 1 s latency.
 
     python benchmarks/beside.py
 
-The peers, ragas 0.4.3 and DeepEval 4.3.1, are installed once into environments of their own below
-`build/peers` (`--peers FOLDER`); `--only` leaves tools out. Each tool is a process of its own, one
-after the other; so is the model, which all ask over HTTP. ragas has nine `RubricsScore` on
-`ChatOpenAI`, DeepEval nine `GEval` with given steps on its own client, ragassay its nine rubrics
-and nothing else: as a command, with a run folder (verdicts kept, reports written), and from Python
-without one. Before it is measured, each tool runs once with one answer, so that all its modules are
-compiled.
+The script installs ragas 0.4.3 and DeepEval 4.3.1 once, in separate environments under
+`build/peers` (change with `--peers FOLDER`). `--only` selects the tools to run. Each tool runs in
+its own process, one after another, and calls a scripted model in a separate process over HTTP.
+ragas uses nine `RubricsScore` metrics on `ChatOpenAI`. DeepEval uses nine `GEval` metrics with
+fixed evaluation steps on its own client. ragassay runs only its nine rubrics, once as a command
+with a run folder (verdicts and reports on disk) and once from Python without a run folder. Each
+tool first evaluates one answer untimed, which compiles its modules to byte code.
 
-Columns, times in seconds:
+Columns, with times in seconds:
 
-- whole: the process from start to end; run: what is left of it after imports and set-up. What a
-  tool imports late counts with the run. times: whole, divided by that of ragas.
-- cpu: processor time of the run a call, in ms; whole_cpu: that of the whole process.
-- chars: characters of a prompt, its mean; shared: the part of all prompts' characters that a
-  perfect prefix cache would have, in %.
-- mb: peak memory of the process. load: the machine's average over a minute; on a busy machine
-  compare processor times alone.
+- whole: time of the whole process. run: time without imports and setup, but including modules that
+  a tool imports late. times: whole divided by that of ragas.
+- cpu: processor time of the run per call, in ms. whole_cpu: the same for the whole process.
+- chars: mean prompt length in characters. shared: percentage of all prompt characters that a
+  perfect prefix cache would cover.
+- mb: peak memory of the process. load: system load averaged over one minute. On a busy machine,
+  compare only processor times.
 
 Ideal: calls * latency / concurrency.
 """
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def compare(arguments: argparse.Namespace) -> None:
-    """Run each tool in its own process, and print a row as it ends."""
+    """Run each tool in its own process and print the rows."""
     pythons = {
         tool: install_peer(tool, arguments.peers) if tool in PEERS else sys.executable
         for tool in arguments.only
@@ -112,7 +112,7 @@ def compare(arguments: argparse.Namespace) -> None:
 
 
 def install_peer(tool: str, folder: Path) -> str:
-    """Install a peer into an environment of its own, once; returns its Python."""
+    """Install a peer in its own environment, once, and return the path of its Python."""
     python = folder / tool / "bin" / "python"
     done = folder / tool / "installed"
     if not done.exists():
@@ -126,7 +126,7 @@ def install_peer(tool: str, folder: Path) -> str:
 def run_process(
     tool: str, python: str, out: Path, n_answers: int, arguments: argparse.Namespace
 ) -> dict[str, float]:
-    """Run one tool beside a model of its own; returns the columns of its row."""
+    """Run one tool against its own model process and return its table row."""
     out.mkdir()
     log = out / "prompts.jsonl"
     environment = {**os.environ, **QUIET, "PYTHONPATH": str(ROOT) if "ragassay" in tool else ""}
@@ -156,10 +156,10 @@ def run_process(
 
 
 def prompt_figures(prompts: Sequence[str]) -> dict[str, float]:
-    """Return the mean length of prompts, and the percentage that a perfect prefix cache has.
+    """Return the mean prompt length and the percentage covered by a perfect prefix cache.
 
-    Among sorted prompts the longest prefix that one shares with an earlier one is that with its
-    neighbour.
+    After sorting, the longest prefix shared with any earlier prompt is the one shared with the
+    previous prompt.
     """
     n_chars = sum(map(len, prompts))
     pairs = itertools.pairwise(sorted(prompts))
@@ -168,7 +168,7 @@ def prompt_figures(prompts: Sequence[str]) -> dict[str, float]:
 
 
 def inputs(n_answers: int) -> dict[str, Any]:
-    """The sample's answers over and over, each with a question of its own, and nine rubrics."""
+    """Return the sample's answers, repeated with distinct questions, and the nine rubrics."""
     from ragassay.formats import read_records
     from ragassay.prompts import load_rubrics
 
@@ -191,12 +191,12 @@ def inputs(n_answers: int) -> dict[str, Any]:
     return {"answers": answers, "rubrics": rubrics}
 
 
-# The model: it runs under ragassay's Python.
+# The scripted model, which runs in ragassay's environment.
 
 
 @contextmanager
 def scripted(latency_s: float, log: Path) -> Iterator[str]:
-    """Run the model in its own process, with a log of its prompts; yields its base URL."""
+    """Start the model in its own process, log its prompts, and yield its base URL."""
     command = [sys.executable, __file__, "--role", "serve", "--file", str(log)]
     command += ["--latency", str(latency_s)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
@@ -209,7 +209,7 @@ def scripted(latency_s: float, log: Path) -> Iterator[str]:
 
 
 def serve(latency_s: float, log: Path) -> None:
-    """Serve until killed; each prompt is a line of the log."""
+    """Serve until killed, writing each prompt as a line of the log."""
     from ragassay.testing import ScriptedModel
 
     lock = threading.Lock()
@@ -228,7 +228,7 @@ def serve(latency_s: float, log: Path) -> None:
 def write_reply(
     messages: Sequence[Mapping[str, object]], schema: Mapping[str, object] | None
 ) -> str:
-    """Write what ragassay asks for by a schema, or what the two others ask for in words."""
+    """Return a reply that matches ragassay's schema or the peers' JSON format."""
     from ragassay.testing import default_reply
 
     if schema is not None and schema != {"type": "object"}:
@@ -237,11 +237,11 @@ def write_reply(
     return json.dumps({"score": 4, "feedback": text, "reason": text})
 
 
-# The tools: each runs in a process of its own.
+# The tools. Each runs in its own process.
 
 
 def run_tool(tool: str, given: dict[str, Any]) -> None:
-    """Set a tool up, run it, and write down what it took."""
+    """Set up and run a tool, then write its timings to disk."""
     run = TOOLS[tool](given)
     begun, cpu = time.perf_counter(), time.process_time()
     calls = run()
@@ -257,7 +257,7 @@ def run_tool(tool: str, given: dict[str, Any]) -> None:
 
 
 def command(given: dict[str, Any]) -> Runner:
-    """Nine rubrics, as on the command line."""
+    """Evaluate nine rubrics from the command line."""
     from ragassay.cli import app
 
     lines = [json.dumps(answer) for answer in given["answers"]]
@@ -275,7 +275,7 @@ def command(given: dict[str, Any]) -> Runner:
 
 
 def ours(given: dict[str, Any]) -> Runner:
-    """Nine rubrics, from Python, without a run folder."""
+    """Evaluate nine rubrics from Python, without a run folder."""
     from ragassay import evaluate
     from ragassay.settings import load_settings
 
@@ -297,7 +297,7 @@ def ours(given: dict[str, Any]) -> Runner:
 
 
 def ragas(given: dict[str, Any]) -> Runner:
-    """Nine rubric metrics."""
+    """Evaluate nine `RubricsScore` metrics."""
     from langchain_openai import ChatOpenAI
     from ragas import EvaluationDataset, SingleTurnSample, evaluate
     from ragas.llms import LangchainLLMWrapper
@@ -337,7 +337,7 @@ def ragas(given: dict[str, Any]) -> Runner:
 
 
 def deepeval(given: dict[str, Any]) -> Runner:
-    """Nine GEval metrics whose steps are given, so that none is asked for."""
+    """Evaluate nine `GEval` metrics with fixed evaluation steps."""
     from deepeval import evaluate
     from deepeval.evaluate.configs import AsyncConfig, CacheConfig, DisplayConfig
     from deepeval.metrics import GEval

@@ -1,18 +1,19 @@
-"""How well BioASQ's questions find the articles that answer them, way by way, as lines of JSON.
-
-Each measure is given as mean and 95 % interval over the questions; rankings are 100 deep.
+"""Compare search methods on BioASQ's questions, printing lines of JSON.
 
 python benchmarks/bioasq.py --shared ../shared [--cache FOLDER] [--limit 50]
 python benchmarks/bioasq.py --shared ../shared --questions 300 --others 2500    # a smaller sample
 
-An article's text is here the snippets that BioASQ's experts marked in it, joined: text that was
-chosen because it answers a question of the set. Retrieval over it alone ("snippets") is therefore
-far easier than over PubMed; beside 31,932 whole abstracts ("mixed") it is still too easy, for the
-gold texts are the short ones, and an abstract that would answer a question as well is not judged.
-The figures compare ways of searching with each other and with nothing else.
+Each measure is printed as a mean with a 95 % interval over the questions. Rankings contain 100
+documents.
 
-Abstracts that have the PMID or the title of a gold article are left out. Without a cache the
-first run embeds 45,000 texts: most of an hour on one core.
+Article texts are the joined snippets that BioASQ's experts marked, so each text was chosen because
+it answers a question in the set. Searching them alone ("snippets") is much easier than searching
+PubMed. Searching them together with 31,932 full abstracts ("mixed") is still too easy, because gold
+texts are shorter and other abstracts that would answer a question are not judged. Use the figures
+only to compare search methods with each other.
+
+Abstracts with the PMID or title of a gold article are excluded. Without a cache, the first run
+embeds 45,000 texts, which takes most of an hour on one core.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def read_gold(shared: Path) -> tuple[list[Row], Questions, Qrels]:
 
 
 def sampled(gold: list[Row], questions: Questions, qrels: Qrels, n: int) -> list[Row]:
-    """Keep `n` questions, in place, and the documents that answer them."""
+    """Sample `n` questions in place, and return the documents that answer them."""
     if not 0 < n < len(questions):
         return gold
     kept = set(random.Random(SEED).sample(sorted(questions), n))
@@ -125,7 +126,7 @@ def show(place: str, way: str, literature: Literature, questions: Questions, qre
 def show_recall(
     place: str, corpus: DiskCorpus, index: DenseIndex, encoder: Embedder, questions: Questions
 ) -> None:
-    """How many of the true nearest neighbours Chroma's graph finds."""
+    """Print the share of true nearest neighbors that Chroma's graph finds."""
     articles = [article for page in corpus.pages() for article in page]
     vectors = encoder.encode([embedded_text(article) for article in articles])
     n = min(N_FOUND, len(articles))
@@ -171,9 +172,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--cache", type=Path)
-    parser.add_argument("--limit", type=int, default=50, help="questions whose hits are reranked")
-    parser.add_argument("--questions", type=int, default=0, help="so many, sampled; 0 for all")
-    parser.add_argument("--others", type=int, default=0, help="abstracts beside; 0 for all")
+    parser.add_argument("--limit", type=int, default=50, help="number of questions to rerank")
+    parser.add_argument("--questions", type=int, default=0, help="sample size; 0 for all")
+    parser.add_argument(
+        "--others", type=int, default=0, help="number of other abstracts; 0 for all"
+    )
     arguments = parser.parse_args()
     gold, questions, qrels = read_gold(arguments.shared)
     others = read_distractors(arguments.shared, gold, arguments.others)

@@ -1,10 +1,10 @@
-"""How often signals rate the cohesion of a BioASQ answer lower after its order was damaged.
+"""Measure how often signals rate cohesion lower after a BioASQ answer is perturbed.
 
     python benchmarks/cohesion.py --shared ../shared
 
-The whole answers of four systems to YESciEval's held-out BioASQ questions, each beside itself with
-the last two sentences swapped, with two neighbours swapped, with any two swapped, or without
-connectives. A tie counts half; intervals resample questions.
+Uses the unperturbed answers of four systems to YESciEval's held-out BioASQ questions. Each answer
+is compared with versions that have the last two, two adjacent, or any two sentences swapped, or the
+connectives removed. A tie counts as half. Intervals resample questions.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DAMAGES: dict[str, Callable[[Sequence[str], random.Random], list[str]]] = {
 
 
 class Cohesion:
-    """Rates the cohesion of answers by their signals."""
+    """Cohesion rater that uses signals only."""
 
     def __init__(self) -> None:
         self._tools = build_run(load_settings(evidence_rounds=0))
@@ -85,12 +85,12 @@ def main() -> None:
         sentences = cohesion.sentences(record)
         if len(sentences) < 2:
             continue
-        whole = cohesion.rate(record, sentences)
+        original = cohesion.rate(record, sentences)
         for name, damage in DAMAGES.items():
             changed = damage(sentences, rng)
             if changed != sentences:
-                less = whole - cohesion.rate(record, changed)
-                found[name].append(0.5 if less == 0 else float(less > 0))
+                drop = original - cohesion.rate(record, changed)
+                found[name].append(0.5 if drop == 0 else float(drop > 0))
                 questions[name].append(question)
     for name, wins in found.items():
         low, high = mean_interval(wins, questions[name]) or (float("nan"), float("nan"))

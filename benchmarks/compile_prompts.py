@@ -1,16 +1,18 @@
-"""What each of DSPy's optimizers makes of the verifier's prompt, and how long it takes.
+"""Compare DSPy's optimizers on the verifier prompt: scores before and after, calls and time.
 
     python benchmarks/compile_prompts.py --shared ../shared
     python benchmarks/compile_prompts.py --shared ../shared --scripted
     python benchmarks/compile_prompts.py --improvable --n 100
 
-The first has the embedded model compare claims of SciFact with the two sentences of an
-abstract that share most words with them: 40 claims, half of them to learn from and half to measure
-on, no claim or abstract on both sides. The second
-asks the scripted model, which says anything: what is left is the time of the optimizers. The third
-asks a scripted judge of invented claims that can improve: it is right on 60 % of them, and on all
-with examples or with a good instruction, which the writer finds in one of three tries. A job that
-was broken off goes on, and one that is done is only read again: --work decides.
+- The first command uses the embedded model to compare SciFact claims with the two abstract
+  sentences that share the most words with them. It uses 40 claims, half for training and half for
+  evaluation. No claim or abstract is in both halves.
+- The second uses a scripted model with arbitrary replies, so it measures only the optimizers' time.
+- The third uses a scripted judge on invented claims. The judge is right on 60 % of them, and on all
+  once its prompt contains examples or a good instruction. The instruction writer finds a good one
+  in one of three attempts.
+
+Interrupted jobs resume from the --work folder, and finished jobs are only read again.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 from ragassay.text.search import tokenize
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # where the judge that improves stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for improvable.py
 
 from improvable import (  # pyright: ignore[reportMissingImports]
     ImprovableJudge,
@@ -54,11 +56,11 @@ from training.claims import held_out, read_scifact_claims
 
 N_SENTENCES = 2
 LABELS = ("supports", "contradicts", "neutral")
-"""In the order of their numbers in `LabelledClaim`."""
+"""Label names, indexed by the numeric label of `LabelledClaim`."""
 
 
 def closest(claim: LabelledClaim) -> str:
-    """The sentences that share most words with the claim, in their order."""
+    """Return the sentences that share the most words with the claim, in document order."""
     words = set(tokenize(claim.claim))
     shared = [len(words & set(tokenize(sentence))) for sentence in claim.sentences]
     best = sorted(range(len(shared)), key=lambda n: (-shared[n], n))[:N_SENTENCES]
@@ -66,7 +68,7 @@ def closest(claim: LabelledClaim) -> str:
 
 
 def write_claims(claims: Sequence[LabelledClaim], n: int, seed: int, path: Path) -> None:
-    """Write claims, the labels as even as can be."""
+    """Write `n` claims, balanced by label as far as possible."""
     rng = random.Random(seed)
     by_label = [[claim for claim in claims if claim.label == label] for label in range(3)]
     for some in by_label:
@@ -90,7 +92,7 @@ def scripted(reply: ImprovableJudge | None = None) -> Iterator[tuple[str, str | 
 
 
 def write_data(arguments: argparse.Namespace) -> tuple[Path, Path]:
-    """Write the claims to learn from and to measure on."""
+    """Write the training and evaluation claims."""
     arguments.work.mkdir(parents=True, exist_ok=True)
     train, dev = arguments.work / "train.jsonl", arguments.work / "dev.jsonl"
     n, seed = arguments.n, arguments.seed
@@ -121,7 +123,7 @@ def report(name: str, result: CompileResult, seconds: float) -> None:
     print(f"{name}: {seconds:.0f} s, {result.n_asked} calls, {kept}, {verdict}", flush=True)
     for one in prompt.comparisons:
         print(f"  {one.metric}: {shown(one.before)} -> {shown(one.after)}, gain {shown(one.gain)}")
-    print(f"  says: {prompt.predictor.instructions[:300]!r}", flush=True)
+    print(f"  instructions: {prompt.predictor.instructions[:300]!r}", flush=True)
 
 
 def main() -> None:
@@ -129,10 +131,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--shared", type=Path, help="holds data/")
-    source.add_argument("--improvable", action="store_true", help="invented claims")
+    source.add_argument("--shared", type=Path, help="folder that contains data/")
+    source.add_argument("--improvable", action="store_true", help="use invented claims")
     parser.add_argument("--work", type=Path, default=Path("runs/compile"))
-    parser.add_argument("--n", type=int, default=20, help="claims on either side")
+    parser.add_argument(
+        "--n", type=int, default=20, help="number of training and of evaluation claims"
+    )
     parser.add_argument("--budget", default="light")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", default=EMBEDDED_BASE)
@@ -143,12 +147,12 @@ def main() -> None:
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
     train, dev = write_data(arguments)
     options = TaskOptions(n_labels=len(VERDICT_SETS[3]))  # type: ignore[arg-type]
-    place, kind = nullcontext((arguments.model, arguments.api_base)), "model"
+    judge, kind = nullcontext((arguments.model, arguments.api_base)), "model"
     if arguments.improvable:
-        place, kind = scripted(ImprovableJudge(0.6, 3)), "improvable"
+        judge, kind = scripted(ImprovableJudge(0.6, 3)), "improvable"
     elif arguments.scripted:
-        place, kind = scripted(), "scripted"
-    with place as (model, api_base):
+        judge, kind = scripted(), "scripted"
+    with judge as (model, api_base):
         settings = load_settings(model=model, api_base=api_base)
         for name in arguments.optimizer or OPTIMIZERS:
             job = CompileJob(

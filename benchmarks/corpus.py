@@ -1,14 +1,17 @@
-"""The corpus on disk: how fast it is built and searched, and how large it grows.
+"""Measure build speed, search speed, size and memory of the corpus on disk.
 
     python benchmarks/corpus.py --shared ../shared                    # against rank-bm25
     python benchmarks/corpus.py --shared ../shared --sizes 10000 100000 1000000
 
-First, queries/s on the 31,932 abstracts of the real data against rank-bm25, in one run: for the 10
-best articles, what a search returns by default, and for the 100 best. Ours are articles, those of
-rank-bm25 positions. Then, for each size, a corpus of abstracts whose sentences are sampled from the
-real ones: build rate, index size, latency of the SciFact train claims at k = 100, and peak memory
-of processes of their own; that of the search with the pages of the index that the system keeps
-mapped, and without. Last, what the largest two sizes say of PubMed's 38 million.
+The first part compares queries/s with rank-bm25 on the 31,932 abstracts of the real data, in one
+run: for the 10 best articles, which is the default, and for the 100 best. Our search returns
+articles, while rank-bm25 returns positions.
+
+For each size, the second part builds a corpus of abstracts whose sentences are sampled from the
+real ones. It prints the build rate, the index size, the latency of the SciFact train claims at
+k = 100, and the peak memory of separate build and search processes. Search memory is reported with
+and without mapped index pages. The last line extrapolates the two largest sizes to the 38 million
+articles of PubMed.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from pathlib import Path
 PUBMED = 38_000_000
 SEED = 20250714
 
-# Not ru_maxrss: a child inherits that of the process that started it.
+# ru_maxrss would not work here, because a child inherits its parent's value.
 MEMORY = """
 def gib(name):
     lines = open('/proc/self/status').read().splitlines()
@@ -85,7 +88,7 @@ def claims(shared: Path) -> list[str]:
 
 
 def sampled(rows: Sequence[dict[str, str]], n: int) -> Iterator[dict[str, str]]:
-    """Abstracts of the lengths of real ones, their sentences and titles drawn from all of them."""
+    """Yield abstracts of realistic length with sentences and titles sampled from the real ones."""
     rng = random.Random(SEED)
     split = [row["abstract"].split(". ") for row in rows]
     pool = [sentence for sentences in split for sentence in sentences]
@@ -96,7 +99,7 @@ def sampled(rows: Sequence[dict[str, str]], n: int) -> Iterator[dict[str, str]]:
 
 
 def rate(search: Callable[[str, int], object], queries: Sequence[str], k: int) -> float:
-    """Queries a second."""
+    """Return the number of queries per second."""
     start = time.perf_counter()
     for query in queries:
         search(query, k)
@@ -154,7 +157,7 @@ def _child(code: str, *arguments: Path) -> dict[str, float]:
 
 
 def extrapolated(rows: Sequence[dict[str, float]]) -> dict[str, object]:
-    """A straight line through the two largest sizes, at PubMed's size."""
+    """Extrapolate linearly from the two largest sizes to the size of PubMed."""
     small, large = sorted(rows, key=lambda row: row["documents"])[-2:]
     step = (PUBMED - large["documents"]) / (large["documents"] - small["documents"])
 
@@ -172,14 +175,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="*", default=[])
-    given = parser.parse_args()
+    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for row in against_rank_bm25(given.shared, folder):
+        for row in against_rank_bm25(args.shared, folder):
             print(json.dumps(row), flush=True)
         rows = []
-        for n in given.sizes:
-            rows.append(measured(given.shared, folder, n))
+        for n in args.sizes:
+            rows.append(measured(args.shared, folder, n))
             print(json.dumps(rows[-1]), flush=True)
         if len(rows) > 1:
             print(json.dumps(extrapolated(rows)), flush=True)

@@ -1,13 +1,12 @@
-"""Many clients at once: BM25's 1,000 best, then reranked, by 1 and by 64 clients; p50 and p99.
+"""Measure search latency (p50 and p99) with 1 and 64 clients, for BM25's 1,000 best and reranked.
 
     python benchmarks/corpus_clients.py --shared ../shared --sizes 100000 1000000
 
-The articles are those of benchmarks/corpus.py: abstracts of the lengths of real ones, their
-sentences sampled from 31,932 real ones, seeded. The queries are SciFact train claims, each asked
-once. Clients are threads of one process, as those of an evaluation are. The embedded reranker looks
-at the best 50 of the 1,000; what it needs of these is stored before, as by `ragassay corpus embed
---tokens`: vectors in the right number, but made up, for computing them takes long, and the time of
-reranking does not depend on what they are.
+The articles come from benchmarks/corpus.py: abstracts of realistic length whose sentences are
+sampled from 31,932 real ones with a fixed seed. Each SciFact train claim is used as a query once.
+Clients are threads of one process, as in an evaluation. The embedded reranker reorders the best 50
+of the 1,000 hits. Its token vectors are stored in advance, as by `ragassay corpus embed --tokens`,
+but are random. Computing real ones takes long, and reranking time does not depend on their values.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ N_CLIENTS = 64
 
 
 def opened(args: argparse.Namespace, folder: Path, n: int) -> tuple[Literature, float]:
-    """The literature of so many articles, and the seconds that building it took."""
+    """Build the literature of `n` articles, and return it with the build time in seconds."""
     file = folder / f"{n}.jsonl"
     with file.open("w") as lines:
         lines.writelines(json.dumps(row) + "\n" for row in sampled(abstracts(args.shared), n))
@@ -55,7 +54,7 @@ def opened(args: argparse.Namespace, folder: Path, n: int) -> tuple[Literature, 
 
 
 def asked(search: Callable[[str, int], object], queries: Sequence[str], n: int) -> dict[str, float]:
-    """Latencies of `n` clients that share the queries."""
+    """Return the latencies when `n` clients share the queries."""
 
     def ask(query: str) -> float:
         start = time.perf_counter()
@@ -73,7 +72,7 @@ def asked(search: Callable[[str, int], object], queries: Sequence[str], n: int) 
 
 
 def store_tokens(literature: Literature, queries: Sequence[str], store: TokenStore) -> None:
-    """Store vectors for the best hits of the queries: made up, one for each four letters."""
+    """Store random vectors for the best hits of the queries, one for each four characters."""
     rng = np.random.default_rng(SEED)
     hits = {h.document.id: h.document for q in queries for h in literature.search(q, DEPTH)}
     for document in hits.values():
@@ -95,11 +94,11 @@ def measured(args: argparse.Namespace, folder: Path, n: int) -> dict[str, Any]:
     store = TokenStore(folder / f"{n}-{STORE}", Embedder())
     store_tokens(literature, reranking, store)
     for n_clients in (1, N_CLIENTS):
-        # A new embedder: no query's vector is kept from before.
+        # A new embedder has no cached query vectors.
         reranker = EmbeddedReranker(StoredEncoder(Embedder(), store))
-        both = RerankedLiterature(literature, reranker, "embedded")
-        both.search("warm up", K)
-        row[f"reranked_{n_clients}"] = asked(both.search, reranking, n_clients)
+        reranked = RerankedLiterature(literature, reranker, "embedded")
+        reranked.search("warm up", K)
+        row[f"reranked_{n_clients}"] = asked(reranked.search, reranking, n_clients)
     return row
 
 
@@ -107,12 +106,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000])
-    parser.add_argument("--queries", type=int, default=640, help="by words alone")
-    parser.add_argument("--reranked", type=int, default=128, help="reranked")
-    given = parser.parse_args()
-    for n in given.sizes:
+    parser.add_argument("--queries", type=int, default=640, help="number of BM25 queries")
+    parser.add_argument("--reranked", type=int, default=128, help="number of reranked queries")
+    parsed = parser.parse_args()
+    for n in parsed.sizes:
         with tempfile.TemporaryDirectory() as name:
-            print(json.dumps(measured(given, Path(name), n)), flush=True)
+            print(json.dumps(measured(parsed, Path(name), n)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""BioACE's correctness (section 4.1.3): classifiers, the semantic route, correctness at k.
+"""Measure BioACE's correctness (section 4.1.3): classifiers, semantic route and correctness at k.
 
     python benchmarks/correctness.py --shared ../shared
 
-1. A sentence with its evidence against the same sentence with the best other fragment. The
-   classical baselines are fitted to four fifths of the questions of SciFact and BioASQ and measured
-   on the others. MiniLM's verifier has learnt from all of BioASQ's, so that it is measured on
-   the groups of SciFact that it has not seen, and on PubMedQA; the baselines have seen neither. The
-   embedded language model, zero-shot, is asked about a sample.
-2. Algorithm 1 on PubMedQA: the best fragment of a conclusion's own abstract against that of another
-   question's, by cosine and by MiniLM's verifier.
-3. Correctness at k: answers of MedAESQA against the k best abstracts of 31,932.
+1. Classify sentence-passage pairs. Positives pair a sentence with its evidence, and negatives with
+   the most similar other fragment. The classical baselines are fitted to four fifths of the
+   questions of SciFact and BioASQ and evaluated on the rest. MiniLM's verifier was trained on all
+   of BioASQ, so it is evaluated only on unseen groups of SciFact and on PubMedQA. The baselines
+   have seen neither. The embedded language model is evaluated zero-shot on a sample.
+2. Run Algorithm 1 on PubMedQA. The best fragment of the conclusion's abstract is compared with that
+   of another question's abstract, by cosine and by MiniLM's verifier.
+3. Compute correctness at k for the answers of MedAESQA, using the k best abstracts of 31,932.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ragassay.studies.verifiers.sentences import (
 )
 from ragassay.text.sentences import sentences_of
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.bioasq import BioasqAnswer, FragmentSearch
 from training.claims import HELD_OUT, SEED, held_out, split_scifact
@@ -61,7 +61,7 @@ LABELS = ("correct", "incorrect")
 
 
 def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
-    """Questions with their conclusion's first sentence and their abstract without it."""
+    """Return questions with the first sentence of the conclusion and the rest of the abstract."""
     with gzip.open(shared / "data/pubmedqa/train.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     return [
@@ -75,15 +75,15 @@ def read_pubmedqa(shared: Path) -> list[BioasqAnswer]:
     ]
 
 
-def report(name: str, pairs: Sequence[LabelledPair], scores: Sequence[float], least: float):
+def report(name: str, pairs: Sequence[LabelledPair], scores: Sequence[float], threshold: float):
     """Print macro precision, recall and F1, and AUC."""
-    said = [LABELS[score < least] for score in scores]
+    predicted = [LABELS[score < threshold] for score in scores]
     truth, groups = [LABELS[pair.label] for pair in pairs], [pair.group for pair in pairs]
-    found = verification(truth, said, LABELS, groups, scores)
-    macro = next(one for one in found.averages if one.average == "macro")
+    result = verification(truth, predicted, LABELS, groups, scores)
+    macro = next(one for one in result.averages if one.average == "macro")
     p, r, f = (score.value or 0 for score in (macro.precision, macro.recall, macro.f1))
-    has_area = found.auc is not None and len(set(scores)) > 2
-    auc = f", AUC {found.auc.value:.3f}" if has_area else ""
+    has_auc = result.auc is not None and len(set(scores)) > 2
+    auc = f", AUC {result.auc.value:.3f}" if has_auc else ""
     print(f"  {name:<44} precision {p:.3f}, recall {r:.3f}, F1 {f:.3f}{auc}", flush=True)
 
 
@@ -115,7 +115,7 @@ def compare_classifiers(shared: Path, unseen: dict[str, list[LabelledPair]]) -> 
 
 
 async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
-    """1 where the embedded language model says that the passage supports the sentence."""
+    """Return 1 for each pair that the embedded language model labels as supported, otherwise 0."""
     import dspy
 
     from ragassay.records import EvidenceSpan
@@ -135,7 +135,7 @@ async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
 
 
 def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
-    """Algorithm 1, a seeded other question's abstract as the negative."""
+    """Run Algorithm 1, with the abstract of a random other question as the negative."""
     chosen = [cited(answer) for answer in random.Random(SEED).sample(list(answers), N_QUESTIONS)]
     pairs = [
         SentencePair(own, other)
@@ -145,7 +145,7 @@ def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
         for one in separate(pairs, model):
             found = one.result
             assert found is not None
-            # One sentence a question: the area is that over all questions.
+            # With one sentence per question, AUC is computed over all questions.
             print(
                 f"  {model.name:<44} positive {found.positive:.3f}, negative {found.negative:.3f}, "
                 f"accuracy {found.accuracy:.3f} over {found.n_questions} questions\n"
@@ -155,7 +155,7 @@ def semantic_route(answers: Sequence[BioasqAnswer]) -> None:
 
 
 def cited(answer: BioasqAnswer) -> CitedSentence:
-    """The sentence of a conclusion with its abstract, which supports it."""
+    """Return the conclusion sentence with its abstract as supporting evidence."""
     documents = tuple(CitedDocument(d.id, d, "supports") for d in answer.documents)
     name = answer.group
     return CitedSentence(name, name, answer.question, 1, answer.sentences[0], documents)
@@ -167,7 +167,7 @@ def correctness_at_k(shared: Path) -> None:
     for name in ("expert_answers", "inaccurate_machine_answers"):
         with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
             rows = [json.loads(line) for line in lines]
-        # One a question, the longest: some say nothing at all.
+        # Keep the longest answer per question, because some have no content.
         longest = {row["question"]: row for row in sorted(rows, key=lambda r: len(r["answer"]))}
         answers[name] = list(longest.values())
     corpus = shared / "data" / "corpus" / "abstracts.jsonl.gz"
@@ -186,7 +186,7 @@ def correctness_at_k(shared: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
-    parser.add_argument("--part", choices=("classifiers", "route", "k"), help="only this part")
+    parser.add_argument("--part", choices=("classifiers", "route", "k"), help="run only this part")
     arguments = parser.parse_args()
     wanted = {arguments.part} if arguments.part else {"classifiers", "route", "k"}
     answers = read_pubmedqa(arguments.shared)

@@ -1,12 +1,12 @@
-"""What a run takes by the cost model, against what runs on a scripted model took.
+"""Compare the planned cost of a run with the measured cost on a scripted model.
 
     python benchmarks/cost_model.py --answers 100 1000
-    python benchmarks/cost_model.py --run RUN                # a run that there is already
+    python benchmarks/cost_model.py --run RUN                # an existing run
 
-The model: nine calls an answer for the rubrics; each sends the context of the answer (question,
-sources, answer) and a task of some 175 tokens; seconds are calls * latency / width, or calls *
-processor time where that is more. Dollars are by LiteLLM's price list, nothing cached, every reply
-as long as those of the run.
+The cost model plans nine calls per answer for the rubrics. Each call sends the answer's context
+(question, sources, answer) and a task of about 175 tokens. The time is the larger of calls *
+latency / width and calls * processor time. Prices come from LiteLLM's price list, without prompt
+caching and with the reply lengths of the run.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def planned(n: int) -> tuple[int, int]:
 
     job = job_of_many(n)
     settings = load_settings(model="openai/scripted", only=("rubrics",), signals=False)
-    found = plan(job, build_run(settings, job.corpus))
-    return found.n_calls, found.n_prompt_tokens
+    result = plan(job, build_run(settings, job.corpus))
+    return result.n_calls, result.n_prompt_tokens
 
 
 def compare(n: int, run: Path, wall_s: float | None) -> None:
@@ -45,7 +45,7 @@ def compare(n: int, run: Path, wall_s: float | None) -> None:
     from ragassay.runs.folder import RunFolder
 
     summary = RunFolder(run).summary()
-    assert summary is not None, "the run has not ended"
+    assert summary is not None, "the run has not finished"
     n_calls, n_tokens = planned(n)
     usage = summary.usage
     row: dict[str, object] = {
@@ -72,18 +72,18 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--run", type=Path)
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    if given.run:
+    if args.run:
         from ragassay.runs.folder import RunFolder
 
-        compare(RunFolder(given.run).manifest().answers.n_items, given.run, None)
+        compare(RunFolder(args.run).manifest().answers.n_items, args.run, None)
         return
-    for n in given.answers:
-        with scripted_process(given.latency) as url, tempfile.TemporaryDirectory() as folder:
+    for n in args.answers:
+        with scripted_process(args.latency) as url, tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
             options = {"answers": [n], "url": url, "out": folder}
-            evaluated_by(argparse.Namespace(**(vars(given) | options)), {})
+            evaluated_by(argparse.Namespace(**(vars(args) | options)), {})
             compare(n, Path(folder), time.perf_counter() - start)
 
 

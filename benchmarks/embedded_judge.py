@@ -1,13 +1,12 @@
-"""How the embedded judge does on real data that it was not tuned on; the figures of its card.
+"""Measure the embedded judge zero-shot on real data that it was not tuned on, for its model card.
 
     python benchmarks/embedded_judge.py --shared ../shared
 
-Two tasks, both zero-shot:
-
-- rubrics: YESciEval's BioASQ answers. For each rubric, an answer that was damaged for it (extreme
-  or subtle) against its original by the same system: how often does the damaged one score lower?
-- citations: SciFact claims against the abstract that they cite, by the passage that the evidence
-  search picks; three labels.
+- rubrics: YESciEval's BioASQ answers. For each rubric, an answer perturbed for that rubric (extreme
+  or subtle) is compared with its original by the same system. The figure is how often the perturbed
+  answer scores lower.
+- citations: SciFact claims with the abstracts that they cite. The evidence search selects the
+  passage, and the judge assigns one of three labels.
 """
 
 from __future__ import annotations
@@ -69,15 +68,15 @@ async def paired_detection(shared: Path, n_questions: int, tools: Run) -> list[d
     n: Counter[str] = Counter()
     for topic in rng.sample(topics, n_questions):
         system = rng.choice(systems)
-        whole = await scores_of(_benign(by_key, topic, system), list(tools.rubrics), tools)
+        original = await scores_of(_benign(by_key, topic, system), list(tools.rubrics), tools)
         for (t, s, variant, target), record in by_key.items():
             if (t, s) != (topic, system) or variant == "benign":
                 continue
             rubric = target.lower()
-            damaged = await scores_of(record, [rubric], tools)
+            perturbed = await scores_of(record, [rubric], tools)
             n[variant] += 1
-            lower[variant] += damaged[rubric] < whole[rubric]
-            tied[variant] += damaged[rubric] == whole[rubric]
+            lower[variant] += perturbed[rubric] < original[rubric]
+            tied[variant] += perturbed[rubric] == original[rubric]
         print(f"  {topic}: {dict(lower)} of {dict(n)}", flush=True)
     return [
         _figure(
@@ -102,7 +101,7 @@ def _benign(by_key: dict[Any, Record], topic: str | None, system: str | None) ->
 async def citation_verdicts(shared: Path, n_pairs: int, tools: Run) -> list[dict[str, Any]]:
     lines = (shared / "data/scifact/pairs_train.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = random.Random(SEED).sample([json.loads(line) for line in lines], n_pairs)
-    wanted, given = [], []
+    expected, predicted = [], []
     for n, pair in enumerate(pairs):
         document = Document(id=str(n), title=pair.get("title", ""), text=_abstract(pair))
         record = Record(
@@ -114,12 +113,12 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Run) -> list[dict
             found = await tools.agents.verifier.acall(
                 case=case, claim=pair["claim"], passage=passage
             )
-        wanted.append(SCIFACT[pair["label"]])
-        given.append("neutral" if found.verdict == "not_relevant" else found.verdict)
-    hits = sum(w == g for w, g in zip(wanted, given, strict=True))
-    print("  wanted", dict(Counter(wanted)), "given", dict(Counter(given)), flush=True)
+        expected.append(SCIFACT[pair["label"]])
+        predicted.append("neutral" if found.verdict == "not_relevant" else found.verdict)
+    hits = sum(e == p for e, p in zip(expected, predicted, strict=True))
+    print("  expected", dict(Counter(expected)), "predicted", dict(Counter(predicted)), flush=True)
     macro = f1_score(
-        wanted, given, average="macro", labels=sorted(SCIFACT.values()), zero_division=0
+        expected, predicted, average="macro", labels=sorted(SCIFACT.values()), zero_division=0
     )
     task = "citation verdicts, three labels"
     return [
@@ -135,7 +134,7 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Run) -> list[dict
             f"{task}, always the commonest",
             "SciFact train pairs",
             "accuracy",
-            Counter(wanted).most_common(1)[0][1],
+            Counter(expected).most_common(1)[0][1],
             n_pairs,
         ),
     ]
@@ -159,17 +158,17 @@ def _figure(task: str, data: str, metric: str, hits: int, n: int) -> dict[str, A
     }
 
 
-async def measure(given: argparse.Namespace) -> None:
-    tools = build_run(load_settings(model=given.model))
-    figures = await citation_verdicts(given.shared, given.pairs, tools)
-    figures += await paired_detection(given.shared, given.questions, tools)
+async def measure(args: argparse.Namespace) -> None:
+    tools = build_run(load_settings(model=args.model))
+    figures = await citation_verdicts(args.shared, args.pairs, tools)
+    figures += await paired_detection(args.shared, args.questions, tools)
     for figure in figures:
         print(json.dumps(figure))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, required=True, help="folder that holds data/")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
     parser.add_argument("--model", default=EMBEDDED_BASE)
     parser.add_argument("--pairs", type=int, default=150)
     parser.add_argument("--questions", type=int, default=6)

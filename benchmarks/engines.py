@@ -1,13 +1,16 @@
-"""The local engine and Ray side by side, on a scripted model: speed, memory, losses, limits.
+"""Compare the local engine and Ray on a scripted model: speed, memory, lost calls and rate limits.
 
     python benchmarks/engines.py --answers 1000 10000        # both engines, nine rubrics each
     python benchmarks/engines.py --kill-every 20 --for 300   # workers killed while they judge
     python benchmarks/engines.py --rpm 3000                  # three workers, 50 calls a second
 
-The answers are the sample's, each with a question of its own. Each run of the first has a process
-of its own, and so has the scripted model of the first two. Ideal: calls * latency / width.
-The second has the replies name their request, and reads the folder's verdicts before each kill:
-`asked_again_on_disk` counts the requests that came later than a reading that found their verdict.
+The input repeats the sample's answers with distinct questions. The first command runs each engine
+in its own process. The first two also run the scripted model in a separate process. Ideal: calls *
+latency / width.
+
+In the second command, each reply contains its request key, and the script reads the verdicts on
+disk before each kill. `asked_again_on_disk` counts the requests that arrived after their verdict
+was seen on disk.
 """
 
 from __future__ import annotations
@@ -49,20 +52,20 @@ def job_of_many(n: int) -> Any:
     return job_of(records, sample.corpus)
 
 
-def one(given: argparse.Namespace) -> None:
-    """Run one engine in this process; print what it took."""
+def one(args: argparse.Namespace) -> None:
+    """Run one engine in this process, and print its time and memory."""
     import psutil
 
     start = time.perf_counter()
-    options = {"engine": given.engine, "workers": given.workers}
-    result = evaluated_by(given, options)
+    options = {"engine": args.engine, "workers": args.workers}
+    result = evaluated_by(args, options)
     wall = time.perf_counter() - start
     n_calls = result.summary.usage.n_calls
-    ideal = n_calls * given.latency / given.width
+    ideal = n_calls * args.latency / args.width
     busy = psutil.Process().cpu_times()
     row = {
-        "engine": given.engine,
-        "answers": given.answers[0],
+        "engine": args.engine,
+        "answers": args.answers[0],
         "calls": n_calls,
         "wall_s": round(wall, 1),
         "ideal_s": round(ideal, 1),
@@ -73,32 +76,32 @@ def one(given: argparse.Namespace) -> None:
     print(json.dumps(row), flush=True)
 
 
-def evaluated_by(given: argparse.Namespace, options: dict[str, Any]) -> Any:
+def evaluated_by(args: argparse.Namespace, options: dict[str, Any]) -> Any:
     from ragassay.evaluators.build_run import build_run
     from ragassay.process import run_sync
     from ragassay.runs.evaluate import run
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
 
-    job = job_of_many(given.answers[0])
+    job = job_of_many(args.answers[0])
     settings = load_settings(
         model="openai/scripted",
-        api_base=given.url,
-        concurrency=given.width,
+        api_base=args.url,
+        concurrency=args.width,
         only=("rubrics",),
         signals=False,
         **options,
     )
-    return run_sync(run(job, build_run(settings, job.corpus), RunFolder(Path(given.out))))
+    return run_sync(run(job, build_run(settings, job.corpus), RunFolder(Path(args.out))))
 
 
-def side_by_side(given: argparse.Namespace) -> None:
-    """Run both engines, each in a process of its own, and compare their files."""
-    for n in given.answers:
-        with scripted_process(given.latency) as url, tempfile.TemporaryDirectory() as folder:
+def side_by_side(args: argparse.Namespace) -> None:
+    """Run each engine in its own process, and compare the output files."""
+    for n in args.answers:
+        with scripted_process(args.latency) as url, tempfile.TemporaryDirectory() as folder:
             for engine in ("local", "ray"):
                 passed = ("latency", "width", "workers")
-                options = [f"--{name}={getattr(given, name)}" for name in passed]
+                options = [f"--{name}={getattr(args, name)}" for name in passed]
                 out = Path(folder) / engine
                 command = [sys.executable, __file__, f"--answers={n}", *options]
                 command += [f"--engine={engine}", f"--url={url}", f"--out={out}"]
@@ -114,11 +117,11 @@ def side_by_side(given: argparse.Namespace) -> None:
 
 @dataclass
 class Killer:
-    """Kills a worker again and again, and notes before each kill what is on disk.
+    """Kill a worker at regular intervals, and record the verdicts on disk before each kill.
 
     Attributes:
-        for_s: How long it kills from when the first worker judges.
-        on_disk: When a reading first found a request's verdict on disk, by the request's key.
+        for_s: Duration of the killing in seconds, from the first judging worker.
+        on_disk: Time when each request's verdict was first seen on disk, by request key.
     """
 
     every_s: float
@@ -145,25 +148,25 @@ class Killer:
         self.on_disk = dict.fromkeys(found, time.monotonic()) | self.on_disk
 
 
-def killed(given: argparse.Namespace) -> None:
-    """Kill a worker again and again while a run goes on; count what was lost and asked again."""
-    with named_model(given.latency) as (url, came), tempfile.TemporaryDirectory() as out:
+def killed(args: argparse.Namespace) -> None:
+    """Kill workers during a run, and count lost and repeated requests."""
+    with named_model(args.latency) as (url, list_requests), tempfile.TemporaryDirectory() as out:
         verdicts = Path(out) / "verdicts.sqlite"
-        killer = Killer(given.kill_every, given.seconds, OnDisk(verdicts))
+        killer = Killer(args.kill_every, args.seconds, OnDisk(verdicts))
         thread = threading.Thread(target=killer.kill_on)
-        given.url, given.out = url, out
+        args.url, args.out = url, out
         started = time.monotonic()
         thread.start()
         try:
-            result = evaluated_by(given, {"engine": "ray", "workers": given.workers})
+            result = evaluated_by(args, {"engine": "ray", "workers": args.workers})
         finally:
             killer.ended.set()
             thread.join()
         wall = time.monotonic() - started
-        requests, at_the_end = came(), OnDisk(verdicts).new()
+        requests, at_the_end = list_requests(), OnDisk(verdicts).new()
     never = float("inf")
     row = {
-        "answers": given.answers[0],
+        "answers": args.answers[0],
         "wall_s": round(wall, 1),
         "kills": killer.n_kills,
         "evaluations": len(result.evaluations),
@@ -179,40 +182,40 @@ def killed(given: argparse.Namespace) -> None:
 
 
 def workers_of(task: str) -> list[int]:
-    """Return the processes of this one's cluster that run a task."""
+    """Return the ids of this cluster's processes that run a task."""
     import psutil
 
     found: list[int] = []
     for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):  # it has ended
+        with suppress(psutil.Error):  # the process has ended
             if any(f"ray::{task}" in part for part in process.cmdline()):
                 found.append(process.pid)
     return found
 
 
-def bounded(given: argparse.Namespace) -> None:
-    """Three workers against a server that turns away more calls a second than it allows."""
+def bounded(args: argparse.Namespace) -> None:
+    """Run three workers against a server that rejects calls above its rate limit."""
     from ragassay.testing import Fault, ScriptedModel
 
-    a_second, taken = given.rpm / 60, deque[float]()
+    a_second, arrivals = args.rpm / 60, deque[float]()
 
     def is_too_much(body: object) -> bool:
         now = time.monotonic()
-        while taken and now - taken[0] >= 1.0:
-            taken.popleft()
-        if len(taken) >= a_second:
+        while arrivals and now - arrivals[0] >= 1.0:
+            arrivals.popleft()
+        if len(arrivals) >= a_second:
             return True
-        taken.append(now)
+        arrivals.append(now)
         return False
 
     limit = Fault("rate_limit", when=is_too_much, retry_after_s=0.1)
-    options = {"engine": "ray", "workers": 3, "max_rpm": given.rpm}
+    options = {"engine": "ray", "workers": 3, "max_rpm": args.rpm}
     with (
-        ScriptedModel(latency_s=given.latency, faults=[limit]) as model,
+        ScriptedModel(latency_s=args.latency, faults=[limit]) as model,
         tempfile.TemporaryDirectory() as out,
     ):
-        given.url, given.out = model.base_url, out
-        result = evaluated_by(given, options)
+        args.url, args.out = model.base_url, out
+        result = evaluated_by(args, options)
         times = [request.received_s for request in model.requests]
         turned_away = sum(request.fault is not None for request in model.requests)
     row = {
@@ -230,23 +233,25 @@ def main() -> None:
     )
     parser.add_argument("--answers", type=int, nargs="+", default=[1000])
     parser.add_argument("--latency", type=float, default=0.2)
-    parser.add_argument("--width", type=int, default=64, help="calls under way, over all workers")
+    parser.add_argument("--width", type=int, default=64, help="concurrent calls over all workers")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kill-every", type=float, help="seconds")
-    parser.add_argument("--for", dest="seconds", type=float, default=300.0, help="seconds")
+    parser.add_argument("--kill-every", type=float, help="seconds between kills")
+    parser.add_argument(
+        "--for", dest="seconds", type=float, default=300.0, help="seconds of killing"
+    )
     parser.add_argument("--rpm", type=int, default=0)
     for name in ("engine", "url", "out"):
         parser.add_argument(f"--{name}", help=argparse.SUPPRESS)
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    if given.engine:
-        one(given)
-    elif given.kill_every:
-        killed(given)
-    elif given.rpm:
-        bounded(given)
+    if args.engine:
+        one(args)
+    elif args.kill_every:
+        killed(args)
+    elif args.rpm:
+        bounded(args)
     else:
-        side_by_side(given)
+        side_by_side(args)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
-"""What the search for evidence rests on, measured, as lines of JSON.
+"""Measure the parts of evidence search, printing lines of JSON.
 
 python benchmarks/evidence.py --shared ../shared [--claims 200] [--questions 300]
 
-"query": the sentences of BioASQ's ideal answers, asked of BioASQ's snippets amid 31,932 abstracts
-as they stand, with their question, and the question alone. The snippets were chosen for these very
-answers, so the figures compare the ways of asking and nothing else.
+"query": searches for BioASQ's snippets among 31,932 abstracts, using the sentences of its ideal
+answers, the same sentences with their question, and the question alone. The snippets were selected
+for these answers, so use the figures only to compare queries.
 
-"passage": SciFact's training claims, the ten best abstracts of each by BM25, and the passage that
-the evidence graph would choose: how often it stands in an abstract that the claim's annotators
-named, when documents are reranked first and when the closest passage of all is taken.
+"passage": takes SciFact's training claims, the ten best abstracts of each by BM25, and the passage
+that the evidence graph would select. It measures how often the passage is in an abstract that the
+annotators listed, with document reranking and with the closest passage overall.
 
-"closeness": the same passages; of those whose cosine reaches a threshold, how many stand in a named
-abstract (precision), and how many claims reach it (share).
+"closeness": uses the same passages. For each cosine threshold, precision is the share of passages
+above it that are in a listed abstract, and share is the share of claims above it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, best_passages, fi
 from ragassay.retrievers.rerankers import EmbeddedReranker
 from ragassay.text.sentences import split_sentences
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.reranking import Bm25Search, read_scifact
 
@@ -98,15 +98,15 @@ def measure_passages(shared: Path, n_claims: int) -> None:
     search, embedder = Bm25Search(data.documents), Embedder()
     names = sorted(data.claims)
     random.Random(SEED).shuffle(names)
-    chosen: dict[str, dict[str, EvidenceSpan | None]] = {"reranked": {}, "closest": {}}
+    selected: dict[str, dict[str, EvidenceSpan | None]] = {"reranked": {}, "closest": {}}
     for name in track(names[:n_claims], "Choosing passages"):
         claim = data.claims[name]
         documents = [hit.document for hit in search.search(claim, N_CANDIDATES)]
-        wanted = Wanted(claim, documents)
-        (found,) = find_passages([wanted], EmbeddedReranker(embedder), embedder)
-        chosen["reranked"][name] = found[0] if found else None
-        (chosen["closest"][name],) = best_passages([claim], [documents], embedder)
-    for way, passages in chosen.items():
+        query = Wanted(claim, documents)
+        (found,) = find_passages([query], EmbeddedReranker(embedder), embedder)
+        selected["reranked"][name] = found[0] if found else None
+        (selected["closest"][name],) = best_passages([claim], [documents], embedder)
+    for way, passages in selected.items():
         hits = {n: bool(p and data.qrels[n].get(p.document, 0)) for n, p in passages.items()}
         n_hits = sum(hits.values())
         low, high = share_interval(n_hits, len(hits)) or (None, None)
@@ -118,15 +118,15 @@ def measure_passages(shared: Path, n_claims: int) -> None:
             low=low,
             high=high,
         )
-    passages = chosen["reranked"]
-    for least in THRESHOLDS:
-        reached = [n for n, p in passages.items() if p and (p.relevance_score or 0.0) >= least]
-        n_hits = sum(bool(data.qrels[n].get(passages[n].document, 0)) for n in reached)
+    passages = selected["reranked"]
+    for threshold in THRESHOLDS:
+        above = [n for n, p in passages.items() if p and (p.relevance_score or 0.0) >= threshold]
+        n_hits = sum(bool(data.qrels[n].get(passages[n].document, 0)) for n in above)
         show(
             what="closeness",
-            threshold=least,
-            share=round(len(reached) / len(passages), 4),
-            precision=round(n_hits / len(reached), 4) if reached else None,
+            threshold=threshold,
+            share=round(len(above) / len(passages), 4),
+            precision=round(n_hits / len(above), 4) if above else None,
         )
 
 

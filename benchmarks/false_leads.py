@@ -1,9 +1,9 @@
-"""What would lead the report on unperturbed answers of four models (YESciEval, train).
+"""List findings that would lead the report on unperturbed YESciEval train answers of four models.
 
     python benchmarks/false_leads.py --shared ../shared
 
-Without a judge only that leads which needs no model: an answer that is cut off, refuses or is in
-another language, and a mark that points beyond the sources. Each is printed, to be read. A minute.
+Runs without a judge in about a minute, so it covers only findings that need no model: truncated
+answers, refusals, answers in another language, and citation markers without a source.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from ragassay.evaluators.findings import text_findings
 from ragassay.records import Case, Record
 from ragassay.text.segmenter import segment
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.cited import whole_answers
 
 
 def leads_of(record: Record) -> list[tuple[str, str]]:
-    """Return the kind and the words of what leads."""
+    """Return the kind and message of each leading finding."""
     text, sentences, sources = segment(record)
     case = Case(
         record_id=record.id,
@@ -41,20 +41,19 @@ def leads_of(record: Record) -> list[tuple[str, str]]:
 
 
 def main() -> None:
-    """Count."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    given = parser.parse_args()
-    records = whole_answers(given.shared)
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    args = parser.parse_args()
+    records = whole_answers(args.shared)
     kinds, n_leading = Counter[str](), 0
     for record in records:
         found = leads_of(record)
         n_leading += bool(found)
         kinds.update(kind for kind, _ in found)
-        for kind, words in found:
-            print(f"{record.id}: {kind}: {words}")
+        for kind, message in found:
+            print(f"{record.id}: {kind}: {message}")
     print(f"{n_leading} of {len(records)} answers: {dict(kinds)}")
 
 

@@ -1,9 +1,9 @@
-"""What each fault of a first run costs: seconds until the command ends, lines, exit code.
+"""Measure common faults of a first run: seconds until the command ends, output lines and exit code.
 
 python benchmarks/faults.py [--wait 150] [--only NAME]
 
-Beside them is the time of a bare `ragassay --help`, measured in the same run. The endpoint is a
-server on loopback that answers every request with the status in its path.
+The same run also times `ragassay --help` for comparison. The endpoint is a local server that
+answers every request with the status in its path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BODIES = {
 
 
 class Refusing(BaseHTTPRequestHandler):
-    """Answers `/STATUS/...` with that status, and any other path with a bare 404."""
+    """Handler that answers `/STATUS/...` with that status and other paths with 404."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -42,11 +42,11 @@ class Refusing(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, *args: object) -> None:
-        """Keep quiet."""
+        """Suppress logging."""
 
 
 def faults(port: int, folder: Path) -> dict[str, Sequence[str]]:
-    """Return the command of each fault."""
+    """Return the command that causes each fault."""
     (folder / "file").touch()
     at = f"http://127.0.0.1:{port}"
     return {
@@ -69,7 +69,7 @@ def faults(port: int, folder: Path) -> dict[str, Sequence[str]]:
 def measured(
     arguments: Sequence[str], environment: dict[str, str], wait_s: float
 ) -> dict[str, object]:
-    """Run a command of ragassay; return its seconds, processor seconds, lines and exit code."""
+    """Run a ragassay command, and return its time, processor time, output lines and exit code."""
     before, start = os.times(), time.perf_counter()
     command = [sys.executable, "-m", "ragassay", *arguments]
     process = subprocess.Popen(
@@ -81,13 +81,13 @@ def measured(
         cwd=tempfile.mkdtemp(),
     )
     try:
-        told, _ = process.communicate(timeout=wait_s)
+        output, _ = process.communicate(timeout=wait_s)
     except subprocess.TimeoutExpired:
         process.kill()
-        told, _ = process.communicate()
+        output, _ = process.communicate()
     after = os.times()
     cpu = sum(after[2:4]) - sum(before[2:4])
-    lines = [line for line in told.splitlines() if line.strip()]
+    lines = [line for line in output.splitlines() if line.strip()]
     return {
         "s": round(time.perf_counter() - start, 2),
         "cpu_s": round(cpu, 2),
@@ -99,23 +99,23 @@ def measured(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--wait", type=float, default=150, help="seconds after which to give up")
-    parser.add_argument("--only", help="one fault by its name")
-    given = parser.parse_args()
+    parser.add_argument("--wait", type=float, default=150, help="timeout in seconds")
+    parser.add_argument("--only", help="name of the only fault to run")
+    args = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         environment = {**os.environ, "OPENAI_API_KEY": "sk-x", "COLUMNS": "200"}
-        other = [*ANSWERS[:2], "--only", "citations", "--out", str(folder / "run"), "--quiet"]
+        first_run = [*ANSWERS[:2], "--only", "citations", "--out", str(folder / "run"), "--quiet"]
         print(json.dumps({"fault": "none: --help", **measured(["--help"], environment, 60)}))
-        measured(other, environment, 300)
+        measured(first_run, environment, 300)
         for fault, arguments in faults(server.server_port, folder).items():
-            if given.only in (None, fault):
-                own = dict(environment)
+            if args.only in (None, fault):
+                env = dict(environment)
                 if fault == "key missing":
-                    del own["OPENAI_API_KEY"]
-                found = measured(arguments, own, given.wait)
+                    del env["OPENAI_API_KEY"]
+                found = measured(arguments, env, args.wait)
                 print(json.dumps({"fault": fault, **found}), flush=True)
 
 

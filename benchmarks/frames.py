@@ -1,10 +1,11 @@
-"""Frames of ours between `ragassay evaluate` and LiteLLM, for one answer and one rubric.
+"""List ragassay's stack frames between `ragassay evaluate` and LiteLLM.
 
     python benchmarks/frames.py
 
-The command runs as a user types it, against a scripted model. When LiteLLM is called, the stack
-is read back to the command: that of the task that calls, then that of whoever started the task,
-and so on. Frames of other libraries are counted, and not shown.
+The command evaluates one answer on one rubric, as a user would type it, against a scripted model.
+At the first call of LiteLLM, the script reconstructs the stack across tasks: first the calling
+task, then the task that started it, up to the command. Frames of other libraries are counted but
+not printed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ Stack = list[traceback.FrameSummary]
 
 
 class Policy(asyncio.DefaultEventLoopPolicy):
-    """Has every task remember the stack that it was started on, from the command down."""
+    """Event loop policy that stores the stack on which each task was started."""
 
     def new_event_loop(self) -> asyncio.AbstractEventLoop:
         loop = super().new_event_loop()
@@ -46,21 +47,21 @@ def started(
 
 
 def stack() -> Stack:
-    """From the command to here, over the tasks between."""
+    """Return the frames from the command to the caller, across tasks."""
     try:
         task = asyncio.current_task()
     except RuntimeError:
         task = None
-    own = traceback.extract_stack()[:-2]
+    frames = traceback.extract_stack()[:-2]
     if task is None:
-        return own
-    # What lies above the event loop's step is the loop's own stack, the same for all tasks.
-    steps = [n for n, frame in enumerate(own) if frame.filename.endswith("asyncio/events.py")]
-    return [*getattr(task, "started_by", []), *own[steps[-1] + 1 :]]
+        return frames
+    # Frames outside the event loop's step belong to the loop and are the same for all tasks.
+    steps = [n for n, frame in enumerate(frames) if frame.filename.endswith("asyncio/events.py")]
+    return [*getattr(task, "started_by", []), *frames[steps[-1] + 1 :]]
 
 
 def called_with() -> Stack:
-    """Run the command; the stack on which LiteLLM is called first."""
+    """Run the command, and return the stack of the first LiteLLM call."""
     import litellm
 
     from ragassay.cli import app
@@ -69,16 +70,16 @@ def called_with() -> Stack:
     found: list[Stack] = []
     real = litellm.acompletion
 
-    async def acompletion(**given: Any) -> Any:
+    async def acompletion(**options: Any) -> Any:
         found.append(stack())
-        return await real(**given)
+        return await real(**options)
 
     litellm.acompletion = acompletion
     with ScriptedModel() as model, tempfile.TemporaryDirectory() as folder:
         answers = str(SAMPLE / "answers.jsonl")
-        told = {"--model": "openai/scripted", "--api-base": model.base_url, "--out": folder}
-        asked = {"--only": "rubrics", "--rubric": "relevancy", "--limit": "1"}
-        options = [word for pair in (told | asked).items() for word in pair]
+        connection = {"--model": "openai/scripted", "--api-base": model.base_url, "--out": folder}
+        selection = {"--only": "rubrics", "--rubric": "relevancy", "--limit": "1"}
+        options = [word for pair in (connection | selection).items() for word in pair]
         app(["evaluate", answers, *options, "--no-signals", "--quiet"], standalone_mode=False)
     return found[0]
 

@@ -1,10 +1,10 @@
-"""1,000 passages by 10 items of a test bank, against a scripted model: how near to the ideal?
+"""Compare grading time with the ideal: 1,000 passages, 10 test bank items, scripted model.
 
     python benchmarks/grading.py
 
-The scripted model waits 0.2 s and runs in a process of its own. Ideal: grades * latency /
-concurrency, one call a grade; with several items a call fewer calls are made, and the ideal stays.
-Each way starts in a fresh folder; the time is that of the run, with its folder and the graded file.
+The scripted model responds after 0.2 s and runs in a separate process. Ideal: grades * latency /
+concurrency, assuming one call per grade. Several items per call need fewer calls, but the ideal is
+the same. Each mode uses a new folder. Times include writing the folder and the graded file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ WORDS = "cells protein disease risk trial pressure sodium patients dose effect o
 
 
 def write_input(folder: Path, n_passages: int, n_items: int) -> tuple[Path, Path]:
-    """Write passages of ten queries, each of about a hundred words, and a test bank."""
+    """Write a test bank and passages of about a hundred words for ten queries."""
     drawn = random.Random(0)
 
     def sentence() -> str:
@@ -50,21 +50,21 @@ def write_input(folder: Path, n_passages: int, n_items: int) -> tuple[Path, Path
     return passages, bank
 
 
-async def measure(given: argparse.Namespace) -> None:
+async def measure(args: argparse.Namespace) -> None:
     from ragassay.requests import request_grading
     from ragassay.runs.folder import RunFolder
     from ragassay.runs.progress import Presenter
     from ragassay.text.search import PASSAGE_WORDS
 
     presenter = Presenter()
-    with scripted_process(given.latency) as url, tempfile.TemporaryDirectory() as name:
+    with scripted_process(args.latency) as url, tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files = write_input(folder, given.passages, given.items)
+        files = write_input(folder, args.passages, args.items)
         warm_up = write_input(_made(folder / "warm-up"), 10, 1)
-        for way, (passages, bank), n in (
+        for mode, (passages, bank), n in (
             ("warm-up", warm_up, 1),
             ("one item a call", files, 1),
-            (f"{given.items} items a call", files, given.items),
+            (f"{args.items} items a call", files, args.items),
         ):
             request = request_grading(
                 [passages],
@@ -72,7 +72,7 @@ async def measure(given: argparse.Namespace) -> None:
                     "testbank": bank,
                     "model": "openai/gpt-4.1-mini",
                     "api_base": url,
-                    "concurrency": given.concurrency,
+                    "concurrency": args.concurrency,
                     "items_per_call": n,
                 },
                 None,
@@ -81,12 +81,12 @@ async def measure(given: argparse.Namespace) -> None:
                 depth=0,
             )
             wall, cpu = time.perf_counter(), time.process_time()
-            found = await request.run(RunFolder(folder / way), presenter)
+            found = await request.run(RunFolder(folder / mode), presenter)
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
             n_calls = found.run.summary.usage.n_calls
-            ideal = found.n_grades * given.latency / given.concurrency
+            ideal = found.n_grades * args.latency / args.concurrency
             row = {
-                "way": way,
+                "way": mode,
                 "grades": found.n_grades,
                 "unscored": found.n_unscored,
                 "calls": n_calls,
@@ -95,7 +95,7 @@ async def measure(given: argparse.Namespace) -> None:
                 "share_of_ideal": round(ideal / wall, 3),
                 "cpu_ms_a_grade": round(1000 * cpu / found.n_grades, 2),
             }
-            if way != "warm-up":
+            if mode != "warm-up":
                 print(json.dumps(row), flush=True)
 
 
@@ -110,9 +110,9 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=10)
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--concurrency", type=int, default=64)
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    asyncio.run(measure(given))
+    asyncio.run(measure(args))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""How many prompt injections are found, and how many sentences of the literature are taken for one.
+"""Count detected prompt injections, and literature sentences that are mistaken for one.
 
     python benchmarks/injections.py --shared ../shared
 
-The literature is what the files of the shared data quote: abstracts, papers, snippets.
+The literature consists of the abstracts, papers and snippets in the shared data.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FILES = (
     "yescieval/orkg-synthesis-train-questions.jsonl.gz",
 )
 N_LINES = 4_001
-"""Of each file."""
+"""Number of lines to read from each file."""
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Strings of more than a few characters, wherever they stand."""
+    """Yield nested strings longer than 20 characters."""
     if isinstance(value, str) and len(value) > 20:
         yield value
     elif isinstance(value, dict | list):
@@ -39,19 +39,19 @@ def texts_in(value: object) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--shared", type=Path, required=True)
-    given = parser.parse_args()
+    args = parser.parse_args()
     for name, genre in load_pool("injection").items():
         n = sum(any(map(speaks_to_judge, (text, *sentences_of(text)))) for text in genre.texts)
         print(f"{name}: {n} of {len(genre.texts)}")
-    n_read = n_taken = 0
+    n_read = n_flagged = 0
     for name in FILES:
-        with gzip.open(given.shared / "data" / name, "rt", encoding="utf-8") as lines:
+        with gzip.open(args.shared / "data" / name, "rt", encoding="utf-8") as lines:
             for _, line in zip(range(N_LINES), lines, strict=False):
                 for text in texts_in(json.loads(line)):
                     sentences = sentences_of(text)
                     n_read += len(sentences)
-                    n_taken += sum(map(speaks_to_judge, sentences))
-    print(f"taken for an injection: {n_taken} of {n_read:,} sentences")
+                    n_flagged += sum(map(speaks_to_judge, sentences))
+    print(f"mistaken for an injection: {n_flagged} of {n_read:,} sentences")
 
 
 if __name__ == "__main__":

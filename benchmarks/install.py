@@ -1,10 +1,10 @@
-"""What `pip install ragassay` brings: seconds, megabytes, the largest parts.
+"""Measure `pip install ragassay`: seconds, megabytes and the largest packages.
 
 python benchmarks/install.py [--no-compile] [--extras dense] [--wheel dist/ragassay-0.1.0.whl]
 
-Makes an environment of its own, builds the wheel of this checkout unless one is given, and installs
-it. pip compiles every module to byte code unless `--no-compile` is given; Python then compiles what
-it imports. `--keep FOLDER` leaves the environment behind.
+Creates an environment, builds a wheel from this checkout unless --wheel is passed, and installs it.
+pip compiles all modules to byte code unless `--no-compile` is passed, in which case Python compiles
+modules on import. `--keep FOLDER` preserves the environment.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ print(json.dumps(sizes))
 
 
 def build_wheel(python: Path, folder: Path) -> Path:
-    """The wheel of this checkout, made in a folder."""
+    """Build a wheel from this checkout, and return its path."""
     subprocess.run(
         [python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT],
         check=True,
@@ -43,7 +43,7 @@ def build_wheel(python: Path, folder: Path) -> Path:
 
 
 def size_of(folder: Path) -> int:
-    """Bytes of all files below a folder."""
+    """Return the total size of all files in a folder, in bytes."""
     paths = (path for path in folder.rglob("*") if not path.is_symlink())
     return sum(path.stat().st_size for path in paths if path.is_file())
 
@@ -51,13 +51,13 @@ def size_of(folder: Path) -> int:
 def measure(
     environment: Path, wheel: Path | None, extras: str, choices: list[str]
 ) -> dict[str, object]:
-    """Install into a new environment, and weigh it."""
+    """Install into a new environment, and measure time and size."""
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
     wheel = wheel or build_wheel(python, environment / "wheel")
-    wanted = f"{wheel}[{extras}]" if extras else str(wheel)
+    requirement = f"{wheel}[{extras}]" if extras else str(wheel)
     before, start = size_of(environment), time.perf_counter()
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *choices, wanted], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *choices, requirement], check=True)
     seconds = time.perf_counter() - start
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     listed = subprocess.run([python, "-c", LIST_PARTS], check=True, capture_output=True, text=True)
@@ -75,16 +75,18 @@ def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--extras", default="", help="names of extras, by comma")
-    parser.add_argument("--wheel", type=Path, help="a wheel that was built already")
-    parser.add_argument("--no-compile", action="store_true", help="leave byte code to Python")
-    parser.add_argument("--keep", type=Path, help="where to leave the environment")
+    parser.add_argument("--extras", default="", help="comma-separated extras")
+    parser.add_argument("--wheel", type=Path, help="path of an existing wheel")
+    parser.add_argument(
+        "--no-compile", action="store_true", help="do not compile byte code at installation"
+    )
+    parser.add_argument("--keep", type=Path, help="folder in which to preserve the environment")
     options = parser.parse_args()
     choices = ["--no-compile"] if options.no_compile else []
     with tempfile.TemporaryDirectory() as folder:
         wheel = options.wheel and options.wheel.resolve()
-        found = measure(options.keep or Path(folder), wheel, options.extras, choices)
-    json.dump(found, sys.stdout, indent=2)
+        result = measure(options.keep or Path(folder), wheel, options.extras, choices)
+    json.dump(result, sys.stdout, indent=2)
     print()
 
 

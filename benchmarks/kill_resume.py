@@ -1,20 +1,21 @@
-"""Kill a command again and again with SIGKILL; given again, it must finish as if nothing had been.
+"""Kill a command repeatedly with SIGKILL, and check that it resumes without losing work.
 
     python benchmarks/kill_resume.py evaluate --answers 100 --kills 20
     python benchmarks/kill_resume.py --kills 20
     python benchmarks/kill_resume.py --full-disk
 
-Without a name each command is killed: evaluate, audit, grade, synthesize, optimize, corpus build,
-corpus embed.
-With --full-disk it is not killed: first its files may only grow to half of the largest, and it must
-say so in one line. Checked, with a non-zero exit code where it fails:
+Without a command name, the script tests all of them: evaluate, audit, grade, synthesize, optimize,
+corpus build and corpus embed. With --full-disk it kills nothing. Instead, file sizes are first
+limited to half of the largest file, and the command must report the error in one line.
 
-- the result equals that of a run that was never killed: the files of a run byte for byte, the
-  articles and rankings of a corpus, its vectors to six digits;
-- nothing that was on disk was asked of the model again. The model's log counts the requests that
-  it answered to a living client; of these, a kill may lose only the ones that were not on disk yet:
-  answered <= needed + lost, where lost is counted on the disk after each kill. (It can be less: a
-  verdict that reached the checkpoint and not the cache is not asked for again either.)
+The exit code is non-zero unless these conditions are met:
+
+- The result equals that of an uninterrupted run: run files byte for byte, corpus articles and
+  rankings exactly, and vectors to six digits.
+- No request is repeated after its verdict reached the disk. The model logs the requests that it
+  answered while the client was connected. A kill may lose only answers that are not on disk yet, so
+  answered <= needed + lost, with lost counted on disk after each kill. The sum can be smaller,
+  because a verdict in the checkpoint but not in the cache is not requested again either.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from resumable import COMMANDS, Job
 
 
 class Model:
-    """The scripted model in its own process, with a log of what it answered."""
+    """A scripted model in its own process, with a log of its answers."""
 
     def __init__(self, log: Path, latency_s: float) -> None:
         self._log = log
@@ -48,7 +49,7 @@ class Model:
         self.url = self._process.stdout.readline().strip()
 
     def n_answered(self) -> int:
-        """Requests answered while the client was there."""
+        """Return the number of requests answered while the client was connected."""
         lines = self._log.read_text(encoding="utf-8").splitlines()
         return sum(1 for line in lines if line.endswith("}") and json.loads(line)["client_there"])
 
@@ -62,7 +63,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Command:
-    """The command that is killed, and given again, with its folder and its model."""
+    """A command that can be killed and restarted, with its folder and model."""
 
     job: Job
     out: Path
@@ -72,28 +73,28 @@ class Command:
     def words(self) -> list[str]:
         return [sys.executable, "-m", "ragassay", *self.job.words(self.out, self.model.url)]
 
-    def start(self, sink: IO[str]) -> subprocess.Popen[str]:
-        return subprocess.Popen(self.words, stdout=sink, stderr=sink, text=True)
+    def start(self, output: IO[str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(self.words, stdout=output, stderr=output, text=True)
 
     def run_to_the_end(self) -> float:
-        """Return the seconds that it took."""
+        """Run to completion, and return the elapsed seconds."""
         start = time.monotonic()
-        with tempfile.TemporaryFile("w+") as sink:
-            code = self.start(sink).wait()
+        with tempfile.TemporaryFile("w+") as output:
+            code = self.start(output).wait()
             if code not in self.job.done_codes:
-                sink.seek(0)
-                sys.exit(f"the command ended with {code}: {sink.read()}")
+                output.seek(0)
+                sys.exit(f"the command ended with {code}: {output.read()}")
         return time.monotonic() - start
 
     def kill_once(self, n_more: int, pause_s: float) -> bool:
-        """Start, wait for `n_more` answers or a first written file, and a moment; kill.
+        """Start, wait for `n_more` answers or the first written file, pause, and kill.
 
         Returns:
-            Whether it was still running.
+            Whether the process was still running.
         """
         before, start = self.model.n_answered(), time.time()
-        with tempfile.TemporaryFile("w+") as sink:
-            process = self.start(sink)
+        with tempfile.TemporaryFile("w+") as output:
+            process = self.start(output)
             while process.poll() is None and not (
                 self.model.n_answered() >= before + n_more
                 if self.job.n_kept
@@ -107,10 +108,10 @@ class Command:
         return is_alive
 
     def fill_once(self, n_bytes: int) -> bool:
-        """Start where no file may grow beyond some size.
+        """Run with a limit on file sizes.
 
         Returns:
-            Whether it failed with one line on stderr.
+            Whether the command failed with one line on stderr.
         """
         done = subprocess.run(
             self.words,
@@ -123,12 +124,12 @@ class Command:
         return done.returncode == 1 and done.stderr.count("\n") == 1
 
     def n_lost(self) -> int:
-        """Answers that are not on disk."""
+        """Return the number of answers that are not on disk."""
         return self.model.n_answered() - self.job.n_kept(self.out) if self.job.n_kept else 0
 
 
 def last_written(folder: Path) -> float:
-    """When a file of a folder was last written, locks aside; 0 where there is none."""
+    """Return the latest modification time in a folder, ignoring locks, or 0 if empty."""
     times = [0.0]
     for file in folder.rglob("*"):
         try:
@@ -145,7 +146,7 @@ def largest(folder: Path) -> int:
 def measure(
     job: Job, folder: Path, n_kills: int, latency_s: float, seed: int, is_full: bool = False
 ) -> dict[str, object]:
-    """Run a command undisturbed, then with kills or a full disk, and compare."""
+    """Run a command undisturbed, then with kills or a full disk, and compare the results."""
     rng = random.Random(seed)
     with Model(folder / "whole.log", latency_s) as model:
         job.prepare(folder / "whole")
@@ -179,25 +180,33 @@ def measure(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("command", nargs="*", choices=[[], *COMMANDS], help="by default each")
-    parser.add_argument("--answers", type=int, default=30, help="also sets the size of the others")
+    parser.add_argument(
+        "command", nargs="*", choices=[[], *COMMANDS], help="commands to test (default: all)"
+    )
+    parser.add_argument(
+        "--answers",
+        type=int,
+        default=30,
+        help="number of answers; input of other commands scales with it",
+    )
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--full-disk", action="store_true")
     parser.add_argument("--latency", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--only", action="append", default=[], help="as for ragassay evaluate")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--only", action="append", default=[], help="evaluator to run, as in ragassay evaluate"
+    )
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
     ok = True
-    for name in given.command or COMMANDS:
+    for name in args.command or COMMANDS:
         with tempfile.TemporaryDirectory() as folder:
-            job = COMMANDS[name](Path(folder), given.answers, given.only)
-            n_kills = 0 if given.full_disk else given.kills
-            where = (Path(folder), n_kills, given.latency, given.seed, given.full_disk)
-            found = measure(job, *where)
-        print(json.dumps(found), flush=True)
-        ok = ok and bool(found["equal"]) and not found["finished_and_asked_again"]
-        ok = ok and found.get("said in one line", True) is True
+            job = COMMANDS[name](Path(folder), args.answers, args.only)
+            n_kills = 0 if args.full_disk else args.kills
+            row = measure(job, Path(folder), n_kills, args.latency, args.seed, args.full_disk)
+        print(json.dumps(row), flush=True)
+        ok = ok and bool(row["equal"]) and not row["finished_and_asked_again"]
+        ok = ok and row.get("said in one line", True) is True
     sys.exit(not ok)
 
 

@@ -1,12 +1,10 @@
-"""The embedded judge on one answer with five abstracts: together against one by one.
+"""Compare batched and separate calls of the embedded judge on one answer with five abstracts.
 
     python benchmarks/local_judge.py
 
-Two measurements, in one run:
-
-- the nine rubrics of the sample's first answer in one batch, against nine calls one after the
-  other that share nothing (the key/value cache is emptied in between): a ratio, side by side;
-- the whole evaluation of that answer in a new process, with its peak memory.
+- Nine rubrics of the sample's first answer run as one batch and as nine separate calls, which share
+  nothing because the key/value cache is cleared between them. The result is the ratio of the times.
+- A new process evaluates the answer in full, and its time and peak memory are printed.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ print(json.dumps({
 
 
 def rubric_prompts() -> list[object]:
-    """The nine prompts of the sample's first answer, as the adapter renders them."""
+    """Return the nine rubric prompts of the sample's first answer, as rendered by the adapter."""
     from ragassay.agents.base import SharedPrefixAdapter, response_format
     from ragassay.agents.context import build_case
     from ragassay.agents.rubric_judge import RubricJudge
@@ -105,11 +103,11 @@ def compare(n_runs: int) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3)
-    given = parser.parse_args()
+    args = parser.parse_args()
     command = [sys.executable, "-c", WHOLE, str(SAMPLE / "answers.jsonl")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     print(done.stdout.strip().splitlines()[-1], flush=True)
-    print(json.dumps(compare(given.runs)))
+    print(json.dumps(compare(args.runs)))
 
 
 if __name__ == "__main__":

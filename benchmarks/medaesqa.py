@@ -1,16 +1,16 @@
-"""Whether the evaluation ranks answers that experts found inaccurate below accurate ones.
+"""Test whether the evaluation ranks answers that experts found inaccurate below accurate ones.
 
     python benchmarks/medaesqa.py --shared ../shared
 
-MedAESQA: ten consumer questions, each with an expert's answer and thirty machine answers, judged
-accurate or not. The machine answers are evaluated by `ragassay.evaluate`, with the expert's answer
-as their source, by the models that are installed with ragassay and no language model: what of an
-answer the expert's supports. Beside it, what of the expert's answer it states, each sentence taken
-for a nugget; and its length alone, since an answer that says nothing is short. AUROC is pooled and
-paired by question.
+MedAESQA contains ten consumer questions. Each has an expert's answer and thirty machine answers,
+which experts judged accurate or inaccurate. `ragassay.evaluate` scores the machine answers with the
+expert's answer as their source, using the models installed with ragassay and no language model. The
+scores measure how much of an answer the expert's answer supports. For comparison, the script also
+computes nugget recall and F1, with each sentence of the expert's answer as a nugget, and the length
+of the answer, because empty answers are short. AUROC is pooled and paired by question.
 
-Then the snippets that experts marked as contradicting or as neutral: each is compared with the
-machine sentence that is closest to it. Which sentence the expert had in mind is not recorded.
+The second part compares each snippet that experts marked as contradicting or neutral with the
+closest machine sentence. The dataset does not record which sentence the expert referred to.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def value(evaluation: Evaluation, key: str) -> float | None:
 
 
 def mean_support(evaluation: Evaluation) -> float | None:
-    """Mean probability that the expert's answer supports a sentence."""
+    """Return the mean probability that the expert's answer supports a sentence."""
     known = [one.score for one in evaluation.correctness if one.score is not None]
     return sum(known) / len(known) if known else None
 
 
 def stated(evaluation: Evaluation, expert: str, embedder: Embedder) -> tuple[float, float]:
-    """Recall and F1 of the expert's sentences."""
+    """Return recall and F1 of the expert's sentences."""
     gold, own = sentences_of(expert), [sentence.text for sentence in evaluation.sentences]
     if not own:
         return 0.0, 0.0
@@ -84,20 +84,20 @@ def shown(score: Score) -> str:
 
 
 def rank_answers(shared: Path, embedder: Embedder) -> list[Evaluation]:
-    """Print how each score parts accurate from inaccurate answers."""
+    """Print how well each score separates accurate from inaccurate answers."""
     experts = {row["question"]: row["answer"] for row in rows_of(shared, "expert_answers")}
     good = records_of(rows_of(shared, "accurate_machine_answers"), experts)
     bad = records_of(rows_of(shared, "inaccurate_machine_answers"), experts)
     settings = load_settings(only=("evidence", "correctness"), evidence_rounds=0)
     found = list(ragassay.evaluate([*good, *bad], settings=settings))
     is_good = [True] * len(good) + [False] * len(bad)
-    both = [stated(e, experts[e.question], embedder) for e in found]
+    nuggets = [stated(e, experts[e.question], embedder) for e in found]
     scores: dict[str, list[float | None]] = {
         "evidence supports": [value(e, "evidence.support") for e in found],
         "correctness": [value(e, "correctness.score") for e in found],
         "mean support": [mean_support(e) for e in found],
-        "nugget recall": [recall for recall, _ in both],
-        "nugget F1": [f1 for _, f1 in both],
+        "nugget recall": [recall for recall, _ in nuggets],
+        "nugget F1": [f1 for _, f1 in nuggets],
         "length": [float(len(e.answer)) for e in found],
     }
     print(f"{len(good)} accurate and {len(bad)} inaccurate answers to {len(experts)} questions")
@@ -112,7 +112,7 @@ def rank_answers(shared: Path, embedder: Embedder) -> list[Evaluation]:
 
 
 def check_snippets(shared: Path, evaluations: list[Evaluation], embedder: Embedder) -> None:
-    """Print what contradicting and neutral snippets come out as."""
+    """Print the verdicts on contradicting and neutral snippets."""
     model = minilm_verifier()
     verifier = EncoderVerifier(model, embedder)
     by_question: dict[str, list[str]] = {}

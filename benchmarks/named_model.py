@@ -1,6 +1,6 @@
-"""A scripted model in a process of its own: each reply names the request that it answers.
+"""Run a scripted model in its own process, with the request key in each reply.
 
-So a verdict on disk tells which request it came from, and the requests tell which came again.
+The key identifies the request behind each verdict on disk, and repeated requests share a key.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ragassay.testing.script import default_reply
 
 _NAME = re.compile(rb"request:([0-9a-f]{64})")
 
-Came = tuple[str, float]
-"""A request: its key, and its arrival on the monotonic clock of the machine."""
+Request = tuple[str, float]
+"""Key of a request and its arrival time on the monotonic clock."""
 
 
 def key_of(messages: Sequence[Message], schema: JsonSchema | None) -> str:
@@ -28,26 +28,26 @@ def key_of(messages: Sequence[Message], schema: JsonSchema | None) -> str:
 
 
 def named_reply(messages: Sequence[Message], schema: JsonSchema | None) -> Mapping[str, object]:
-    """The default reply, with the request's key as its rationale."""
+    """Return the default reply with the request key as its rationale."""
     return json.loads(default_reply(messages, schema)) | {
         "rationale": f"request:{key_of(messages, schema)}"
     }
 
 
 @contextmanager
-def named_model(latency_s: float) -> Iterator[tuple[str, Callable[[], list[Came]]]]:
-    """Yields the base URL, and a function that returns the requests so far."""
+def named_model(latency_s: float) -> Iterator[tuple[str, Callable[[], list[Request]]]]:
+    """Yield the base URL, and a function that returns the requests so far."""
     ours, theirs = multiprocessing.Pipe()
     context = multiprocessing.get_context("spawn")
     process = context.Process(target=_serve, args=(theirs, latency_s), daemon=True)
     process.start()
 
-    def came() -> list[Came]:
+    def list_requests() -> list[Request]:
         ours.send("requests")
         return ours.recv()
 
     try:
-        yield ours.recv(), came
+        yield ours.recv(), list_requests
     finally:
         process.kill()
         process.join()
@@ -63,12 +63,13 @@ def _serve(pipe: Connection, latency_s: float) -> None:
 
 
 class OnDisk:
-    """Reads which requests have their verdict in a run's file, the new ones at each reading."""
+    """Reader of the requests that have a verdict on disk."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._last_row = path, 0
 
     def new(self) -> set[str]:
+        """Return the requests whose verdict was added since the last call."""
         if not self._path.exists():
             return set()
         with closing(sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)) as file:

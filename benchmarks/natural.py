@@ -1,29 +1,29 @@
-"""The embedded verifier on natural data that people labelled, beside simple baselines.
+"""Measure the embedded verifier and simple baselines on human-labeled natural data.
 
     python -m training.natural --shared ../shared --work natural
     python benchmarks/natural.py --work natural
 
-The first command compares each claim with each of its sources and keeps what it finds in a folder,
-a second or so a pair; the table is made of that.
+The first command compares each claim with each of its sources and stores the results in a folder,
+at about a second per pair. The second prints tables from that folder.
 
-ExpertQA (dev) holds answers of six systems; an expert said of each claim whether its cited sources
-support it: complete, partial or incomplete.
+ExpertQA (dev) contains answers of six systems. An expert labeled whether the cited sources support
+each claim: complete, partial or incomplete.
 
-- supports: AUC of the highest value over a claim's sources, complete against the rest; and of the
-  claims with the highest values, at equal coverage, the share that is complete. The last line is
-  the default's rule: close enough, and the verifier does not object.
-- contradicts, neutral, about something else: of the claims where the verifier says so, without
-  bounds but with its rules, the share that is right. On ExpertQA all that is not complete counts as
-  right, which is generous.
+- supports: AUC of the highest value over a claim's sources, for complete against the other labels,
+  and the share of complete labels among the highest values at equal coverage. The last line is the
+  default rule: a close source without an objection by the verifier.
+- contradicts, neutral, not_relevant: share of correct predictions among the claims with that
+  verdict, without bounds but with the verifier's rules. On ExpertQA all labels except complete
+  count as correct, which is generous.
 
-What an objection of the verifier is worth: of the claims that are close enough to a source and in
-which no rule finds a difference, how many of each label are called supported, with and without it.
+Objections: for claims that are close to a source and have no difference found by a rule, the number
+per label that count as supported, with and without the verifier's objections.
 
-MedAESQA (machine answers to consumer questions, judged accurate or not): each sentence beside the
-expert's answer; AUC of the mean over an answer's sentences.
+MedAESQA (machine answers to consumer questions, judged accurate or not): AUC of the mean over an
+answer's sentences, each compared with the expert's answer.
 
-Intervals of shares are Wilson's, at 95 %; claims of one answer depend on each other, so they are
-narrow. Those of AUC are bootstrapped over questions.
+Intervals of shares are 95 % Wilson intervals. They are too narrow, because claims of one answer
+depend on each other. Intervals of AUC are bootstrapped over questions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from ragassay.metrics.stats.intervals import share_interval
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models.adapters import bounds_of_means
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.natural import PairRow, read_rows
 from training.natural_bounds import (
@@ -66,7 +66,7 @@ WAYS: dict[str, Callable[[PairRow], float]] = {
 
 
 def share_text(right: Sequence[bool]) -> str:
-    """Return a share with its interval and n."""
+    """Format a share with its interval and n."""
     interval = share_interval(sum(right), len(right))
     if interval is None:
         return "none"
@@ -75,13 +75,13 @@ def share_text(right: Sequence[bool]) -> str:
 
 
 def auc_text(values: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> str:
-    """Return an AUC with its interval."""
+    """Format an AUC with its interval."""
     score = discrimination(values, labels, groups).auroc
     return f"AUC {score.value:.3f} ({score.low:.2f} to {score.high:.2f})"
 
 
 def report_support(claims: Claims) -> None:
-    """Print how well each way tells complete support on ExpertQA."""
+    """Print how well each method detects complete support on ExpertQA."""
     labels = [rows[0].label == "supports" for rows in claims]
     groups = [rows[0].group for rows in claims]
     print(f"ExpertQA: {len(claims)} claims; always supports: {share_text(labels)}")
@@ -98,15 +98,15 @@ def report_support(claims: Claims) -> None:
         return
     one, other = halves(claims)
     for name, part in (("one half", one), ("other half", other), ("both", claims)):
-        those = [rows for rows in part if is_close(rows, bound.least_cosine)]
-        right = share_text([rows[0].label == "supports" for rows in those])
-        print(f"  the default, {name}: {right}, coverage {len(those) / len(part):.2f}")
+        close = [rows for rows in part if is_close(rows, bound.least_cosine)]
+        right = share_text([rows[0].label == "supports" for rows in close])
+        print(f"  the default, {name}: {right}, coverage {len(close) / len(part):.2f}")
     right = decided_held_out(claims)
     print(f"  cross-validated: {share_text(right)}, coverage {len(right) / len(claims):.2f}")
 
 
 def report_verdicts(name: str, claims: Claims) -> None:
-    """Print how often what the verifier says against a claim is right."""
+    """Print how often the verifier's negative verdicts are correct."""
     for label, kind in (
         *((CONTRADICTS, kind) for kind in ("words", "number", "tentative")),
         ("neutral", ""),
@@ -122,7 +122,7 @@ def report_verdicts(name: str, claims: Claims) -> None:
 
 
 def report_objections(name: str, claims: Claims, least: float) -> None:
-    """Print how many claims of each label count as supported, with the verifier and without it."""
+    """Print how many claims of each label count as supported, with and without objections."""
     totals = Counter(rows[0].label for rows in claims)
     close = [rows for rows in claims if any(r.cosine >= least and not r.turned for r in rows)]
     without = Counter(rows[0].label for rows in close)
@@ -133,7 +133,7 @@ def report_objections(name: str, claims: Claims, least: float) -> None:
 
 
 def report_answers(claims: Claims) -> None:
-    """Print how well each way parts accurate from inaccurate answers of MedAESQA."""
+    """Print how well each method separates accurate from inaccurate answers of MedAESQA."""
     rows = sorted((rows[0] for rows in claims), key=lambda row: row.claim)
     answers = [list(group) for _, group in itertools.groupby(rows, key=lambda row: row.claim)]
     labels = [group[0].label == "accurate" for group in answers]
@@ -144,20 +144,21 @@ def report_answers(claims: Claims) -> None:
 
 
 def main() -> None:
-    """Print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--work", type=Path, required=True, help="rows of training.natural")
-    given = parser.parse_args()
-    report_support(read_rows(given.work, "expertqa"))
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder written by training.natural"
+    )
+    args = parser.parse_args()
+    report_support(read_rows(args.work, "expertqa"))
     for name in NAMES:
-        report_verdicts(name, read_rows(given.work, name))
+        report_verdicts(name, read_rows(args.work, name))
     bound = bound_of(bounds_of_means()[MINILM_VERIFIER], "supports", "verdict")
     if bound is not None and bound.least_cosine is not None:
         for name in ("expertqa", "scifact", "healthver", "citation-integrity"):
-            report_objections(name, read_rows(given.work, name), bound.least_cosine)
-    report_answers(read_rows(given.work, "medaesqa"))
+            report_objections(name, read_rows(args.work, name), bound.least_cosine)
+    report_answers(read_rows(args.work, "medaesqa"))
 
 
 if __name__ == "__main__":

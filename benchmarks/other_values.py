@@ -1,11 +1,12 @@
-"""How often a rule finds another value of a claim's number, and what people's label says then.
+"""Count claims whose number has a different value in the source, by human label.
 
     python benchmarks/other_values.py --shared ../shared
 
-All labelled pairs of train and dev parts, without a model, in some six minutes. Each finding is
-printed with its label. Claims about trials (Evidence Inference) are written by template, as they
-are and turned: their numbers are doses and times of the arms, so that the label says nothing of
-them. What authors and experts wrote of their own sources (PubMedQA, BioASQ) should have none.
+Runs the number rule on all labeled pairs of train and dev parts, without a model, in about six
+minutes. Each finding is printed with its label. Claims about trials (Evidence Inference) come from
+templates, in original and reversed form. Their numbers are doses and times of the arms, so the
+label does not depend on them. Sentences that authors and experts wrote about their own sources
+(PubMedQA, BioASQ) should have no findings.
 """
 
 from __future__ import annotations
@@ -28,25 +29,25 @@ from ragassay.text.number_comparison import compare_numbers
 from ragassay.text.search import rank
 from ragassay.text.sentences import sentences_of
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.claims import SEED, read_citation_integrity, read_healthver, read_scifact_claims
 from training.findings import finding_claims, read_findings
 from training.natural import NaturalClaim, read_expertqa, read_medaesqa
 
 N_DOCUMENTS = 3
-"""Documents of a BioASQ question that a sentence of its answer is compared with."""
+"""Number of documents compared with each sentence of a BioASQ answer."""
 
 
 def natural(name: str, claims: Iterable[LabelledClaim]) -> Iterator[NaturalClaim]:
-    """Yield labelled claims with one source each."""
+    """Yield labeled claims with one source each."""
     for one in claims:
         source = Document(id="source", title=one.title, text="\n".join(one.sentences))
         yield NaturalClaim(name, one.group, one.claim, (source,), COLUMNS[one.label])
 
 
 def medaesqa_evidence(shared: Path) -> Iterator[NaturalClaim]:
-    """Yield snippets that experts marked, each with the closest sentence of the answers."""
+    """Yield snippets that experts marked, each with the closest answer sentence."""
     folder = shared / "data" / "medaesqa"
     sentences: dict[str, list[str]] = {}
     for kind in ("accurate", "inaccurate"):
@@ -54,14 +55,14 @@ def medaesqa_evidence(shared: Path) -> Iterator[NaturalClaim]:
             sentences.setdefault(row["question"], []).extend(sentences_of(row["answer"]))
     for label in ("contradicting", "neutral"):
         for row in rows_of(folder / f"{label}_evidence.jsonl.gz"):
-            known = sentences[row["question"]]
-            closest = known[rank(row["evidence"], known)[0][0]]
+            candidates = sentences[row["question"]]
+            closest = candidates[rank(row["evidence"], candidates)[0][0]]
             source = Document(id="evidence", text=row["evidence"])
             yield NaturalClaim("medaesqa", row["question"], closest, (source,), label)
 
 
 def own_words(shared: Path) -> Iterator[tuple[str, NaturalClaim]]:
-    """Yield what authors concluded from their abstract, and experts from a question's documents."""
+    """Yield authors' conclusions with their abstract, and experts' answers with their documents."""
     data = shared / "data"
     for row in rows_of(data / "pubmedqa" / "train.jsonl.gz"):
         source = Document(id="abstract", title=row["question"], text="\n".join(row["contexts"]))
@@ -71,12 +72,14 @@ def own_words(shared: Path) -> Iterator[tuple[str, NaturalClaim]]:
     for row in rows_of(data / "bioasq" / "questions.jsonl.gz"):
         sources = [Document(id=name, text=texts[name]) for name in row["pmids"] if name in texts]
         for text in sentences_of((row["ideal_answer"] or [""])[0]):
-            near = [sources[n] for n, _ in rank(text, [one.text for one in sources])[:N_DOCUMENTS]]
-            yield "bioasq", NaturalClaim("", row["id"], text, tuple(near), "own words")
+            closest = [
+                sources[n] for n, _ in rank(text, [one.text for one in sources])[:N_DOCUMENTS]
+            ]
+            yield "bioasq", NaturalClaim("", row["id"], text, tuple(closest), "own words")
 
 
 def all_claims(shared: Path) -> Iterator[tuple[str, NaturalClaim]]:
-    """Yield the claims of all sets, each with its set's name."""
+    """Yield the claims of all sets, each with its set name."""
     parts = ("train", "dev")
     sets: dict[str, Iterable[NaturalClaim]] = {
         **{
@@ -106,30 +109,31 @@ def _draws() -> random.Random:
 
 
 def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file."""
+    """Yield the objects in a gzipped JSON Lines file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
 def main() -> None:
-    """Count."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    given = parser.parse_args()
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    args = parser.parse_args()
     n_pairs, n_numbers, fired = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
-    for name, claim in all_claims(given.shared):
+    for name, claim in all_claims(args.shared):
         for source in claim.sources:
             n_pairs[name] += 1
             if not compare_numbers(claim.text, ""):
                 continue
             n_numbers[name] += 1
-            beside = [other.text for other in claim.sources if other is not source]
-            found = difference_of(claim.text, sentences_of(source.text), source.title, beside)
-            if found and found.kind == "number":
+            other_texts = [other.text for other in claim.sources if other is not source]
+            difference = difference_of(
+                claim.text, sentences_of(source.text), source.title, other_texts
+            )
+            if difference and difference.kind == "number":
                 fired[name, claim.label] += 1
-                print(f"{name}, {claim.label}: {found.words} | {claim.text}", flush=True)
+                print(f"{name}, {claim.label}: {difference.words} | {claim.text}", flush=True)
     for name, n in n_pairs.items():
         labels = {label: n for (of, label), n in fired.items() if of == name}
         print(f"{name}: {n} pairs, {n_numbers[name]} with a number, fired on {labels or 'none'}")

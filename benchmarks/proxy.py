@@ -1,17 +1,16 @@
-"""50 clients at once on `ragassay serve`: failed requests, latency, and the server's memory.
+"""Load test `ragassay serve` with 50 clients: failed requests, latency and server memory.
 
     python benchmarks/proxy.py --clients 50 --seconds 600
 
-The server runs in a process of its own, with the embedded SmolLM2 unless `--model` names another
-local one. Each client asks again as soon as it has its reply: a rating under a JSON schema with
-log-probabilities, most of them on one of a few answers (so that prefixes are shared, as an
-evaluation does), every tenth on a text that was never seen before.
+The server runs in its own process with the embedded SmolLM2, or with another local model passed as
+`--model`. Each client sends its next request as soon as it receives a reply. A request asks for a
+rating under a JSON schema with log-probabilities. Most requests are about one of eight answers, so
+prefixes are shared as in an evaluation. One in ten is about new text.
 
-Memory is the server's resident set, read every two seconds. The first quarter is warm-up: the model
-is loaded then, and the bounded stores of keys, values and compiled schemas fill up. Memory counts
-as flat where the median of the last quarter is less than 5 % above that of the second; the slope
-of a straight line through all that came after warm-up is printed beside it. Batches differ in
-size, so single readings go up and down by what one batch holds.
+Memory is the server's resident set, read every two seconds. The first quarter is warm-up, while the
+model loads and the bounded stores of keys, values and compiled schemas fill up. Memory counts as
+flat if the median of the last quarter is less than 5 % above that of the second. The slope of a
+linear fit after warm-up is also printed. Single readings fluctuate with batch size.
 """
 
 from __future__ import annotations
@@ -52,13 +51,13 @@ SCHEMA = {
 
 
 @dataclass
-class Found:
-    """What was measured.
+class Measurements:
+    """Results of the load test.
 
     Attributes:
         seconds: Latency of each answered request.
-        failures: By status or kind of error.
-        readings: Time since the start in s, resident set in bytes.
+        failures: Number of failures by status or error type.
+        readings: Seconds since the start and resident set in bytes.
     """
 
     seconds: list[float] = field(default_factory=list)
@@ -68,7 +67,7 @@ class Found:
 
 @contextmanager
 def server(model: str | None, nice: int) -> Iterator[tuple[str, str, psutil.Process]]:
-    """The server in a process of its own: its base URL, its key, its process."""
+    """Start the server in its own process, and yield its base URL, key and process."""
     key = secrets.token_urlsafe(32)
     command = [sys.executable, "-m", "ragassay", "serve", "--port", "0"]
     command += ["--only", "--model", model] if model else []
@@ -87,13 +86,13 @@ def server(model: str | None, nice: int) -> Iterator[tuple[str, str, psutil.Proc
         print(f"server ended with code {process.wait(600)}")
 
 
-def question(chance: random.Random) -> dict[str, object]:
-    """A request's messages and what is wanted of the reply."""
-    is_new = chance.random() < 0.1
-    seed = random.Random(chance.getrandbits(32) if is_new else chance.randrange(8))
+def question(rng: random.Random) -> dict[str, object]:
+    """Return the request body of a rating."""
+    is_new = rng.random() < 0.1
+    seed = random.Random(rng.getrandbits(32) if is_new else rng.randrange(8))
     answer = " ".join(seed.choices(WORDS, k=80))
-    rubric = chance.choice(RUBRICS)
-    text = f"Answer: {answer}.\nRate its {rubric} from 1 to 5 (case {chance.randrange(10**6)})."
+    rubric = rng.choice(RUBRICS)
+    text = f"Answer: {answer}.\nRate its {rubric} from 1 to 5 (case {rng.randrange(10**6)})."
     return {
         "messages": [{"role": "user", "content": text}],
         "response_format": {"type": "json_schema", "json_schema": {"name": "r", "schema": SCHEMA}},
@@ -104,14 +103,14 @@ def question(chance: random.Random) -> dict[str, object]:
 
 
 async def ask_on(
-    http: httpx.AsyncClient, model: str, number: int, end: float, found: Found
+    http: httpx.AsyncClient, model: str, number: int, end: float, found: Measurements
 ) -> None:
-    """One client, until the time is over."""
-    chance = random.Random(number)
+    """Send requests as one client until the end time."""
+    rng = random.Random(number)
     while time.monotonic() < end:
         start = time.monotonic()
         try:
-            reply = await http.post("/chat/completions", json={"model": model, **question(chance)})
+            reply = await http.post("/chat/completions", json={"model": model, **question(rng)})
             if reply.status_code == 200 and reply.json()["choices"][0]["logprobs"]["content"]:
                 found.seconds.append(time.monotonic() - start)
             else:
@@ -120,15 +119,15 @@ async def ask_on(
             found.failures[type(error).__name__] += 1
 
 
-async def watch(process: psutil.Process, start: float, end: float, found: Found) -> None:
+async def watch(process: psutil.Process, start: float, end: float, found: Measurements) -> None:
     """Read the server's memory every two seconds."""
     while time.monotonic() < end:
         found.readings.append((time.monotonic() - start, process.memory_info().rss))
         await asyncio.sleep(2)
 
 
-async def measure(n_clients: int, seconds: float, model: str | None, nice: int) -> Found:
-    found = Found()
+async def measure(n_clients: int, seconds: float, model: str | None, nice: int) -> Measurements:
+    found = Measurements()
     with server(model, nice) as (url, key, process):
         limits = httpx.Limits(max_connections=n_clients)
         headers = {"Authorization": f"Bearer {key}"}
@@ -145,13 +144,13 @@ async def measure(n_clients: int, seconds: float, model: str | None, nice: int) 
     return found
 
 
-def summary(found: Found, seconds: float) -> dict[str, object]:
-    """The figures: counts, seconds, MiB."""
-    kept = np.array([(t, rss / 2**20) for t, rss in found.readings])
-    second = kept[(kept[:, 0] >= seconds / 4) & (kept[:, 0] < seconds / 2), 1]
-    last = kept[kept[:, 0] >= 3 * seconds / 4, 1]
-    warm = kept[kept[:, 0] >= seconds / 4]
-    growth = float(np.median(last) / np.median(second) - 1)
+def summary(found: Measurements, seconds: float) -> dict[str, object]:
+    """Return counts, latencies in seconds and memory in MiB."""
+    readings = np.array([(t, rss / 2**20) for t, rss in found.readings])
+    second_quarter = readings[(readings[:, 0] >= seconds / 4) & (readings[:, 0] < seconds / 2), 1]
+    last_quarter = readings[readings[:, 0] >= 3 * seconds / 4, 1]
+    warm = readings[readings[:, 0] >= seconds / 4]
+    growth = float(np.median(last_quarter) / np.median(second_quarter) - 1)
     return {
         "answered": len(found.seconds),
         "failed": sum(found.failures.values()),
@@ -162,10 +161,10 @@ def summary(found: Found, seconds: float) -> dict[str, object]:
         },
         "mean_latency_s": round(statistics.fmean(found.seconds), 2),
         "rss_mib": {
-            "start": round(kept[0, 1]),
-            "second_quarter": round(float(np.median(second))),
-            "last_quarter": round(float(np.median(last))),
-            "most": round(kept[:, 1].max()),
+            "start": round(readings[0, 1]),
+            "second_quarter": round(float(np.median(second_quarter))),
+            "last_quarter": round(float(np.median(last_quarter))),
+            "most": round(readings[:, 1].max()),
         },
         "slope_mib_a_min": round(float(np.polyfit(warm[:, 0], warm[:, 1], 1)[0]) * 60, 2),
         "growth": round(growth, 4),
@@ -177,14 +176,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--model", help="a local model, such as ragassay/judge")
-    parser.add_argument("--nice", type=int, default=0, help="of the server; 0 leaves it")
-    parser.add_argument("--readings", help="file for the memory readings: s and bytes, one a line")
-    given = parser.parse_args()
-    found = asyncio.run(measure(given.clients, given.seconds, given.model, given.nice))
-    print(json.dumps(summary(found, given.seconds), indent=2))
-    if given.readings:
-        with open(given.readings, "w", encoding="utf-8") as file:
+    parser.add_argument("--model", help="local model, such as ragassay/judge")
+    parser.add_argument(
+        "--nice", type=int, default=0, help="nice value of the server (default: unchanged)"
+    )
+    parser.add_argument("--readings", help="output file of memory readings, in seconds and bytes")
+    args = parser.parse_args()
+    found = asyncio.run(measure(args.clients, args.seconds, args.model, args.nice))
+    print(json.dumps(summary(found, args.seconds), indent=2))
+    if args.readings:
+        with open(args.readings, "w", encoding="utf-8") as file:
             file.writelines(f"{t:.1f} {rss}\n" for t, rss in found.readings)
 
 

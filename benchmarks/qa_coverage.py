@@ -1,11 +1,11 @@
-"""Measure SciQAG's published pairs without a judge, beside the figures of its paper.
+"""Measure SciQAG's published pairs without a judge, and compare with the figures of its paper.
 
     RAGASSAY_SHARED=... python benchmarks/qa_coverage.py [--model NAME] [--explain]
 
-Coverage of 35 papers by ten answers each, chunks per answer, similarity of questions, numbers, and
-the seconds that they take once the model is loaded. `--explain` says what moves the coverage: other
-shares of sentences, fewer answers, the length of papers, what is embedded, how sentences are split,
-answers of another paper, chance.
+Prints the coverage of 35 papers by ten answers each, chunks per answer, question similarity, number
+statistics, and the time without model loading. `--explain` shows how coverage changes with the
+share of top sentences, number of answers, paper length, embedded text, sentence splitting, answers
+of another paper, and random similarities.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ Matrix = Sequence[Sequence[float]]
 Work = list[tuple[Paper, list[QAPair]]]
 
 PUBLISHED_SPLIT = re.compile(r"(?<!\w\.\w.)(?<![A-Z][a-z]\.)(?<=[.?])\s")
-"""Where the paper's published code splits sentences."""
+"""Sentence boundary in the paper's published code."""
 
 MEASURES: dict[str, tuple[Callable[[Matrix, float], float | None], float | None]] = {
     "coverage_equation_1": (coverage_score, None),
     "coverage_pooled": (pooled_coverage_score, 0.68),
     "chunks_per_answer": (chunk_share, 0.64),
 }
-"""Our function, and the paper's figure; that of coverage is of the pooled kind."""
+"""Our function and the paper's figure. The paper's coverage is pooled."""
 
 
 def read_work(folder: Path) -> Work:
@@ -64,56 +64,56 @@ def read_work(folder: Path) -> Work:
     return work
 
 
-def tell(**fields: object) -> None:
+def show(**fields: object) -> None:
     print(json.dumps(fields), flush=True)
 
 
-def tell_coverage(by: str, matrices: Sequence[Matrix], share: float = TOP_SHARE) -> None:
+def show_coverage(by: str, matrices: Sequence[Matrix], share: float = TOP_SHARE) -> None:
     found: dict[str, float] = {}
     for name, (measure, _) in MEASURES.items():
         values = [value for m in matrices if (value := measure(m, share)) is not None]
         found[name] = round(sum(values) / len(values), 3)
-    tell(by=by, **found)
+    show(by=by, **found)
 
 
 def explain(work: Work, matrices: list[Matrix], encode: RoleEncoder) -> None:
-    """Print the three shares of chunks for other ways to compute them."""
+    """Print the three chunk measures for alternative computations."""
     for share in (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3):
-        tell_coverage(f"top {share:.0%} of sentences", matrices, share)
+        show_coverage(f"top {share:.0%} of sentences", matrices, share)
     for n_answers in (1, 2, 3, 5):
-        tell_coverage(f"the first {n_answers} answers", [matrix[:n_answers] for matrix in matrices])
+        show_coverage(f"the first {n_answers} answers", [matrix[:n_answers] for matrix in matrices])
     by_length = sorted(matrices, key=lambda matrix: len(matrix[0]))
     third = -(-len(by_length) // 3)
     for start in range(0, len(by_length), third):
         part = by_length[start : start + third]
-        tell_coverage(f"papers of {len(part[0][0])} to {len(part[-1][0])} sentences", part)
-    own = [sentences_of(paper.text) for paper, _ in work]
-    theirs = [[s for s in PUBLISHED_SPLIT.split(p.text) if s.strip()] for p, _ in work]
+        show_coverage(f"papers of {len(part[0][0])} to {len(part[-1][0])} sentences", part)
+    our_sentences = [sentences_of(paper.text) for paper, _ in work]
+    their_sentences = [[s for s in PUBLISHED_SPLIT.split(p.text) if s.strip()] for p, _ in work]
     answers = [[pair.answer for pair in pairs] for _, pairs in work]
     both = [[f"{pair.question}\n{pair.answer}" for pair in pairs] for _, pairs in work]
     ways = {
-        "answer alone": (answers, own),
-        "question": ([[pair.question for pair in pairs] for _, pairs in work], own),
-        "answer alone, sentences as in the published code": (answers, theirs),
-        "as the published code does both": (both, theirs),
-        "answers of the next paper": ([*answers[1:], answers[0]], own),
+        "answer alone": (answers, our_sentences),
+        "question": ([[pair.question for pair in pairs] for _, pairs in work], our_sentences),
+        "answer alone, sentences as in the published code": (answers, their_sentences),
+        "as the published code does both": (both, their_sentences),
+        "answers of the next paper": ([*answers[1:], answers[0]], our_sentences),
     }
     for name, (queries, sentences) in ways.items():
         rows, columns = (
             _embedded(queries, encode, "answer" if queries is answers else "pair"),
             _embedded(sentences, encode, "sentence"),
         )
-        tell_coverage(name, [(q @ s.T).tolist() for q, s in zip(rows, columns, strict=True)])
-    tell_coverage("tf-idf", [_tf_idf(*both) for both in zip(answers, own, strict=True)])
-    tell_coverage("BM25", [_bm25(*both) for both in zip(answers, own, strict=True)])
+        show_coverage(name, [(q @ s.T).tolist() for q, s in zip(rows, columns, strict=True)])
+    show_coverage("tf-idf", [_tf_idf(*both) for both in zip(answers, our_sentences, strict=True)])
+    show_coverage("BM25", [_bm25(*both) for both in zip(answers, our_sentences, strict=True)])
     rng = random.Random(0)
     drawn = [[[rng.random() for _ in row] for row in matrix] for matrix in matrices]
-    tell_coverage("random similarities", drawn)
+    show_coverage("random similarities", drawn)
     for n_answers in (1, 10):
         sizes = [len(matrix[0]) for matrix in matrices]
-        chances = [chance_coverage_score(n_answers, n, top_count(n)) or 0.0 for n in sizes]
-        value = round(sum(chances) / len(chances), 3)
-        tell(by=f"{n_answers} answers at random, by formula", coverage_equation_1=value)
+        expected = [chance_coverage_score(n_answers, n, top_count(n)) or 0.0 for n in sizes]
+        value = round(sum(expected) / len(expected), 3)
+        show(by=f"{n_answers} answers at random, by formula", coverage_equation_1=value)
 
 
 def _embedded(groups: list[list[str]], encode: RoleEncoder, role: TextRole):
@@ -143,18 +143,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default=MINILM)
     parser.add_argument("--explain", action="store_true")
-    given = parser.parse_args()
+    args = parser.parse_args()
     work = read_work(Path(os.environ["RAGASSAY_SHARED"]))
-    encode = RoleEncoder(given.model)
+    encode = RoleEncoder(args.model)
     encode(["Load the model."], "sentence")
     start, start_cpu = time.perf_counter(), time.process_time()
     found = measure_papers(work, encode)
     wall, cpu = time.perf_counter() - start, time.process_time() - start_cpu
-    tell(
+    show(
         papers=len(work),
         pairs=sum(len(pairs) for _, pairs in work),
         sentences=sum(one.n_sentences for one in found),
-        model=given.model,
+        model=args.model,
         seconds=round(wall, 1),
         processor_seconds=round(cpu, 1),
     )
@@ -163,7 +163,7 @@ def main() -> None:
         values = [measure(matrix, TOP_SHARE) or 0.0 for matrix in matrices]
         ends = mean_interval(values) or (0.0, 0.0)
         mean, low, high = (round(one, 3) for one in (sum(values) / len(values), *ends))
-        tell(measure=name, value=mean, low=low, high=high, paper=published)
+        show(measure=name, value=mean, low=low, high=high, paper=published)
     likeness = [pair_similarities(one.question_similarity) for one in found]
     diversity = question_diversity(
         [value for one in likeness for value in one],
@@ -171,7 +171,7 @@ def main() -> None:
         scale=(-1.0, 1.0),
     )
     score = diversity.similarity
-    tell(
+    show(
         measure="question_similarity_by_cosine",
         **{name: getattr(score, name) for name in ("value", "low", "high", "n")},
         paper_by_intent=0.31,
@@ -184,13 +184,13 @@ def main() -> None:
         },
     )
     numbers = [pair.numbers for one in found for pair in one.pairs]
-    is_found = [one.is_found for own in numbers for one in own]
-    tell(measure="numbers_found", value=round(sum(is_found) / len(is_found), 4), paper=0.967)
+    is_found = [one.is_found for our_sentences in numbers for one in our_sentences]
+    show(measure="numbers_found", value=round(sum(is_found) / len(is_found), 4), paper=0.967)
     stated = sum(map(bool, numbers)) / len(numbers)
-    tell(measure="answers_with_numbers", value=round(stated, 4), paper=0.54)
+    show(measure="answers_with_numbers", value=round(stated, 4), paper=0.54)
     asked = [any(m.part == "question" for m in p.context) for one in found for p in one.pairs]
-    tell(measure="context_free_questions", value=round(1 - sum(asked) / len(asked), 3))
-    if given.explain:
+    show(measure="context_free_questions", value=round(1 - sum(asked) / len(asked), 3))
+    if args.explain:
         explain(work, matrices, encode)
 
 

@@ -1,20 +1,20 @@
-"""How well wrong numbers, and words that need the paper, are found in question-answer pairs.
+"""Measure detection of wrong numbers and context-dependent wording in question-answer pairs.
 
     python benchmarks/qa_numbers.py --shared ../shared
 
-No model is asked. Numbers, on the 35 papers of SciQAG with their 350 published pairs, and on
-BioASQ's answers, whose source are the gold snippets; what "near" asks was settled before these were
-read:
+No model is used. Numbers are tested on SciQAG (35 papers with 350 published pairs) and on BioASQ's
+answers, with the gold snippets as the source. The criteria for "near" were fixed before any of
+these data were read.
 
-- found: numbers of the answers that occur in the source (equation 2), by reading quantities and by
-  comparing strings of digits;
-- planted: each number of an answer whose numbers are all found is made wrong in each way that
-  applies. "Elsewhere" asks only whether it occurs, "near" for its unit and the words around it too.
-  A wrong number that by chance occurs counts as planted;
-- accused: numbers of the same answers, unchanged, that are called wrong.
+- found: answer numbers that occur in the source (equation 2), compared as quantities and as digit
+  strings.
+- planted: each number of an answer whose numbers are all found is replaced by a wrong one in every
+  applicable way. "Elsewhere" checks only whether the number occurs. "Near" also checks its unit and
+  nearby words. A wrong number that occurs by chance still counts as planted.
+- accused: original numbers of the same answers that are reported as wrong.
 
-Context: half of the templates were held back until the rules stood. Whole questions are those of
-SciQAG that a reader found to stand alone, and all of BioASQ's.
+Context: half of the templates were held back until the rules were final. Questions that need no
+context are the SciQAG questions that a reader found self-contained, and all of BioASQ's.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from ragassay.text.questions import context_marks
 
 SEEDS = (0, 1, 2)
 
-# Paper and question, both from 0: the marked questions, all of which a reader found to need their
-# paper, and one that the rules miss.
+# Paper and question indices, starting at 0. A reader found that these questions need their paper.
+# The rules mark all of them except one.
 DEPENDENT = frozenset(
     "0.2 0.3 0.6 1.2 1.8 2.9 4.2 4.3 5.0 5.1 5.6 5.7 5.9 7.2 7.7 9.0 9.2 9.4 9.8 9.9 11.0 11.3 "
     "14.1 14.2 16.9 17.3 17.9 18.3 18.9 19.8 20.5 20.9 21.0 21.3 21.4 22.9 23.4 23.5 24.5 24.9 "
@@ -84,7 +84,7 @@ HELD_BACK = (
     "{stem} in the experiments reported here?",
     "Which result on {topic} does the manuscript highlight?",
     "What do these findings mean for {topic}?",
-    # Written when the rules stood, and never mended for.
+    # Written after the rules were final. The rules were never adjusted to these.
     "What does the paper's introduction say about {topic}?",
     "Which of the authors' hypotheses concerns {topic}?",
     "How is {topic} treated in the present article?",
@@ -105,7 +105,7 @@ HELD_BACK = (
 
 @dataclass(frozen=True)
 class Answered:
-    """A question, its answer, and the text that the answer was written from."""
+    """A question, its answer, and the source text of the answer."""
 
     id: str
     question: str
@@ -116,7 +116,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Planted:
-    """An answer with a wrong number: how it was made wrong, and where it stands."""
+    """An answer with a wrong number, its method and its position."""
 
     way: str
     answer: str
@@ -153,7 +153,7 @@ def _lines(path: Path) -> list[dict]:  # type: ignore[type-arg]
 
 
 class Checked:
-    """Answers with their numbers looked up."""
+    """Answers with their numbers looked up in the sources."""
 
     def __init__(self, answers: Sequence[Answered]) -> None:
         self.answers = answers
@@ -164,12 +164,12 @@ class Checked:
         return answer_numbers(answer, self.sources[one.source])
 
     def whole(self) -> list[tuple[Answered, tuple[AnswerNumber, ...]]]:
-        """Return the answers with numbers, all of them found."""
+        """Return the answers that have numbers, all of them found."""
         both = zip(self.answers, self.numbers, strict=True)
         return [(one, found) for one, found in both if found and all(n.is_found for n in found)]
 
     def planted(self, seed: int) -> Iterator[tuple[Answered, Planted]]:
-        """Yield every number of these answers made wrong, in every way that applies."""
+        """Yield each number of these answers replaced in every applicable way."""
         whole = self.whole()
         for one, found in whole:
             quantities = {q.start: q for q in read_quantities(one.answer)}
@@ -191,7 +191,7 @@ class Checked:
                         yield one, _edited(name, one.answer, number, edit)
 
     def found_wrong(self, one: Answered, planted: Planted) -> tuple[bool, bool]:
-        """Return whether a planted number is called wrong: as it occurs nowhere; as not near."""
+        """Return whether a planted number is reported as absent, and whether as not near."""
         hit = [
             number
             for number in self.look_up(one, planted.answer)
@@ -207,7 +207,7 @@ def _edited(name: str, answer: str, number: AnswerNumber, edit: tuple[int, int, 
 
 
 def digits_found(answers: Sequence[Answered]) -> tuple[int, int]:
-    """Return how many strings of digits of the answers occur in the source, and how many are."""
+    """Return how many digit strings of the answers occur in the source, and the total."""
     strings = [(n, one.source) for one in answers for n in _DIGITS.findall(one.answer)]
     return sum(number in source for number, source in strings), len(strings)
 
@@ -218,7 +218,7 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 def planted_questions(
     answers: Sequence[Answered], templates: Sequence[str], seed: int = 0
 ) -> list[tuple[str, str]]:
-    """Return templates filled from questions that stand alone, each with its template."""
+    """Return pairs of a template and the template filled from a self-contained question."""
     found: list[tuple[str, str]] = []
     for one in answers:
         rng = random.Random(f"{seed}/{one.id}")

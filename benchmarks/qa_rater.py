@@ -1,10 +1,10 @@
-"""What the embedded rater of pairs tells of relevance: whether a question is about its paper.
+"""Measure whether the embedded pair rater detects which paper a question is about.
 
     python benchmarks/qa_rater.py --shared ../shared
 
-SciQAG's 350 published questions are asked of their own paper, of each of the 34 others, and of that
-other one that the rater finds closest. The papers are all of analytical chemistry. Nothing was
-fitted on them; the bounds are of PubMedQA. No model is asked.
+Each of SciQAG's 350 published questions is paired with its own paper, with each of the 34 other
+papers, and with the other paper that the rater finds closest. All papers are about analytical
+chemistry. Nothing was fitted on them, and the bounds come from PubMedQA. No model is called.
 """
 
 from __future__ import annotations
@@ -24,37 +24,36 @@ from ragassay.models.fitted_raters import shipped_relevance
 
 
 def main() -> None:
-    """Print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, default=os.environ.get("RAGASSAY_SHARED"))
-    given = parser.parse_args()
-    found = read_pairs(given.shared / "data" / "sciqag" / "papers.jsonl.gz")
+    args = parser.parse_args()
+    found = read_pairs(args.shared / "data" / "sciqag" / "papers.jsonl.gz")
     signals, model = PaperSignals(Embedder()), shipped_relevance()
     questions = [pair.question for pair in found.pairs]
-    sure = np.array(
+    probabilities = np.array(
         [
             [model.probability(*both) for both in signals.measure(questions, paper.evidence_text)]
             for paper in found.papers
         ]
     )
-    places = {paper.id: place for place, paper in enumerate(found.papers)}
-    own = np.array([places[pair.paper] for pair in found.pairs])
+    positions = {paper.id: position for position, paper in enumerate(found.papers)}
+    own = np.array([positions[pair.paper] for pair in found.pairs])
     each = np.arange(len(questions))
-    is_other = np.ones(sure.shape, dtype=bool)
+    is_other = np.ones(probabilities.shape, dtype=bool)
     is_other[own, each] = False
     groups = {
-        "its own paper": sure[own, each],
-        "another paper": sure[is_other],
-        "the closest other paper": np.where(is_other, sure, -1.0).max(axis=0),
+        "its own paper": probabilities[own, each],
+        "another paper": probabilities[is_other],
+        "the closest other paper": np.where(is_other, probabilities, -1.0).max(axis=0),
     }
     bounds = {label: bound_of(model.bounds, label, "verdict") for label in ("3", "1")}
     print("asked of                  decided 3              decided 1        undecided       n")
     for name, group in groups.items():
         about = sum(bool(b.admits(p)) for p in group if (b := bounds["3"]) and p >= 0.5)
-        apart = sum(bool(b.admits(1 - p)) for p in group if (b := bounds["1"]) and p < 0.5)
+        unrelated = sum(bool(b.admits(1 - p)) for p in group if (b := bounds["1"]) and p < 0.5)
         n = len(group)
-        told = f"{_share(about, n)}  {_share(apart, n)}  {(n - about - apart) / n:9.1%}"
-        print(f"{name:24}  {told}  {n:6}")
+        undecided = (n - about - unrelated) / n
+        print(f"{name:24}  {_share(about, n)}  {_share(unrelated, n)}  {undecided:9.1%}  {n:6}")
     print("AUROC of the probability: own against others", round(_auroc(groups, "another paper"), 3))
     print("own against the closest other", round(_auroc(groups, "the closest other paper"), 3))
 
@@ -67,8 +66,8 @@ def _share(hits: int, n: int) -> str:
 def _auroc(groups: dict[str, np.ndarray], other: str) -> float:
     from sklearn.metrics import roc_auc_score
 
-    own, apart = groups["its own paper"], groups[other]
-    return float(roc_auc_score([1] * len(own) + [0] * len(apart), np.concatenate([own, apart])))
+    own, others = groups["its own paper"], groups[other]
+    return float(roc_auc_score([1] * len(own) + [0] * len(others), np.concatenate([own, others])))
 
 
 if __name__ == "__main__":

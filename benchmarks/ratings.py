@@ -1,18 +1,18 @@
-"""What the ratings by signals follow where nothing was damaged, and whether it is length.
+"""Compare signal ratings of unperturbed answers with other judgments, and with length alone.
 
     python benchmarks/ratings.py --shared ../shared
 
-Signals alone rate (no language model):
+Only signals rate the answers, without a language model:
 
-- the whole answers of YESciEval to held-out questions, four systems each, against what four LLM
-  judges gave them, each judge less what it gives on average;
-- MedAESQA's machine answers, accurate and inaccurate, with the expert's answer as the source, and
-  without one; wordings of answers that say nothing were chosen after reading these;
-- the turns of Topical-Chat (USR), against people's overall rating.
+- YESciEval's original answers to held-out questions, by four systems, compared with the ratings of
+  four LLM judges, each centered on its mean
+- MedAESQA's accurate and inaccurate machine answers, with and without the expert's answer as the
+  source. Phrases of non-answers were selected after reading these.
+- Topical-Chat turns (USR), compared with the overall human rating
 
-The figure is the share of pairs that are ranked as judges, experts or people rank them, a tie half:
-pairs of answers to one question. "Like length" are those pairs whose lengths differ by a sixth at
-most; length itself is rated beside. Intervals resample questions.
+The figure is the share of pairs of answers to one question that are ranked as judges, experts or
+people rank them. A tie counts as half. "Like length" contains only pairs whose lengths differ by at
+most a sixth. Length is also evaluated as a rating. Intervals resample questions.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from ragassay.optimizers.finetuning.judge_replies import is_held_out
 from ragassay.records import Document, Record
 from ragassay.settings import load_settings
 
-TOLD_APART = 0.25
-"""Least difference of the judges' means."""
+MIN_DIFFERENCE = 0.25
+"""Minimum difference of the judges' means."""
 
 LIKE_LENGTH = math.log(7 / 6)
 
@@ -49,7 +49,7 @@ MEAN, LENGTH = "mean of all", "length alone"
 
 @dataclass(frozen=True)
 class Rated:
-    """An answer, its ratings by rubric, and what others think of it, by the same names."""
+    """An answer with its ratings by rubric and the reference judgments."""
 
     question: str
     length: int
@@ -59,14 +59,14 @@ class Rated:
     def value(self, name: str) -> float:
         if name == LENGTH:
             return self.length
-        # Nothing that could be rated, the worst that an answer can be.
+        # An answer that could not be rated gets the lowest rating.
         return (
             fmean(self.ratings.values() or [1.0]) if name == MEAN else self.ratings.get(name, 1.0)
         )
 
 
 class Raters:
-    """Rates a record on all rubrics by its signals."""
+    """Signal rater for all rubrics."""
 
     def __init__(self) -> None:
         self._tools = build_run(load_settings(evidence_rounds=0))
@@ -91,7 +91,7 @@ def won(
     *,
     like_length: bool = False,
 ) -> str:
-    """The share of pairs of a question that are ranked as the truth does, as text."""
+    """Return the share of pairs ranked as in the reference, as text."""
     by_question: dict[str, list[Rated]] = defaultdict(list)
     for one in rated:
         if truth in one.truth:
@@ -100,10 +100,10 @@ def won(
     questions: list[str] = []
     for question, same in by_question.items():
         for a, b in itertools.combinations(same, 2):
-            apart = a.truth[truth] - b.truth[truth]
-            unlike = abs(math.log(max(a.length, 1) / max(b.length, 1))) > LIKE_LENGTH
-            if abs(apart) >= least and not (like_length and unlike):
-                sign = (value(a) - value(b)) * apart
+            difference = a.truth[truth] - b.truth[truth]
+            differs_in_length = abs(math.log(max(a.length, 1) / max(b.length, 1))) > LIKE_LENGTH
+            if abs(difference) >= least and not (like_length and differs_in_length):
+                sign = (value(a) - value(b)) * difference
                 wins.append(0.5 if sign == 0 else float(sign > 0))
                 questions.append(question)
     limits = mean_interval(wins, questions) or (math.nan, math.nan)
@@ -122,21 +122,21 @@ def show(rated: Sequence[Rated], name: str, truth: str, least: float) -> None:
 
 
 def judged_of(path: Path) -> dict[str, dict[str, float]]:
-    """Return how far the judges put each whole answer above what they give on average.
+    """Return the deviation of each original answer from the judges' mean ratings.
 
-    Their means differ by half a point and not all of them rate all answers.
+    The judges' means differ by half a point, and not all of them rate all answers.
 
     Returns:
-        By record and rubric, the mean over judges.
+        Mean deviation over judges, by record and rubric.
     """
-    given = [
+    rows = [
         (label.record_id, label.item, label.annotator, int(label.label))
         for label in read_labels(path).labels
         if label.record_id and label.item and "/benign" in label.record_id
     ]
-    usual = _means(((rubric, judge), rating) for _, rubric, judge, rating in given)
+    usual = _means(((rubric, judge), rating) for _, rubric, judge, rating in rows)
     above = _means(
-        ((record, rubric), rating - usual[rubric, judge]) for record, rubric, judge, rating in given
+        ((record, rubric), rating - usual[rubric, judge]) for record, rubric, judge, rating in rows
     )
     found: dict[str, dict[str, float]] = {}
     for (record, rubric), value in above.items():
@@ -148,7 +148,7 @@ def _means(pairs: Iterable[tuple[tuple[str, str], float]]) -> dict[tuple[str, st
     values: dict[tuple[str, str], list[float]] = {}
     for key, value in pairs:
         values.setdefault(key, []).append(value)
-    return {key: fmean(known) for key, known in values.items()}
+    return {key: fmean(ratings_of_key) for key, ratings_of_key in values.items()}
 
 
 def whole_answers(shared: Path, raters: Raters) -> list[Rated]:
@@ -203,23 +203,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--only", choices=("judges", "experts", "people"))
-    given = parser.parse_args()
+    args = parser.parse_args()
     raters = Raters()
-    if given.only in (None, "judges"):
-        rated = whole_answers(given.shared, raters)
-        print(f"YESciEval: {len(rated)} whole answers to held-out questions, by four LLM judges")
+    if args.only in (None, "judges"):
+        rated = whole_answers(args.shared, raters)
+        print(f"YESciEval: {len(rated)} original answers to held-out questions, by four LLM judges")
         for rubric in raters.rubrics:
-            show(rated, rubric, rubric, TOLD_APART)
-            show(rated, LENGTH, rubric, TOLD_APART)
-    if given.only in (None, "experts"):
+            show(rated, rubric, rubric, MIN_DIFFERENCE)
+            show(rated, LENGTH, rubric, MIN_DIFFERENCE)
+    if args.only in (None, "experts"):
         for sourced in (False, True):
-            rated = machine_answers(given.shared, raters, sourced=sourced)
-            beside = "with the expert's answer as source" if sourced else "without sources"
-            print(f"MedAESQA: {len(rated)} answers, accurate above inaccurate, {beside}")
+            rated = machine_answers(args.shared, raters, sourced=sourced)
+            sources = "with the expert's answer as source" if sourced else "without sources"
+            print(f"MedAESQA: {len(rated)} answers, accurate above inaccurate, {sources}")
             for name in (*raters.rubrics, MEAN, LENGTH):
                 show(rated, name, "accurate", 1.0)
-    if given.only in (None, "people"):
-        rated = turns(given.shared, raters)
+    if args.only in (None, "people"):
+        rated = turns(args.shared, raters)
         print(f"USR: {len(rated)} turns, Spearman's rho with people's overall rating")
         truth = [one.truth["overall"] for one in rated]
         for name in (*raters.rubrics, MEAN, LENGTH):

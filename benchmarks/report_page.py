@@ -1,10 +1,10 @@
-"""How large the report of many answers is, and how it opens, in headless Chromium.
+"""Measure the size of a large report and how fast it opens in headless Chromium.
 
 python benchmarks/report_page.py RUN [--answers 1000]
 
-RUN is a folder that `ragassay evaluate` wrote. Its answers are repeated with other words in place
-of their own, drawn from its sources, so that no two share a text: real answers pack better. Without
-Chromium only the size and the time to write are measured.
+RUN is a folder written by `ragassay evaluate`. Its answers are repeated with their words replaced
+by random words from the sources, so that no two share text. Real answers compress better. Without
+Chromium the script measures only the size and the time to write the page.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ TEXTS = ("text", "question", "answer", "title", "nugget")
 WORD = re.compile(r"[a-z]{4,}")
 
 
-def reworded(given: object, word: Callable[[str], str]) -> object:
-    """Return a record with other words in its texts."""
-    if isinstance(given, list):
-        return [reworded(one, word) for one in given]
-    if not isinstance(given, dict):
-        return given
+def reworded(record: object, word: Callable[[str], str]) -> object:
+    """Return a record with the words of its texts replaced."""
+    if isinstance(record, list):
+        return [reworded(one, word) for one in record]
+    if not isinstance(record, dict):
+        return record
     return {
-        name: WORD.sub(lambda found: word(found[0]), value)
+        name: WORD.sub(lambda match: word(match[0]), value)
         if name in TEXTS and isinstance(value, str)
         else reworded(value, word)
-        for name, value in given.items()
+        for name, value in record.items()
     }
 
 
 def many(evaluations: list[Evaluation], n: int, seed: int = 1) -> list[Evaluation]:
-    """Return `n` evaluations that share no text."""
+    """Return `n` evaluations without common text."""
     rng = random.Random(seed)
     words = [w for e in evaluations for source in e.sources for w in WORD.findall(source.text)]
-    given = [json.loads(e.model_dump_json()) for e in evaluations]
+    originals = [json.loads(e.model_dump_json()) for e in evaluations]
     found = []
     for number in range(n):
         others: dict[str, str] = {}
@@ -54,17 +54,17 @@ def many(evaluations: list[Evaluation], n: int, seed: int = 1) -> list[Evaluatio
         def word(own: str, others: dict[str, str] = others) -> str:
             return others.setdefault(own, rng.choice(words) + rng.choice(("", "s", "ed", "ing")))
 
-        one = reworded(given[number % len(given)], word)
+        one = reworded(originals[number % len(originals)], word)
         assert isinstance(one, dict)
         found.append(Evaluation.model_validate(one | {"record_id": f"answer {number}"}))
     return found
 
 
 def opened(page: Path) -> dict[str, float]:
-    """Return seconds until the page is shown, finds a word, finds another, and opens an answer."""
+    """Return the seconds needed to show the page, search twice, and open an answer."""
     from playwright.sync_api import sync_playwright
 
-    took: dict[str, float] = {}
+    seconds: dict[str, float] = {}
     with sync_playwright() as library:
         browser = library.chromium.launch(executable_path=shutil.which("chromium"))
         tab = browser.new_page(viewport={"width": 1400, "height": 1000})
@@ -76,24 +76,23 @@ def opened(page: Path) -> dict[str, float]:
             act()
             while tab.evaluate(turn) == before:
                 tab.wait_for_timeout(10)
-            took[name] = time.perf_counter() - start
+            seconds[name] = time.perf_counter() - start
 
         timed("shown", lambda: tab.goto(page.as_uri()))
         timed("first search", lambda: tab.fill("#q", "placebo"))
         timed("next search", lambda: tab.fill("#q", "placebo reduced"))
         timed("an answer", lambda: tab.click("#list tbody a"))
         browser.close()
-    return took
+    return seconds
 
 
 def main() -> None:
-    """Print the size of the page, and the seconds of each step."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path)
     parser.add_argument("--answers", type=int, default=1000)
-    asked = parser.parse_args()
-    folder = RunFolder(asked.run)
-    evaluations = many(folder.evaluations(), asked.answers)
+    args = parser.parse_args()
+    folder = RunFolder(args.run)
+    evaluations = many(folder.evaluations(), args.answers)
     summary = summarize(evaluations, len(evaluations), 0, 0)
     start = time.perf_counter()
     text = render_html(folder.manifest(), summary, evaluations)
@@ -102,8 +101,8 @@ def main() -> None:
         f"{len(text) / 1e6:.1f} MB, {len(text) / len(evaluations) / 1e3:.2f} MB per 1,000 answers"
     )
     if shutil.which("chromium"):
-        with tempfile.TemporaryDirectory() as made:
-            page = Path(made) / "report.html"
+        with tempfile.TemporaryDirectory() as temporary:
+            page = Path(temporary) / "report.html"
             page.write_text(text, encoding="utf-8")
             for name, seconds in opened(page).items():
                 print(f"{name}: {seconds:.2f} s")

@@ -1,4 +1,4 @@
-"""The commands that can be stopped at any moment, each with input, result and what it keeps."""
+"""Commands that can be killed and resumed, with their input, result and stored progress."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ QUERIES = ("word7 word11", "a trial of word3", "word990")
 
 @dataclass(frozen=True)
 class Job:
-    """A command.
+    """A command to kill and resume.
 
     Attributes:
-        name: Its name.
-        words: Its words, given the folder to write to and the address of a model.
-        result: What the folder holds in the end, to be compared.
-        n_kept: How many of a model's replies the folder holds; None where no model is asked.
-        prepare: What the folder needs before.
-        done_codes: Exit codes of one that went to its end.
-        full_at: The share of its largest file at which no file may grow any more.
+        name: Command name.
+        words: Function that returns the arguments from the output folder and the model URL.
+        result: Function that reads the final result for comparison.
+        n_kept: Function that counts the model replies on disk. None if the command calls no model.
+        prepare: Function that creates required files in the output folder.
+        done_codes: Exit codes of a completed command.
+        full_at: File size limit of the full-disk test, as a share of the largest file.
     """
 
     name: str
@@ -61,12 +61,12 @@ def synthesize(inputs: Path, n_answers: int, only: Sequence[str]) -> Job:
     questions = write_answers(inputs / "questions.jsonl", n_answers * 4)
     words = ["synthesize", str(questions), "--corpus", str(SAMPLE / "abstracts.jsonl")]
 
-    def asked(folder: Path, url: str) -> Sequence[str]:
+    def build(folder: Path, url: str) -> Sequence[str]:
         models = [word for name in "ab" for word in ("--model", f"openai/{name}@{url}")]
         file = str(folder / "answers.jsonl")
         return [*words, *models, "--concurrency", "8", "--out", file, "--quiet"]
 
-    return Job("synthesize", asked, files("answers.jsonl"), n_syntheses)
+    return Job("synthesize", build, files("answers.jsonl"), n_syntheses)
 
 
 def optimize(inputs: Path, n_answers: int, only: Sequence[str]) -> Job:
@@ -91,7 +91,7 @@ def corpus_build(inputs: Path, n_answers: int, only: Sequence[str]) -> Job:
         "corpus build",
         lambda out, url: [*words, "--out", str(out)],
         articles_and_rankings,
-        full_at=0.03,  # Its largest file is merged from others; what cannot be merged is not.
+        full_at=0.03,  # The largest file results from merging, which is skipped when it fails.
     )
 
 
@@ -121,17 +121,17 @@ COMMANDS: dict[str, Callable[[Path, int, Sequence[str]], Job]] = {
 def asking(
     words: Sequence[str], out: str = "--out", wide: int = 32
 ) -> Callable[[Path, str], Sequence[str]]:
-    """Return the words of a command that asks a model."""
+    """Return a function that builds the arguments of a command that calls a model."""
 
-    def given(folder: Path, url: str) -> Sequence[str]:
-        asked = ["--model", "openai/scripted", "--api-base", url, "--concurrency", str(wide)]
-        return [*words, *asked, out, str(folder), "--quiet"]
+    def build(folder: Path, url: str) -> Sequence[str]:
+        options = ["--model", "openai/scripted", "--api-base", url, "--concurrency", str(wide)]
+        return [*words, *options, out, str(folder), "--quiet"]
 
-    return given
+    return build
 
 
 def files(*names: str) -> Callable[[Path], object]:
-    """Return a reader of what some files of a folder contain."""
+    """Return a function that reads files from a folder."""
 
     def read(out: Path) -> object:
         contents = [(out / name).read_bytes() for name in names]
@@ -144,7 +144,7 @@ def files(*names: str) -> Callable[[Path], object]:
 
 
 def n_verdicts(out: Path) -> int:
-    """Verdicts of a model that a run folder holds; correctness is an instrument's."""
+    """Return the number of model verdicts in a run folder, without correctness verdicts."""
     file = out / "verdicts.sqlite"
     if not file.exists():
         return 0
@@ -152,14 +152,14 @@ def n_verdicts(out: Path) -> int:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'finished'")
         if tables.fetchone() is None:
             return 0
-        wanted = (
+        query = (
             'SELECT count(*) FROM finished WHERE NOT instr(value, \'"evaluator":"correctness"\')'
         )
-        return int(connection.execute(wanted).fetchone()[0])
+        return int(connection.execute(query).fetchone()[0])
 
 
 def n_syntheses(out: Path) -> int:
-    """Syntheses that are kept beside a file of answers."""
+    """Return the number of syntheses stored next to an answers file."""
     file = out / "answers.jsonl.state.sqlite"
     if not file.exists():
         return 0
@@ -167,8 +167,8 @@ def n_syntheses(out: Path) -> int:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'finished'")
         if tables.fetchone() is None:
             return 0
-        wanted = "SELECT count(*) FROM finished WHERE instr(value, '{\"text\"') = 1"
-        return int(connection.execute(wanted).fetchone()[0])
+        query = "SELECT count(*) FROM finished WHERE instr(value, '{\"text\"') = 1"
+        return int(connection.execute(query).fetchone()[0])
 
 
 def n_lines(file: Path) -> int:
@@ -176,10 +176,10 @@ def n_lines(file: Path) -> int:
 
 
 def articles_and_rankings(out: Path) -> object:
-    """All articles of a corpus, and the scores of the best.
+    """Return all articles of a corpus and the scores of the best hits.
 
-    The best alone: articles of one score stand in the order of the index. No article is revised:
-    BM25 counts a replaced one until tantivy merges its segment, in time of its own.
+    Only scores are compared, because articles with equal scores are in index order. No article is
+    replaced, because BM25 counts a replaced article until tantivy merges its segment.
     """
     from ragassay.retrievers.disk.corpus import DiskCorpus
 
@@ -190,7 +190,7 @@ def articles_and_rankings(out: Path) -> object:
 
 
 def vectors(out: Path) -> object:
-    """The vectors of a corpus, and what they find."""
+    """Return the vectors of a corpus and their search results."""
     from ragassay.models.embeddings import Embedder
     from ragassay.retrievers.dense.chroma import connect
     from ragassay.retrievers.dense.index import DenseIndex
@@ -206,7 +206,7 @@ def vectors(out: Path) -> object:
 
 
 def write_answers(path: Path, n_answers: int) -> Path:
-    """Write the sample's answers over and over, each with words of its own."""
+    """Write the sample's answers repeatedly, with distinct questions."""
     rows = [json.loads(line) for line in (SAMPLE / "answers.jsonl").read_text().splitlines()]
     with path.open("w", encoding="utf-8") as file:
         for n in range(n_answers):
@@ -218,7 +218,7 @@ def write_answers(path: Path, n_answers: int) -> Path:
 
 
 def write_claims(path: Path, start: int, n_claims: int) -> Path:
-    """Write labelled claims."""
+    """Write labeled claims."""
     labels = ("supports", "contradicts", "neutral")
     rows = [
         {"claim": f"Drug {n} heals.", "evidence": f"Trial {n} of it.", "label": labels[n % 3]}
@@ -229,7 +229,7 @@ def write_claims(path: Path, start: int, n_claims: int) -> Path:
 
 
 def write_articles(path: Path, start: int, n_articles: int) -> Path:
-    """Write articles of a few made-up words, numbered from `start`."""
+    """Write synthetic articles numbered from `start`."""
     with path.open("w", encoding="utf-8") as file:
         for n in range(start, start + n_articles):
             words = " ".join(f"word{(n * k) % 997}" for k in range(1, 40))

@@ -1,11 +1,11 @@
-"""How fast the review page is in headless Chromium, with 5,000 items.
+"""Measure the speed of the review page in headless Chromium, with 5,000 items.
 
     python benchmarks/review_page.py
 
-Measured are the first paint of a page that was never opened before (the browser's own mark), from
-the request of its address; and from a key that shows the next item to the frame that shows it:
-at a person's pace, with the next item fetched ahead; held down, as fast as the keys go; and by a
-rating that is kept on disk at the same time. Medians, and the worst of all. Answers are invented.
+Measures the first contentful paint of the page in a new browser context, and the time from a key
+press to the frame that shows the next item. Keys are pressed at human speed (with the next item
+prefetched), held down, and as ratings that are saved at the same time. Prints medians and maxima.
+The answers are invented.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NEXT_ITEM = """(key) => new Promise((done) => {
   const watch = new MutationObserver(() => {
     if (item.firstElementChild === before) return;
     watch.disconnect();
-    // Two frames: the first is drawn before the second begins.
+    // Wait two frames: the first is drawn before the second begins.
     requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start)));
   });
   watch.observe(item, {childList: true});
@@ -51,7 +51,7 @@ NEXT_ITEM = """(key) => new Promise((done) => {
 
 
 def evaluation(n: int) -> Evaluation:
-    """An answer with a label and a citation for each of its sentences, and ratings."""
+    """Return an answer with ratings, and a label and a citation for each sentence."""
     texts = [
         f"Sentence {i} of answer {n} says what a trial of {n + i} adults found."
         for i in range(1, N_SENTENCES + 1)
@@ -93,7 +93,7 @@ def evaluation(n: int) -> Evaluation:
 
 
 def written_run(folder: Path, n_items: int) -> None:
-    """Write a run with at least so many items."""
+    """Write a run with at least `n_items` items."""
     n_answers = -(-n_items // (len(RUBRICS) + 2 * N_SENTENCES))
     fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=n_answers)
     run = RunFolder(folder)
@@ -105,28 +105,28 @@ def written_run(folder: Path, n_items: int) -> None:
 
 
 def first_paint_ms(browser: Any, url: str) -> float:
-    """Open the page in a browser that never saw it."""
+    """Open the page in a new browser context, and return its first contentful paint."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     page = context.new_page()
     page.goto(url)
     page.wait_for_timeout(300)
-    mark = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-    found = page.evaluate(mark)
+    expression = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    found = page.evaluate(expression)
     context.close()
     return found
 
 
 def next_ms(page: Any, key: str, n: int, pause_ms: float) -> list[float]:
-    """Press a key so many times."""
-    found = []
+    """Press a key `n` times, and return the time until each next item is shown."""
+    times = []
     for _ in range(n):
-        found.append(page.evaluate(NEXT_ITEM, key))
+        times.append(page.evaluate(NEXT_ITEM, key))
         page.wait_for_timeout(pause_ms)
-    return found
+    return times
 
 
-def told(name: str, values: list[float]) -> None:
-    """Print the median and the worst."""
+def print_times(name: str, values: list[float]) -> None:
+    """Print the median and the maximum."""
     print(
         f"{name:<46}{statistics.median(values):8.0f} ms  worst {max(values):6.0f}  n {len(values)}"
     )
@@ -136,12 +136,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--items", type=int, default=5_000)
     parser.add_argument("--times", type=int, default=50)
-    given = parser.parse_args()
+    args = parser.parse_args()
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder:
         run = Path(folder) / "run"
-        written_run(run, given.items)
+        written_run(run, args.items)
         start = time.perf_counter()
         server = subprocess.Popen(
             [sys.executable, "-m", "ragassay", "review", str(run), "--no-open", "--who", "ann"],
@@ -152,22 +152,22 @@ def main() -> None:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         print(
-            f"the server is up after {time.perf_counter() - start:.1f} s, "
-            f"with {given.items:,} items or a few more"
+            f"server started after {time.perf_counter() - start:.1f} s, "
+            f"with {args.items:,} items or a few more"
         )
         with sync_playwright() as library:
             browser = library.chromium.launch(executable_path=shutil.which("chromium"))
-            told("first paint", [first_paint_ms(browser, url) for _ in range(9)])
+            print_times("first paint", [first_paint_ms(browser, url) for _ in range(9)])
             page = browser.new_page(viewport={"width": 1400, "height": 1000})
             page.goto(url)
             page.wait_for_timeout(1_000)
-            told("next item by key, at a person's pace", next_ms(page, "j", given.times, 400))
-            told("next item by key, held down", next_ms(page, "j", given.times, 0))
-            told("next item by a label that is kept on disk", next_ms(page, "1", given.times, 100))
+            print_times("next item by key, at human speed", next_ms(page, "j", args.times, 400))
+            print_times("next item by key, held down", next_ms(page, "j", args.times, 0))
+            print_times("next item by a label that is saved", next_ms(page, "1", args.times, 100))
             page.wait_for_timeout(1_500)
             browser.close()
         n_kept = len((run / "reviews.jsonl").read_text().splitlines())
-        print(f"{n_kept} of {given.times} labels are on disk")
+        print(f"{n_kept} of {args.times} labels are on disk")
         server.terminate()
         server.wait()
 

@@ -1,24 +1,25 @@
-"""How well turned comparisons are kept from "supports", and what that costs.
+"""Measure how well the role check rejects reversed comparisons, and its cost.
 
     python benchmarks/roles.py --shared ../shared
     python benchmarks/roles.py --shared ../shared --verdicts --show 20
 
-The claims are those that their document supports: SciFact's (train), Citation-Integrity's (train
-and dev), HealthVer's (dev), and those that templates write of Evidence Inference's findings (dev).
-None of it is a test split. Each row counts
+The claims are supported by their document: SciFact (train), Citation-Integrity (train and dev),
+HealthVer (dev), and claims generated from Evidence Inference's findings (dev) by templates. No test
+split is used. Each row counts:
 
-- supported: different pairs of claim and document;
-- undecided: how many of them `unconfirmed_roles` finds unconfirmed. These are its mistakes;
-- turned: claims whose two sides this command can exchange by patterns of its own: "with A than
-  with B", "A ... than B", "from A to B". Their document does not support them;
-- swapped: the same for two numbers, "12 % ... and 20 %" or "from 12 to 20", years among them;
-- accepted: turned or swapped claims in which nothing is found. These are its misses.
+- supported: distinct pairs of claim and document.
+- undecided: supported pairs that `unconfirmed_roles` rejects. These are false alarms.
+- turned: claims with two sides exchanged by the patterns of this script: "with A than with B", "A
+  ... than B", "from A to B". Their document does not support them.
+- swapped: claims with two numbers exchanged, "12 % ... and 20 %" or "from 12 to 20", including
+  years.
+- accepted: turned or swapped claims that pass the check. These are misses.
 
-Evidence Inference's turned claims are those that templates write with the two arms exchanged. The
-templates always compare, and in words of their own, so that many claims are unconfirmed.
+For Evidence Inference, turned claims are templates with the two arms exchanged. Templates always
+compare and use their own wording, so many claims are unconfirmed.
 
-With --verdicts the default verifier judges supported and turned claims: of how many it says
-"supports", without the check and with it.
+--verdicts runs the default verifier on supported and turned claims, and counts "supports" verdicts
+with and without the check.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from ragassay.settings import load_settings
 from ragassay.text.roles import unconfirmed_roles
 from ragassay.text.sentences import sentences_of
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.claims import (
     SEED,
@@ -82,11 +83,11 @@ _VALUES = (
 
 
 _NO_SIDES = frozenset("it there this another other others be say".split())
-"""Words of a phrase that names no thing."""
+"""Words that exclude a phrase as a side of a comparison."""
 
 
 def turned(claim: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
-    """Return a claim with what the first fitting pattern finds exchanged; None without one."""
+    """Return a claim with the sides of the first matching pattern exchanged, or None."""
     for pattern in patterns:
         found = pattern.search(claim)
         if not found:
@@ -112,14 +113,14 @@ def turned(claim: str, patterns: Sequence[re.Pattern[str]]) -> str | None:
 
 
 def supported(claims: Iterable[LabelledClaim]) -> list[LabelledClaim]:
-    """Return the different pairs that are supported."""
+    """Return the distinct supported pairs."""
     pairs = {(one.claim, one.sentences): one for one in claims if one.label == SUPPORTS}
     return list(pairs.values())
 
 
 @dataclass(frozen=True)
 class ClaimSet:
-    """Supported claims, and those that were made of them."""
+    """Supported claims and their reversed versions."""
 
     supported: Sequence[LabelledClaim]
     turned: Sequence[LabelledClaim]
@@ -127,7 +128,7 @@ class ClaimSet:
 
 
 def sets_of_claims(shared: Path) -> dict[str, ClaimSet]:
-    """Return the claims by the name of their set."""
+    """Return the claims by set name."""
     claims = {
         "SciFact, held out of training": split_scifact(shared)[1],
         "SciFact, all of train": read_scifact_claims(shared),
@@ -137,10 +138,10 @@ def sets_of_claims(shared: Path) -> dict[str, ClaimSet]:
     }
     found = {name: _with_turned(supported(rows)) for name, rows in claims.items()}
     directed = [one for one in read_findings(shared, "dev") if one.direction != "same"]
-    made = finding_claims(directed, random.Random(SEED), 1)
+    changed = finding_claims(directed, random.Random(SEED), 1)
     found["Evidence Inference dev (templates)"] = ClaimSet(
-        supported(one.claim for one in made if one.kind == "finding"),
-        [one.claim for one in made if one.kind == "arms swapped"],
+        supported(one.claim for one in changed if one.kind == "finding"),
+        [one.claim for one in changed if one.kind == "arms swapped"],
     )
     return found
 
@@ -159,13 +160,13 @@ def found_in(claims: Sequence[LabelledClaim]) -> list[LabelledClaim]:
 
 
 def print_row(name: str, claims: ClaimSet, show: int) -> None:
-    """Print one line of the table, and some of the mistakes and misses."""
+    """Print one table row, with some false alarms and misses."""
     undecided, cells = found_in(claims.supported), ""
     shown = [("undecided", undecided)]
-    for made in (claims.turned, claims.swapped):
-        known = found_in(made)
-        missed = [one for one in made if one not in known]
-        cells += f"{len(made):>9}{len(missed):>9}"
+    for changed in (claims.turned, claims.swapped):
+        unconfirmed = found_in(changed)
+        missed = [one for one in changed if one not in unconfirmed]
+        cells += f"{len(changed):>9}{len(missed):>9}"
         shown.append(("accepted", missed))
     print(f"{name:<36}{len(claims.supported):>9}{len(undecided):>10}{cells}", flush=True)
     for heading, rows in shown:
@@ -176,38 +177,37 @@ def print_row(name: str, claims: ClaimSet, show: int) -> None:
 
 
 def print_verdicts(name: str, claims: Sequence[LabelledClaim], verifier: EncoderVerifier) -> None:
-    """Print how many claims the verifier supports, without the check and with it."""
-    tentative_label = [one for one in claims if _leans(one, verifier)]
-    kept = len(tentative_label) - len(found_in(tentative_label))
+    """Print how many claims the verifier supports, with and without the check."""
+    lenient = [one for one in claims if _leans(one, verifier)]
+    n_confirmed = len(lenient) - len(found_in(lenient))
     print(
-        f"{name}: {len(claims)} claims, {len(tentative_label)} supported without, {kept} with",
+        f"{name}: {len(claims)} claims, {len(lenient)} supported without, {n_confirmed} with",
         flush=True,
     )
 
 
 def _leans(one: LabelledClaim, verifier: EncoderVerifier) -> bool:
-    """Return whether a claim is supported, or would be but for the check."""
+    """Return whether a claim is supported when the check is ignored."""
     result = verifier.compare(one.claim, " ".join(one.sentences), one.title)
-    words = result.failure.detail if result.failure else ""
+    detail = result.failure.detail if result.failure else ""
     sentences = sentences_of(" ".join(one.sentences))
-    is_ours = bool(words) and words == unconfirmed_roles(one.claim, sentences)
+    is_ours = bool(detail) and detail == unconfirmed_roles(one.claim, sentences)
     return result.verdict == "supports" or is_ours
 
 
 def main() -> None:
-    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--shared", type=Path, default=Path("../shared"))
-    parser.add_argument("--verdicts", action="store_true", help="ask the default verifier, too")
-    parser.add_argument("--show", type=int, default=0, help="mistakes and misses to print of a set")
-    parser.add_argument("--only", default="", help="the sets whose name has this")
-    given = parser.parse_args()
-    sets = {name: rows for name, rows in sets_of_claims(given.shared).items() if given.only in name}
-    made = "".join(f"{word:>9}{'accepted':>9}" for word in ("turned", "swapped"))
-    print(f"{'set':<36}{'supported':>9}{'undecided':>10}{made}")
+    parser.add_argument("--verdicts", action="store_true", help="also run the default verifier")
+    parser.add_argument("--show", type=int, default=0, help="number of errors to print per set")
+    parser.add_argument("--only", default="", help="run only sets whose name contains this text")
+    args = parser.parse_args()
+    sets = {name: rows for name, rows in sets_of_claims(args.shared).items() if args.only in name}
+    changed = "".join(f"{word:>9}{'accepted':>9}" for word in ("turned", "swapped"))
+    print(f"{'set':<36}{'supported':>9}{'undecided':>10}{changed}")
     for name, claims in sets.items():
-        print_row(name, claims, given.show)
-    if given.verdicts:
+        print_row(name, claims, args.show)
+    if args.verdicts:
         model = entailment_model(MINILM_VERIFIER, load_settings().literature.cache_dir)
         verifier = EncoderVerifier(model, Embedder())
         for name, claims in sets.items():

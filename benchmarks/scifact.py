@@ -1,12 +1,11 @@
-"""How well SciFact's training claims find their abstracts, method by method, as lines of JSON.
-
-Each measure is given as mean and 95 % interval over the claims.
+"""Compare retrieval methods on SciFact's training claims, printing lines of JSON.
 
 python benchmarks/scifact.py --shared ../shared [--cache FOLDER]
 
-The reranker's weights are cross-validated: each claim is ranked by weights that were fitted to
-claims of other folds, and claims that share a relevant abstract are in one fold. Without a cache
-the first run embeds 30,000 texts: most of an hour on two cores.
+Each measure is printed as a mean with a 95 % interval over the claims. The reranker's weights are
+cross-validated: each claim is ranked with weights fitted to other folds, and claims with a common
+relevant abstract are in the same fold. Without a cache, the first run embeds 30,000 texts, which
+takes most of an hour on two cores.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.retrievers.evidence import reciprocal_rank_fusion
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, TextEncoder
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.reranking import (
     N_FOLDS,
@@ -89,11 +88,11 @@ def fused(runs: list[Run], queries: list[str]) -> Run:
 def reranked(data: SciFact, bm25: Run, search: Bm25Search, encoder: TextEncoder) -> Run:
     folds = group_folds(data.qrels, N_FOLDS, SEED)
     run = cross_validated(collect(data, search, encoder), folds)
-    # Behind what was reranked stands the rest of the search, in its order.
+    # Append the remaining search results in their order.
     for query, best in run.items():
         floor = min(best.values(), default=0.0)
         rest = [name for name in bm25[query] if name not in best]
-        best.update({name: floor - 1 - place for place, name in enumerate(rest)})
+        best.update({name: floor - 1 - position for position, name in enumerate(rest)})
     return run
 
 
@@ -113,7 +112,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--cache", type=Path)
-    parser.add_argument("--timed", type=int, default=10, help="claims reranked without a cache")
+    parser.add_argument(
+        "--timed", type=int, default=10, help="number of claims timed without a cache"
+    )
     arguments = parser.parse_args()
     data = read_scifact(arguments.shared)
     search = Bm25Search(data.documents)

@@ -1,9 +1,9 @@
-"""How much of the prompts of one answer is a prefix that all its calls share.
+"""Measure the share of prompt tokens that all calls of one answer have as a common prefix.
 
     python benchmarks/shared_prefix.py
 
-The sample's answers are evaluated by a scripted model that records what it was sent; tokens are
-counted with the embedded judge's tokenizer, special marks of its chat template included.
+A scripted model records the prompts for the sample's answers. Tokens are counted with the embedded
+judge's tokenizer and include the special tokens of its chat template.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Lines of the package and of its tests, feature by feature, as `docs/lab/size.md` has them.
+"""Count lines of the package and its tests by feature, for the table in `docs/lab/size.md`.
 
     python benchmarks/size.py
 
-A module belongs to the first feature with a pattern that its path matches. A test belongs to the
-first feature whose words its path has; else to the one of which it imports the most, features that
-all share left aside if it imports others.
+A module belongs to the first feature with a pattern that matches its path. A test belongs to the
+first feature whose regular expression matches its path. Otherwise it belongs to the feature from
+which it imports most, ignoring features shared by all if it imports others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PACKAGE = ROOT / "ragassay"
 
 @dataclass(frozen=True)
 class Feature:
-    """A feature: patterns of its modules' paths, words of its tests' paths."""
+    """A feature with path patterns of its modules and a regular expression for its tests."""
 
     name: str
     modules: str
@@ -97,29 +97,29 @@ FEATURES = (
     Feature("study: syntheses", "studies/synthes* cli/synthesize", "synthes"),
     Feature("study: repeats", "studies/repeats", "repeats"),
     Feature(
-        "study: a judge against people",
+        "study: judges against humans",
         "studies/meta_evaluation studies/trust metrics/stats/alignment metrics/papers/rankings "
         "runs/people",
         "meta_eval|alignment|trust|people",
     ),
     Feature(
-        "verifiers and fact checkers by name, and their study",
+        "verifiers, fact checkers and their study",
         "studies/verifiers/* cli/verifiers models/fact_checkers models/scorers "
         "models/written_labels models/verifiers models/token_vectors models/correctness "
         "models/local_readers metrics/papers/verifier_scores",
         "verifier|checkers|scorers|written_labels|correctness|separation",
     ),
-    Feature("published judges by name", "agents/published_judge prompts/model_forms", "published"),
+    Feature("published judges", "agents/published_judge prompts/model_forms", "published"),
     Feature("batch interfaces", "models/batch* testing/batch_server", "batch"),
     Feature("Ray", "runs/distributed/*", "distributed|hub|_ray"),
     Feature("serve", "models/serving/*", "serving"),
     Feature(
-        "models in this process (SmolLM2)",
+        "models in the same process (SmolLM2)",
         "models/local/* models/tuned agents/tuned_judge models/hosting",
         "engine|provider|tuned|packed",
     ),
     Feature(
-        "servers on this machine, probe",
+        "local servers, probe",
         "models/local_servers models/probe cli/local_servers models/availability",
         "local_server|availability|probe",
     ),
@@ -154,7 +154,7 @@ FEATURES = (
         "signals|rater",
     ),
     Feature(
-        "encoders: our verifier, embeddings",
+        "encoders: built-in verifier, embeddings",
         "instruments/encoder_verifier models/cross_encoder models/entailment models/minilm "
         "models/layers models/adapters/* models/weights models/embeddings models/computed "
         "models/fitted_models models/decisions",
@@ -176,11 +176,11 @@ FEATURES = (
     Feature("test doubles (`ragassay.testing`)", "testing/*", "tests/testing"),
     Feature("citations in texts", "text/citation* text/bibliography text/markup", "citation|bibli"),
     Feature("numbers and units in texts", "text/number* text/quantities text/units", "number|unit"),
-    Feature("files: what all readers share", "formats/*", "tests/formats/"),
+    Feature("files: shared reader code", "formats/*", "tests/formats/"),
     Feature("texts: sentences, statements, search", "text/*", "tests/text/"),
     Feature("reports", "reports/*", "tests/reports/"),
     Feature("gateway to LiteLLM", "models/*"),
-    Feature("commands, what they share", "cli/*", "tests/cli/"),
+    Feature("commands: shared code", "cli/*", "tests/cli/"),
     Feature("statistics, scores of the papers", "metrics/*", "tests/metrics/"),
     Feature("evaluators, graphs", "evaluators/* graphs/*", "tests/(evaluators|graphs)/"),
     Feature(

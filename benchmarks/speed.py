@@ -1,15 +1,15 @@
-"""Processor time of the default, of verification and of reranking, in one run.
+"""Measure processor time of evaluation, verification and reranking, in one run.
 
     python benchmarks/speed.py --shared ../shared
 
-Evaluates the sample's answers but the first, which loads the models. Reranks the 50 best of BM25
-for SciFact claims by the embedded reranker: as the texts come, and with their vectors stored.
-Verifies SciFact pairs of claim and whole abstract, up to 512 word pieces: one pair to a core, as
-ragassay does; one pair split among the cores; and padded batches of 8 by length, split likewise,
-both with weights that are not packed.
+- Evaluates the sample's answers except the first, which loads the models.
+- Reranks the 50 best BM25 hits for SciFact claims with the embedded reranker, with and without
+  stored token vectors.
+- Verifies SciFact pairs of a claim and a full abstract, up to 512 tokens, in three ways: one pair
+  per core (as ragassay does), one pair split among the cores, and padded batches of 8 pairs of
+  similar length, also split among the cores. The last two use unpacked weights.
 
-Processor time counts all threads; where the machine is busy, threads that wait for each other count
-too.
+Processor time counts all threads. On a busy machine this includes threads that wait for each other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ragassay.retrievers.reranked_literature import STORE, StoredEncoder, TokenS
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker
 from ragassay.text.search import passage_of_sentences
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.claims import split_scifact
 from training.reranking import Bm25Search, read_scifact
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
     from ragassay.retrievers.dense.index import NamedEncoder
 
-N_A_BATCH = 8
+BATCH_SIZE = 8
 K = 10
 
 
 def timed(what: str, n: int, work: Callable[[], None]) -> float:
-    """Run work on n items and print its processor time an item."""
+    """Run work on n items, and print and return its processor time per item."""
     cpu, wall = time.process_time(), time.perf_counter()
     work()
     cpu, wall = (time.process_time() - cpu) / n, (time.perf_counter() - wall) / n
@@ -60,8 +60,8 @@ def timed(what: str, n: int, work: Callable[[], None]) -> float:
     return cpu
 
 
-class Kept:
-    """An encoder that keeps what it computed."""
+class RecordingEncoder:
+    """Encoder that stores its computed token vectors."""
 
     def __init__(self, encoder: Embedder) -> None:
         self.name, self.digest, self.known = encoder.name, encoder.digest, dict[str, Encoded]()
@@ -77,12 +77,12 @@ class Kept:
 
 
 def rerank(shared: Path, n: int) -> None:
-    """Rerank with vectors computed, and with vectors stored."""
+    """Rerank with computed and with stored vectors."""
     data = read_scifact(shared)
-    search, embedder = Bm25Search(data.documents), Kept(Embedder())
+    search, embedder = Bm25Search(data.documents), RecordingEncoder(Embedder())
     embedder.encode_tokens(["Warm up."])
     queries = list(data.claims)[:n]
-    asked = {query: search.search(data.claims[query], DEPTH) for query in queries}
+    hits_by_query = {query: search.search(data.claims[query], DEPTH) for query in queries}
     runs: dict[str, dict[str, dict[str, float]]] = {}
 
     def ranked(what: str, encoder: NamedEncoder | StoredEncoder) -> float:
@@ -90,7 +90,7 @@ def rerank(shared: Path, n: int) -> None:
             reranker = EmbeddedReranker(encoder)
             runs[what] = {
                 query: {h.document.id: h.score for h in reranker.rerank(claim, hits, K)}
-                for query, hits in asked.items()
+                for query, hits in hits_by_query.items()
                 for claim in [data.claims[query]]
             }
 
@@ -108,19 +108,19 @@ def rerank(shared: Path, n: int) -> None:
         store.close()
     qrels = {query: data.qrels[query] for query in queries}
     ndcg = {what: retrieval_scores(qrels, run)["nDCG@10"].value for what, run in runs.items()}
-    n_documents = len({hit.document.id for hits in asked.values() for hit in hits})
+    n_documents = len({hit.document.id for hits in hits_by_query.values() for hit in hits})
     overlap = [len(runs["computed"][q].keys() & runs["stored"][q].keys()) / K for q in queries]
-    shown = {
+    row = {
         "ratio": round(computed / stored, 1),
         "nDCG@10": ndcg,
         f"share of the {K} best that are the same": round(float(np.mean(overlap)), 3),
         "bytes a document": round(n_bytes / n_documents),
     }
-    print(json.dumps(shown))
+    print(json.dumps(row))
 
 
 def verify(shared: Path, n: int) -> None:
-    """Verify pairs one to a core, split among cores, and in padded batches."""
+    """Verify pairs one per core, split among cores, and in padded batches."""
     _, held = split_scifact(shared)
     pairs = [(c.claim, passage_of_sentences(c.claim, c.sentences, c.title)) for c in held[:n]]
     packed, encoder = (pair_encoder(MINILM, Path()).eval() for _ in range(2))
@@ -131,46 +131,48 @@ def verify(shared: Path, n: int) -> None:
     model.probabilities(pairs[:2])
     found: dict[str, np.ndarray] = {}
 
-    def keep(name: str, shares: np.ndarray) -> None:
+    def store_shares(name: str, shares: np.ndarray) -> None:
         found[name] = shares
 
-    ours = timed("verify, a pair to a core", n, lambda: keep("ours", model.probabilities(pairs)))
+    ours = timed(
+        "verify, a pair to a core", n, lambda: store_shares("ours", model.probabilities(pairs))
+    )
     rows = [encoder.row(*pair, shape.n_tokens) for pair in pairs]
-    for name, size in (("split among cores", 1), (f"batches of {N_A_BATCH}", N_A_BATCH)):
+    for name, size in (("split among cores", 1), (f"batches of {BATCH_SIZE}", BATCH_SIZE)):
         cpu = timed(
             f"verify, {name}",
             n,
-            lambda size=size, name=name: keep(
+            lambda size=size, name=name: store_shares(
                 name, batched(encoder, rows, size, shape.temperature)
             ),
         )
-        shown = {
+        row = {
             "ratio": round(cpu / ours, 2),
             "same verdicts": round(
                 float((found[name].argmax(1) == found["ours"].argmax(1)).mean()), 4
             ),
             "largest difference": float(np.abs(found[name] - found["ours"]).max()),
         }
-        print(json.dumps(shown))
+        print(json.dumps(row))
     print(json.dumps({"tokens a pair": round(float(np.mean([len(r["input_ids"]) for r in rows])))}))
 
 
 def batched(encoder: PairEncoder, rows: Sequence[Row], size: int, temperature: float) -> np.ndarray:
-    """Probabilities of pairs in padded batches of nearly one length, shape (n_pairs, 3)."""
+    """Return probabilities from padded batches of similar length, shape (n_pairs, 3)."""
     import torch
 
     shares = np.zeros((len(rows), 3))
     order = sorted(range(len(rows)), key=lambda i: len(rows[i]["input_ids"]))
     with torch.inference_mode():
         for start in range(0, len(rows), size):
-            places = order[start : start + size]
-            logits = encoder(encoder.batch([rows[i] for i in places])) / temperature
-            shares[places] = logits.double().softmax(-1).numpy()
+            positions = order[start : start + size]
+            logits = encoder(encoder.batch([rows[i] for i in positions])) / temperature
+            shares[positions] = logits.double().softmax(-1).numpy()
     return shares
 
 
 def sample() -> None:
-    """Evaluate the sample without a judge, once its first answer has loaded the models."""
+    """Evaluate the sample without a judge, using its first answer as warm-up."""
     folder = Path(__file__).parents[1] / "examples" / "sample"
     lines = (folder / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     answers, corpus = [json.loads(line) for line in lines], folder / "abstracts.jsonl"

@@ -1,38 +1,38 @@
-"""How well answers are read as statements: the claims of ExpertQA against ours.
+"""Measure how well answers are split into statements, compared with ExpertQA's claims.
 
     python benchmarks/statements.py --shared ../shared
     python benchmarks/statements.py --shared ../shared --show 20 --system bing_chat
     python benchmarks/statements.py --shared ../shared --findings --limit 40 --show 20
 
-ExpertQA (dev) holds answers of six systems. Experts cut each answer into claims, which are mostly
-sentences, and wrote down the citation marks of each. `ragassay.text.segmenter.segment` cuts the
-same answer into statements. The first table says how many claims come out as statements:
+ExpertQA (dev) contains answers of six systems. Experts split each answer into claims, usually
+sentences, and listed the citation marks of each. `ragassay.text.segmenter.segment` splits the same
+answer into statements. The first table counts the claims that are recovered as statements:
 
-- A claim is copied from its answer, so its place is known. Its statements are those that share
-  characters with it.
-- found: the statements have the claim's words in the claim's order; or, where a list mark or a
-  heading stands between them, at least nine tenths of its words. Words are compared in lower case,
-  without citation marks, list marks and emphasis.
-- whole, split, merged: how it was found. As one statement with the same words; as several, such as
-  the items of a list; or in statements that hold other words too.
-- with marks: found, and the statements' citation marks, resolved or not, are the claim's. Where
-  statements reach into other claims, the marks of these claims count as well.
+- A claim is copied from its answer, so its position is known. Its statements are those that overlap
+  the claim.
+- found: the statements contain the claim's words in order, or at least nine tenths of the words if
+  a list mark or heading interrupts them. Words are compared in lower case, without citation marks,
+  list marks and emphasis.
+- whole, split, merged: found as one statement with the same words, as several statements (such as
+  list items), or in statements that also contain other words.
+- with marks: found, and the statements have the same citation marks as the claim, resolved or not.
+  If statements overlap other claims, the marks of these claims are also allowed.
 
-Five claims of the file lack marks that their own text has ("[2,5]", "Africa[49]"), so that no
-reading reaches 100 % there.
+Five claims in the file lack marks that are in their text ("[2,5]", "Africa[49]"), so 100 % cannot
+be reached there.
 
-The second table counts statements, and what in them should not be there:
+The second table counts statements and their defects:
 
-- joined: hold words of two or more claims.
-- list mark: begin or end with the number or the dash of a list item.
-- markup: hold emphasis, a link, a table's rule or HTML.
-- short: fewer than three words of letters, such as a heading, "References:" or "1.".
-- unclaimed: share no character with a claim, though claims follow. Experts left out the end of some
-  answers, so statements after the last claim are counted apart, as "behind".
+- joined: contains words of two or more claims.
+- list mark: begins or ends with the number or dash of a list item.
+- markup: contains emphasis, a link, a table rule or HTML.
+- short: has fewer than three alphabetic words, such as a heading, "References:" or "1.".
+- unclaimed: overlaps no claim, although claims follow. Experts left out the end of some answers, so
+  statements after the last claim are counted separately as "behind".
 
-With --findings, the answers are evaluated by `ragassay.evaluate` without a judge, which takes some
-seconds an answer. The third table counts the findings that lead the report, by kind and message;
-numbers and quotations are left out of the messages, so that like ones are counted together.
+With --findings, `ragassay.evaluate` evaluates the answers without a judge, which takes some seconds
+per answer. The third table counts leading findings by kind and message. Numbers and quotations are
+removed from the messages so that similar findings are grouped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from ragassay.records import AnswerSentence, Document, Record
 from ragassay.text.segmenter import segment
 
 ENOUGH_WORDS = 0.9
-"""Least share of a claim's words that its statements must hold."""
+"""Minimum share of a claim's words that its statements must contain."""
 
 STATEMENT_COLUMNS = ("joined", "list mark", "markup", "short", "unclaimed", "behind")
 
@@ -69,7 +69,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the experts, and where it stands in its answer."""
+    """An expert's claim and its position in the answer."""
 
     start: int
     end: int
@@ -79,11 +79,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Reading:
-    """One answer, its claims and our statements.
+    """An answer with the experts' claims and our statements.
 
     Attributes:
-        found: For each claim "whole", "split", "merged", "missed" or "no words".
-        has_marks: For each claim whether its statements have its marks.
+        found: "whole", "split", "merged", "missed" or "no words" for each claim.
+        has_marks: Whether the statements of each claim have its marks.
     """
 
     record: Record
@@ -95,7 +95,7 @@ class Reading:
 
 
 def read_answers(shared: Path) -> Iterator[tuple[Record, list[dict[str, object]]]]:
-    """Yield the answers of ExpertQA dev as records, each with its claims as the file has them."""
+    """Yield the answers of ExpertQA dev as records, with the claims from the file."""
     path = shared / "data" / "expertqa" / "dev.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
@@ -116,30 +116,32 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def locate_claims(answer: str, rows: Iterable[dict[str, object]]) -> list[Claim]:
-    """Return the claims with their places in an answer.
+    """Return the claims with their positions in an answer.
 
-    The experts' file has other white space than the answer, so places are found without any.
+    Whitespace is ignored because it differs between the claims and the answer.
     """
-    places = [i for i, c in enumerate(answer) if not c.isspace()]
-    bare = "".join(answer[i] for i in places)
+    positions = [i for i, c in enumerate(answer) if not c.isspace()]
+    bare = "".join(answer[i] for i in positions)
     readable = CITATION.sub(_blank, _LIST_MARK.sub(_blank, answer))
     claims: list[Claim] = []
     position = 0
     for row in rows:
         needle = "".join(str(row["claim"]).split())
-        at = bare.find(needle, position)
-        at = at if at >= 0 else bare.find(needle)
-        if at < 0 or not needle:
+        start = bare.find(needle, position)
+        start = start if start >= 0 else bare.find(needle)
+        if start < 0 or not needle:
             raise ValueError(f"the claim {row['claim']!r} is not in its answer")
-        position = at + len(needle)
-        claims.append(claim_between(places[at], places[position - 1] + 1, readable, row["markers"]))
+        position = start + len(needle)
+        claims.append(
+            claim_between(positions[start], positions[position - 1] + 1, readable, row["markers"])
+        )
     return claims
 
 
 def claim_between(start: int, end: int, readable: str, marks: object) -> Claim:
-    """Return the claim at a place, from its first word to its last.
+    """Return the claim at a position, trimmed to its first and last word.
 
-    The file gives the dash of the next item to the claim before it.
+    The file includes the dash of the next list item in the claim before it.
     """
     assert isinstance(marks, list)
     words = list(_WORD.finditer(readable, start, end))
@@ -153,7 +155,7 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def find_claim(claim: Claim, statements: Sequence[AnswerSentence]) -> str:
-    """Return how a claim is found in the statements that share characters with it."""
+    """Return how a claim is found in the statements that overlap it."""
     if not any(word.isalpha() for word in claim.words):
         return "no words"
     words = [word for one in statements for word in words_of(one.text)]
@@ -167,23 +169,23 @@ def find_claim(claim: Claim, statements: Sequence[AnswerSentence]) -> str:
 
 
 def marks_of(statements: Iterable[AnswerSentence]) -> frozenset[str]:
-    """Return the citation marks of statements, whether they point to a source or not."""
+    """Return all citation marks of statements, resolved or not."""
     return frozenset(one.marker.strip("[] ") for part in statements for one in part.citations)
 
 
 def read_as_statements(record: Record, rows: Iterable[dict[str, object]]) -> Reading:
-    """Cut an answer into statements and look for the experts' claims among them."""
-    answer, cut, *_ = segment(record, lambda _: None)
+    """Split an answer into statements, and find the experts' claims among them."""
+    answer, statements, *_ = segment(record, lambda _: None)
     claims = locate_claims(answer, rows)
     found: list[str] = []
     has_marks: list[bool] = []
     for claim in claims:
-        own = [one for one in cut if one.start < claim.end and claim.start < one.end]
-        found.append(find_claim(claim, own))
-        touched = [c for c in claims if any(o.start < c.end and c.start < o.end for o in own)]
+        parts = [one for one in statements if one.start < claim.end and claim.start < one.end]
+        found.append(find_claim(claim, parts))
+        touched = [c for c in claims if any(o.start < c.end and c.start < o.end for o in parts)]
         allowed = frozenset[str]().union(*(one.marks for one in touched))
-        has_marks.append(claim.marks <= marks_of(own) <= (claim.marks | allowed))
-    return Reading(record, answer, tuple(claims), tuple(cut), tuple(found), tuple(has_marks))
+        has_marks.append(claim.marks <= marks_of(parts) <= (claim.marks | allowed))
+    return Reading(record, answer, tuple(claims), tuple(statements), tuple(found), tuple(has_marks))
 
 
 def describe_statement(statement: AnswerSentence, claims: Sequence[Claim]) -> list[str]:
@@ -214,18 +216,21 @@ def share(part: int, whole: int) -> str:
 
 
 def count_claims(name: str, readings: Sequence[Reading]) -> list[str]:
-    """Return a row of the table of claims."""
+    """Return a row of the claims table."""
     pairs = [pair for one in readings for pair in zip(one.found, one.has_marks, strict=True)]
-    ways = Counter(way for way, _ in pairs)
-    n_claims = len(pairs) - ways["no words"]
-    n_found = n_claims - ways["missed"]
-    n_marked = sum(has_marks and way not in ("missed", "no words") for way, has_marks in pairs)
-    cells = [share(n_found, n_claims), *(str(ways[way]) for way in ("whole", "split", "merged"))]
-    return [name, str(n_claims), *cells, share(n_marked, n_claims), str(ways["no words"])]
+    kinds = Counter(kind for kind, _ in pairs)
+    n_claims = len(pairs) - kinds["no words"]
+    n_found = n_claims - kinds["missed"]
+    n_marked = sum(has_marks and kind not in ("missed", "no words") for kind, has_marks in pairs)
+    cells = [
+        share(n_found, n_claims),
+        *(str(kinds[kind]) for kind in ("whole", "split", "merged")),
+    ]
+    return [name, str(n_claims), *cells, share(n_marked, n_claims), str(kinds["no words"])]
 
 
 def count_statements(name: str, readings: Sequence[Reading]) -> list[str]:
-    """Return a row of the table of statements."""
+    """Return a row of the statements table."""
     kinds = Counter(
         kind
         for one in readings
@@ -248,17 +253,17 @@ def print_tables(readings: Sequence[Reading]) -> None:
 
 
 def describe_misses(reading: Reading) -> Iterator[str]:
-    """Yield each claim that was missed or has other marks, and each odd statement."""
+    """Yield each claim that was missed or has different marks, and each defective statement."""
     name = f"{reading.record.system} {reading.record.id}"
     for claim, found, has_marks in zip(
         reading.claims, reading.found, reading.has_marks, strict=True
     ):
         if found == "no words" or (found != "missed" and has_marks):
             continue
-        own = [o for o in reading.statements if o.start < claim.end and claim.start < o.end]
+        parts = [o for o in reading.statements if o.start < claim.end and claim.start < o.end]
         lines = [f"{name}: {'missed' if found == 'missed' else 'other marks'}"]
         lines.append(f"  claim {sorted(claim.marks)}: {reading.answer[claim.start : claim.end]!r}")
-        lines += [f"  statement {sorted(marks_of([one]))}: {one.text!r}" for one in own]
+        lines += [f"  statement {sorted(marks_of([one]))}: {one.text!r}" for one in parts]
         around = reading.answer[max(0, claim.start - 80) : claim.end + 80]
         yield "\n".join([*lines, f"  answer: {around!r}"])
     for one in reading.statements:
@@ -269,7 +274,7 @@ def describe_misses(reading: Reading) -> Iterator[str]:
 
 
 def shape_message(message: str) -> str:
-    """Return a finding's message without what differs from answer to answer.
+    """Return a finding's message without numbers and quotations.
 
     Example:
         >>> shape_message("Sentence 4 cites '3', which contradicts it: it has no 5 and no 2.5.")
@@ -280,8 +285,8 @@ def shape_message(message: str) -> str:
     return re.sub(r"(?:,| and) no N", "", plain).rstrip(".")
 
 
-def print_findings(records: Sequence[Record], n_shown: int, draw: random.Random) -> None:
-    """Evaluate answers without a judge; print a table of the leading findings, and some to read."""
+def print_findings(records: Sequence[Record], n_shown: int, rng: random.Random) -> None:
+    """Evaluate answers without a judge, and print leading findings with examples."""
     evaluations = list(ragassay.evaluate(records))
     found = [(one, finding) for one in evaluations for finding in one.primary_findings]
     shapes = Counter((one.kind, shape_message(one.message)) for _, one in found)
@@ -290,7 +295,7 @@ def print_findings(records: Sequence[Record], n_shown: int, draw: random.Random)
     for (kind, message), count in shapes.most_common():
         print(f"{count:>5}  {kind}: {message}")
     print()
-    for evaluation, finding in draw.sample(found, min(n_shown, len(found))):
+    for evaluation, finding in rng.sample(found, min(n_shown, len(found))):
         print(f"{evaluation.system} {evaluation.record_id} {finding.kind}: {finding.message}")
         if finding.sentence is not None:
             print(f"  statement: {evaluation.sentences[finding.sentence - 1].text!r}")
@@ -301,25 +306,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--shared", type=Path, required=True, help="folder that holds data/")
-    parser.add_argument("--system", help="answers of this system only, e.g. bing_chat")
-    parser.add_argument("--limit", type=int, metavar="N", help="N answers, drawn by the seed")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N misses to read")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--system", help="only answers of this system, e.g. bing_chat")
+    parser.add_argument("--limit", type=int, metavar="N", help="sample N answers")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print N sampled misses")
     parser.add_argument("--findings", action="store_true", help="count leading findings (slow)")
-    parser.add_argument("--seed", type=int, default=0, help="for --limit and --show")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of --limit and --show")
     arguments = parser.parse_args()
     rows = list(read_answers(arguments.shared))
     rows = [one for one in rows if arguments.system in (None, one[0].system)]
-    draw = random.Random(arguments.seed)
+    rng = random.Random(arguments.seed)
     if arguments.limit is not None:
-        rows = draw.sample(rows, min(arguments.limit, len(rows)))
+        rows = rng.sample(rows, min(arguments.limit, len(rows)))
     readings = [read_as_statements(record, claims) for record, claims in rows]
     print_tables(readings)
     if arguments.findings:
-        print_findings([record for record, _ in rows], arguments.show, draw)
+        print_findings([record for record, _ in rows], arguments.show, rng)
         return
     misses = [text for one in readings for text in describe_misses(one)]
-    for text in draw.sample(misses, min(arguments.show, len(misses))):
+    for text in rng.sample(misses, min(arguments.show, len(misses))):
         print(text, end="\n\n")
 
 

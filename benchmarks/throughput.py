@@ -1,10 +1,10 @@
-"""60 answers against a scripted model with 1 s latency: throughput and our own processor time.
+"""Measure throughput and processor time: 60 answers, scripted model, 1 s latency.
 
     python benchmarks/throughput.py
 
-The scripted model runs in a process of its own, so that its work is not counted as ours. The run
-is done twice with one embedding model: the second time its vectors are known, and what is left is
-the orchestration (LangGraph with checkpoints and cache, DSPy, LiteLLM, our own code).
+The scripted model runs in its own process, so its work is not counted. The run is repeated with the
+same embedding model. Embeddings are cached the second time, so only the orchestration is left
+(LangGraph with checkpoints and cache, DSPy, LiteLLM, our own code).
 Ideal: calls * latency / concurrency.
 """
 
@@ -29,7 +29,7 @@ SAMPLE = Path(__file__).parent.parent / "examples" / "sample"
 
 @contextmanager
 def scripted_process(latency_s: float) -> Iterator[str]:
-    """A scripted model in its own process; yields its base URL."""
+    """Start a scripted model in its own process, and yield its base URL."""
     command = [sys.executable, "-m", "ragassay.testing", "--port", "0", "--latency", str(latency_s)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -46,7 +46,7 @@ async def measure(n_answers: int, latency_s: float, concurrency: int) -> list[di
     from ragassay.settings import load_settings
 
     sample = read_job(SAMPLE / "answers.jsonl", SAMPLE / "abstracts.jsonl")
-    # Each its own question: the same question and answer again would be served from the cache.
+    # Use distinct questions, because a repeated question and answer would come from the cache.
     records = [
         record.model_copy(update={"id": f"answer-{i}", "question": f"{record.question} ({i})"})
         for i, record in enumerate(itertools.islice(itertools.cycle(sample.records), n_answers))
@@ -83,9 +83,9 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=60)
     parser.add_argument("--latency", type=float, default=1.0)
     parser.add_argument("--concurrency", type=int, default=64)
-    given = parser.parse_args()
+    args = parser.parse_args()
     os.environ.setdefault("OPENAI_API_KEY", "sk-scripted")
-    asyncio.run(measure(given.answers, given.latency, given.concurrency))
+    asyncio.run(measure(args.answers, args.latency, args.concurrency))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What the plugin for pytest and tracing cost where they are not used, and where they are.
+"""Measure the cost of the pytest plugin and of tracing, used and unused.
 
 python benchmarks/tools_cost.py
 
-The plugin: processor time of runs of pytest over 200 empty tests, without it and with it, in turn.
-Tracing: processor time an answer by a scripted judge on loopback (12 calls), off, on, and on with
-content, to a collector that drops what it gets, all in this process; and the time of one untraced
-call of a traced function.
+Plugin: processor time of pytest on 200 empty tests, alternating without and with the plugin.
+Tracing: processor time per answer of a scripted local judge (12 calls), with tracing off, on, and
+on with content, with a collector in the same process that discards its input. The script also times
+one untraced call of a traced function.
 """
 
 from __future__ import annotations
@@ -46,44 +46,44 @@ def main() -> None:
 
 
 def spent_s(whose: int) -> float:
-    """Return the processor time so far."""
+    """Return the processor time used so far, in seconds."""
     used = resource.getrusage(whose)
     return used.ru_utime + used.ru_stime
 
 
-def told(what: str, samples: list[float], unit: str) -> None:
+def print_samples(what: str, samples: list[float], unit: str) -> None:
     found = {"median": statistics.median(samples), "min": min(samples), "max": max(samples)}
     print(json.dumps({"what": what, **{k: round(v, 3) for k, v in found.items()}, "unit": unit}))
 
 
 def plugin() -> None:
-    """Whole runs of pytest in a folder of empty tests."""
-    ways = {
+    """Time pytest in a folder of empty tests."""
+    variants = {
         "pytest without the plugin": (),
         "pytest with it, unused": ("-p", "ragassay.pytest_plugin"),
         "pytest --ragassay, unused": ("-p", "ragassay.pytest_plugin", "--ragassay"),
     }
     env = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     env["PYTHONPATH"] = str(Path(__file__).parent.parent)
-    samples: dict[str, list[float]] = {name: [] for name in ways}
+    samples: dict[str, list[float]] = {name: [] for name in variants}
     with tempfile.TemporaryDirectory() as folder:
         tests = "".join(f"def test_{n}(): pass\n" for n in range(200))
         Path(folder, "test_empty.py").write_text(tests)
-        for turn in range(N_RUNS + 1):
-            for name, options in ways.items():
+        for i in range(N_RUNS + 1):
+            for name, options in variants.items():
                 command = [sys.executable, "-m", "pytest", "-q", *options]
                 start = spent_s(resource.RUSAGE_CHILDREN)
                 subprocess.run(command, cwd=folder, env=env, check=True, capture_output=True)
-                if turn:
+                if i:
                     samples[name].append(1000 * (spent_s(resource.RUSAGE_CHILDREN) - start))
     for name, found in samples.items():
-        told(name, found, "ms")
+        print_samples(name, found, "ms")
 
 
 def untraced_call() -> None:
-    """A call of a function that does nothing, bare and behind the tracing that is off."""
+    """Time a function that does nothing, with and without disabled tracing."""
 
-    async def nothing(model: str) -> None:
+    async def bare(model: str) -> None:
         return None
 
     async def untraced(model: str) -> None:
@@ -96,12 +96,12 @@ def untraced_call() -> None:
             await call(model="a/b")
         return (time.perf_counter() - start) * 10  # microseconds a call
 
-    for name, call in {"bare call": nothing, "untraced call": untraced}.items():
-        told(name, [asyncio.run(timed(call)) for _ in range(N_RUNS)], "us")
+    for name, call in {"bare call": bare, "untraced call": untraced}.items():
+        print_samples(name, [asyncio.run(timed(call)) for _ in range(N_RUNS)], "us")
 
 
 class Sink(BaseHTTPRequestHandler):
-    """Takes spans and drops them."""
+    """Handler that discards spans."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -110,11 +110,11 @@ class Sink(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Suppress logging."""
 
 
 def tracing() -> None:
-    """Runs of answers that a scripted judge judges."""
+    """Time runs in which a scripted judge evaluates answers."""
     server = HTTPServer(("127.0.0.1", 0), Sink)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{server.server_port}"
@@ -125,15 +125,15 @@ def tracing() -> None:
         Record(id=str(n), question=f"Why {n}?", answer=answer, sources=(source,))
         for n in range(N_ANSWERS)
     ]
-    ways = {
+    variants = {
         "answer, tracing off": {},
         "answer, tracing on": {"tracing": True},
         "answer, tracing on with content": {"tracing": True, "tracing_content": True},
     }
-    samples: dict[str, list[float]] = {name: [] for name in ways}
+    samples: dict[str, list[float]] = {name: [] for name in variants}
     with ScriptedModel(keep_requests=False) as model:
-        for turn in range(N_RUNS + 1):
-            for name, options in ways.items():
+        for i in range(N_RUNS + 1):
+            for name, options in variants.items():
                 settings = load_settings(
                     model=model.model_name,
                     api_base=model.base_url,
@@ -145,12 +145,12 @@ def tracing() -> None:
                 tools = build_run(settings, job.corpus)
                 start = spent_s(resource.RUSAGE_SELF)
                 run_sync(run_job(job, tools, None))
-                if turn:
+                if i:
                     spent = spent_s(resource.RUSAGE_SELF) - start
                     samples[name].append(1000 * spent / N_ANSWERS)
         print(json.dumps({"calls": model.n_requests // (3 * (N_RUNS + 1) * N_ANSWERS)}))
     for name, found in samples.items():
-        told(name, found, "ms")
+        print_samples(name, found, "ms")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""A vector store at size: a Chroma server's load rate, memory, disk and latencies.
+"""Measure a large Chroma vector store: load rate, memory, disk size, latencies and recall.
 
     python benchmarks/vectors.py --shared ../shared --sizes 100000 1000000 --limit-s 3000
 
-Vectors of 384 dimensions: those of 8,000 titles of the real data by the embedded MiniLM; beyond
-these, one of them plus half of another plus noise of length .3, made unit vectors again, seeded.
-They are stored with the facts that `ragassay corpus embed` stores, in a graph of its width. Queries
-are made in the same way. A size that is not reached within the limit is reported as far as it came.
+The first vectors are 384-dimensional MiniLM embeddings of 8,000 titles from the real data. Further
+ones are generated with a fixed seed: one real vector plus half of another plus noise of length 0.3,
+normalized. They are stored with the metadata and HNSW settings of `ragassay corpus embed`. Queries
+are generated the same way. A size that exceeds the time limit is reported up to the loaded count.
 
-For each size: vectors a second, peak and resting memory of the server, its disk, p50 and p99 of the
-1,000 nearest by one client and by 64 at once, and how many of the true 1,000 and 10 are found. Then
-how many of the true ones are found where all vectors are compared, but stored in fewer bits.
+For each size, prints the load rate, peak and resident memory of the server, disk size, p50 and p99
+for the 1,000 nearest with 1 and with 64 clients, and recall of the true 1,000 and 10. Then prints
+the recall of an exact search over vectors stored in fewer bits.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ragassay.retrievers.dense.chroma import connect
 from ragassay.retrievers.dense.embed import HNSW
 
 SEED = 20250714
-N_A_BATCH = 2000
+BATCH_SIZE = 2000
 K = 1000
 N_QUERIES = 640
 N_CHECKED = 50
@@ -53,20 +53,20 @@ def titles(shared: Path) -> list[str]:
 
 
 def mixed(real: Vectors, n: int, seed: int) -> Vectors:
-    """Unit vectors between and around the real ones."""
+    """Generate unit vectors between and around the real ones."""
     rng = np.random.default_rng(seed)
-    one, other = rng.integers(len(real), size=(2, n))
+    first, second = rng.integers(len(real), size=(2, n))
     noise = rng.standard_normal((n, real.shape[1]), dtype=np.float32)
     noise *= 0.3 / np.linalg.norm(noise, axis=1, keepdims=True)
-    made = real[one] + 0.5 * real[other] + noise
+    made = real[first] + 0.5 * real[second] + noise
     return made / np.linalg.norm(made, axis=1, keepdims=True)
 
 
 def block(real: Vectors, start: int) -> Vectors:
-    """The vectors of one batch: the real ones first."""
-    if start + N_A_BATCH <= len(real):
-        return real[start : start + N_A_BATCH]
-    return mixed(real, N_A_BATCH, SEED + start)
+    """Return the vectors of one batch, starting with the real ones."""
+    if start + BATCH_SIZE <= len(real):
+        return real[start : start + BATCH_SIZE]
+    return mixed(real, BATCH_SIZE, SEED + start)
 
 
 def facts(number: int) -> dict[str, Any]:
@@ -76,17 +76,26 @@ def facts(number: int) -> dict[str, Any]:
 
 @contextmanager
 def server(folder: Path) -> Iterator[tuple[str, int]]:
-    """A Chroma server; its address and its process."""
+    """Start a Chroma server, and yield its address and process id."""
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]
     program = Path(sys.executable).parent / "chroma"
-    words = [str(program), "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(port)]
+    command = [
+        str(program),
+        "run",
+        "--path",
+        str(folder),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
     environment = {**os.environ, "ANONYMIZED_TELEMETRY": "False"}
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, env=environment)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
     try:
         for _ in range(300):
-            with socket.socket() as tried:
-                if tried.connect_ex(("127.0.0.1", port)) == 0:
+            with socket.socket() as client:
+                if client.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
         yield f"http://127.0.0.1:{port}", process.pid
@@ -100,12 +109,12 @@ def gib(pid: int, name: str) -> float:
     return round(int(next(line for line in lines if line.startswith(name)).split()[1]) / 2**20, 2)
 
 
-def load(collection: Any, real: Vectors, first: int, n: int, until: float) -> int:
-    """Add vectors up to `n`, or as many as the time allows; return how many there are."""
-    for start in range(first, n, N_A_BATCH):
-        if time.monotonic() > until:
+def load(collection: Any, real: Vectors, first: int, n: int, deadline: float) -> int:
+    """Add vectors up to `n` or until the deadline, and return the total count."""
+    for start in range(first, n, BATCH_SIZE):
+        if time.monotonic() > deadline:
             return start
-        numbers = range(start, start + N_A_BATCH)
+        numbers = range(start, start + BATCH_SIZE)
         collection.upsert(
             ids=[str(40_000_000 + number) for number in numbers],
             embeddings=block(real, start),
@@ -115,7 +124,7 @@ def load(collection: Any, real: Vectors, first: int, n: int, until: float) -> in
 
 
 def latencies(collection: Any, queries: Vectors, n_clients: int) -> tuple[float, float, float]:
-    """p50 and p99 in ms, and queries a second."""
+    """Return p50 and p99 in ms, and queries per second."""
 
     def ask(query: Vectors) -> float:
         start = time.perf_counter()
@@ -125,13 +134,13 @@ def latencies(collection: Any, queries: Vectors, n_clients: int) -> tuple[float,
     start = time.perf_counter()
     with ThreadPoolExecutor(n_clients) as clients:
         times = sorted(clients.map(ask, queries))
-    took = time.perf_counter() - start
+    seconds = time.perf_counter() - start
     p50, p99 = times[len(times) // 2], times[int(len(times) * 0.99)]
-    return round(p50, 1), round(p99, 1), round(len(times) / took, 1)
+    return round(p50, 1), round(p99, 1), round(len(times) / seconds, 1)
 
 
 def nearest(vectors: Vectors, queries: Vectors, k: int) -> NDArray[np.int64]:
-    """Positions of the true nearest, best first; shape (n_queries, k)."""
+    """Return positions of the true nearest vectors, best first, shape (n_queries, k)."""
     scores = queries @ vectors.T
     best = np.argpartition(-scores, k, axis=1)[:, :k]
     order = np.argsort(-np.take_along_axis(scores, best, axis=1), axis=1)
@@ -139,33 +148,33 @@ def nearest(vectors: Vectors, queries: Vectors, k: int) -> NDArray[np.int64]:
 
 
 def share(found: NDArray[np.int64], true: NDArray[np.int64], k: int) -> float:
-    """How many of the true `k` are among as many found."""
-    kept = [
+    """Return the share of the true `k` nearest among the first `k` found."""
+    n_common = [
         len(set(map(int, a[:k])) & set(map(int, b[:k]))) for a, b in zip(found, true, strict=True)
     ]
-    return round(sum(kept) / (k * len(kept)), 4)
+    return round(sum(n_common) / (k * len(n_common)), 4)
 
 
-def measured(collection: Any, folder: Path, pid: int, all_of: Vectors, asked: Vectors) -> dict:
-    """What a loaded server does."""
-    collection.query(query_embeddings=asked[:1], n_results=K, include=[])
+def measured(collection: Any, folder: Path, pid: int, all_of: Vectors, queries: Vectors) -> dict:
+    """Return memory, disk size, latencies and recall of a loaded server."""
+    collection.query(query_embeddings=queries[:1], n_results=K, include=[])
     row: dict[str, Any] = {"server_peak_gib": gib(pid, "VmHWM"), "server_gib": gib(pid, "VmRSS")}
     files = (path for path in folder.rglob("*") if path.is_file())
     row["disk_gib"] = round(sum(path.stat().st_size for path in files) / 2**30, 2)
-    for n_clients, queries in ((1, asked[:200]), (64, asked)):
-        p50, p99, per_s = latencies(collection, queries, n_clients)
+    for n_clients, sample in ((1, queries[:200]), (64, queries)):
+        p50, p99, per_s = latencies(collection, sample, n_clients)
         names = (f"p50_ms_{n_clients}", f"p99_ms_{n_clients}", f"queries_per_s_{n_clients}")
         row |= dict(zip(names, (p50, p99, per_s), strict=True))
-    true = nearest(all_of, asked[:N_CHECKED], K)
-    reply = collection.query(query_embeddings=asked[:N_CHECKED], n_results=K, include=[])
+    true = nearest(all_of, queries[:N_CHECKED], K)
+    reply = collection.query(query_embeddings=queries[:N_CHECKED], n_results=K, include=[])
     found = np.array([[int(name) - 40_000_000 for name in names] for names in reply["ids"]])
     return row | {"found_of_1000": share(found, true, K), "found_of_10": share(found, true, 10)}
 
 
-def in_fewer_bits(vectors: Vectors, asked: Vectors) -> dict[str, object]:
-    """How many of the true nearest an exact search finds in vectors stored in fewer bits."""
-    asked = asked[:N_CHECKED]
-    true = nearest(vectors, asked, K)
+def in_fewer_bits(vectors: Vectors, queries: Vectors) -> dict[str, object]:
+    """Return the recall of an exact search over vectors stored in fewer bits."""
+    queries = queries[:N_CHECKED]
+    true = nearest(vectors, queries, K)
     low, high = vectors.min(), vectors.max()
     step = (high - low) / 255
     forms = {
@@ -175,9 +184,9 @@ def in_fewer_bits(vectors: Vectors, asked: Vectors) -> dict[str, object]:
     }
     row: dict[str, object] = {"what": "exact search in fewer bits", "vectors": len(vectors)}
     for name, stored in forms.items():
-        found = nearest(stored.astype(np.float32), asked, 3 * K)
+        found = nearest(stored.astype(np.float32), queries, 3 * K)
         again = np.take_along_axis(
-            found, np.argsort(-np.einsum("qd,qkd->qk", asked, vectors[found]), axis=1), axis=1
+            found, np.argsort(-np.einsum("qd,qkd->qk", queries, vectors[found]), axis=1), axis=1
         )
         row[name] = {
             "found_of_1000": share(found, true, K),
@@ -191,30 +200,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000])
-    parser.add_argument("--limit-s", type=float, default=3600, help="for loading, in all")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--limit-s", type=float, default=3600, help="time limit for loading all sizes, in seconds"
+    )
+    args = parser.parse_args()
     from ragassay.models.embeddings import Embedder
 
-    real = np.asarray(Embedder().encode(titles(given.shared)), dtype=np.float32)
-    asked = mixed(real, N_QUERIES, SEED - 1)
+    real = np.asarray(Embedder().encode(titles(args.shared)), dtype=np.float32)
+    queries = mixed(real, N_QUERIES, SEED - 1)
     with tempfile.TemporaryDirectory() as name, server(Path(name)) as (url, pid):
         client = connect(Path(name), url)
-        hnsw = {**HNSW, "sync_threshold": max(1000, max(given.sizes) // 20)}
+        hnsw = {**HNSW, "sync_threshold": max(1000, max(args.sizes) // 20)}
         collection = client.create_collection(
             "vectors", configuration=cast(Any, {"hnsw": hnsw}), embedding_function=None
         )
-        until, n, load_s = time.monotonic() + given.limit_s, 0, 0.0
-        for size in given.sizes:
+        deadline, n, load_s = time.monotonic() + args.limit_s, 0, 0.0
+        for size in args.sizes:
             start, n_before = time.monotonic(), n
-            n = load(collection, real, n, size, until)
-            took = time.monotonic() - start
-            load_s += took
+            n = load(collection, real, n, size, deadline)
+            seconds = time.monotonic() - start
+            load_s += seconds
             row = {"vectors": n, "of": size, "load_s": round(load_s)}
-            row["vectors_per_s"] = round((n - n_before) / took)
-            all_of = np.concatenate([block(real, at) for at in range(0, n, N_A_BATCH)])
-            if size == given.sizes[0]:
-                print(json.dumps(in_fewer_bits(all_of, asked)), flush=True)
-            row |= measured(collection, Path(name), pid, all_of, asked)
+            row["vectors_per_s"] = round((n - n_before) / seconds)
+            all_of = np.concatenate([block(real, at) for at in range(0, n, BATCH_SIZE)])
+            if size == args.sizes[0]:
+                print(json.dumps(in_fewer_bits(all_of, queries)), flush=True)
+            row |= measured(collection, Path(name), pid, all_of, queries)
             print(json.dumps(row), flush=True)
             if n < size:
                 break

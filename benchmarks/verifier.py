@@ -1,13 +1,13 @@
-"""How the shipped verifiers do on data that they were not trained on, beside simple baselines.
+"""Compare the shipped verifiers with simple baselines on data that they were not trained on.
 
     python benchmarks/verifier.py --shared ../shared
 
-Three labels, supports, contradicts and neutral, on Citation-Integrity dev, HealthVer dev (for
-measuring only), the fifth of SciFact's groups that training left out, and Evidence Inference dev.
-The baselines are fitted to labelled claims: the commonest label; two thresholds on the cosine of
-claim and passage; a linear support vector machine on the words of both. Before that their rates, on
-two cores. `--model` measures others in their place: of the hub, or those that `ragassay finetune
-verifier` made (`ragassay/FOLDER`).
+The labels are supports, contradicts and neutral. The data are Citation-Integrity dev, HealthVer dev
+(evaluation only), the fifth of SciFact's groups held out of training, and Evidence Inference dev.
+The baselines are fitted to labeled claims: the majority label, two thresholds on the cosine of
+claim and passage, and a linear support vector machine on the words of both. The script first prints
+the models' throughput. `--model` replaces the shipped models with models from the hub, or with
+models made by `ragassay finetune verifier` (`ragassay/FOLDER`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ragassay.optimizers.finetuning.claims import Example, LabelledClaim, claim_
 from ragassay.records import Score
 from ragassay.settings import load_settings
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
 from training.findings import finding_claims, read_findings
@@ -48,31 +48,36 @@ LABELS = ("supports", "contradicts", "neutral")
 N_TIMED = 200
 
 COLUMNS = {"supports": 0, "contradicts": 1, "neutral": 2, "not_relevant": 2}
-"""Of a verdict of four; the sets that are measured on know three."""
+"""Column of each verdict. The test sets have three labels."""
 
 Predict = Callable[[Sequence[Example]], list[int]]
 
 
 def majority(train: Sequence[Example]) -> Predict:
-    """The commonest label of the training claims."""
+    """Predict the majority label of the training claims."""
     label = Counter(example.label for example in train).most_common(1)[0][0]
     return lambda rows: [label] * len(rows)
 
 
 def cosine_thresholds(train: Sequence[Example], embedder: Embedder) -> Predict:
-    """Two cosines that part the labels, in the order that does best on the training claims."""
+    """Fit two cosine thresholds and the label order to the training claims."""
 
     def cosines(rows: Sequence[Example]) -> np.ndarray:
         claims = embedder.encode([row.claim for row in rows])
         return (claims * embedder.encode([row.passage for row in rows])).sum(axis=1)
 
-    known, labels = cosines(train), [row.label for row in train]
-    grid = np.quantile(known, np.linspace(0, 1, 21))
-    # From low to high: another subject, then what is denied, then what is stated.
+    train_cosines, labels = cosines(train), [row.label for row in train]
+    grid = np.quantile(train_cosines, np.linspace(0, 1, 21))
+    # From low to high cosine, such as neutral, contradicts, supports.
     orders = ((2, 1, 0), (1, 2, 0), (2, 0, 1))
     best = max(
         (
-            (f1_score(labels, _parted(known, low, high, order), average="macro"), low, high, order)
+            (
+                f1_score(labels, _parted(train_cosines, low, high, order), average="macro"),
+                low,
+                high,
+                order,
+            )
             for order in orders
             for i, low in enumerate(grid)
             for high in grid[i:]
@@ -87,7 +92,7 @@ def _parted(values: np.ndarray, low: float, high: float, order: Sequence[int]) -
 
 
 def word_svm(train: Sequence[Example]) -> Predict:
-    """A linear support vector machine over the words of claim and passage."""
+    """Fit a linear support vector machine to the words of claims and passages."""
     vectorizer = new_vectorizer().fit([text for row in train for text in (row.claim, row.passage)])
 
     def features(rows: Sequence[Example]):
@@ -99,7 +104,7 @@ def word_svm(train: Sequence[Example]) -> Predict:
 
 
 def shown(score: Score) -> str:
-    """A value with its interval."""
+    """Format a value with its interval."""
     if score.value is None or score.low is None or score.high is None:
         return "undefined"
     return f"{score.value:.3f} ({score.low:.3f} to {score.high:.3f})"
@@ -108,17 +113,17 @@ def shown(score: Score) -> str:
 def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: list[int]) -> None:
     """Print one line of the table."""
     truth = [LABELS[row.label] for row in rows]
-    measured = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
-    recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in measured.classes)
-    macro = shown(measured.averages["macro"].f1)
+    result = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
+    recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in result.classes)
+    macro = shown(result.averages["macro"].f1)
     print(
-        f"  {name:<26} accuracy {shown(measured.accuracy)}, macro-F1 {macro}; recall {recalls}",
+        f"  {name:<26} accuracy {shown(result.accuracy)}, macro-F1 {macro}; recall {recalls}",
         flush=True,
     )
 
 
 def print_rate(model: EntailmentModel | Tuned, shared: Path) -> None:
-    """Print how many citations are verified in a second, the model loaded."""
+    """Print how many citations the loaded model verifies per second."""
     claims = read_citation_integrity(shared, "dev")[:N_TIMED]
     rows = claim_examples(claims)
     shares_of(model, claims[:5], rows[:5])
@@ -129,14 +134,17 @@ def print_rate(model: EntailmentModel | Tuned, shared: Path) -> None:
 
 
 class Tuned:
-    """A fine-tuned model, asked one claim after another."""
+    """A fine-tuned model that verifies one claim at a time."""
 
     def __init__(self, name: str, embedder: Embedder) -> None:
         self.name, self._embedder = name, embedder
         self._agent, self._settings = TunedVerifier(), load_settings(model=name)
 
     def shares(self, claims: Sequence[LabelledClaim]) -> np.ndarray:
-        """Shape (n_claims, 3): what is not the verdict's share goes to the two others alike."""
+        """Return probabilities, shape (n_claims, 3).
+
+        The rest of the verdict's probability is split equally between the other labels.
+        """
         return asyncio.run(self._ask(claims))
 
     async def _ask(self, claims: Sequence[LabelledClaim]) -> np.ndarray:
@@ -152,7 +160,7 @@ class Tuned:
 
 
 def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
-    """A model by its name."""
+    """Return the model with a name."""
     if name.startswith(f"{PROVIDER}/") and not is_pair_verifier(name):
         return Tuned(name, embedder)
     return entailment_model(name, load_settings().literature.cache_dir)
@@ -161,7 +169,7 @@ def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
 def shares_of(
     model: EntailmentModel | Tuned, claims: Sequence[LabelledClaim], rows: Sequence[Example]
 ) -> np.ndarray:
-    """What a model says of claims; a tuned one chooses what it reads of a document itself."""
+    """Return a model's label probabilities. A tuned model selects its own passages."""
     if isinstance(model, Tuned):
         return model.shares(claims)
     return model.probabilities([(row.claim, row.passage) for row in rows])
@@ -170,18 +178,18 @@ def shares_of(
 def report_model(
     model: EntailmentModel | Tuned, claims: Sequence[LabelledClaim], rows: Sequence[Example]
 ) -> None:
-    """Print the line of a verifier, and how far its probabilities can be believed."""
+    """Print a verifier's table line and its calibration error."""
     groups = [claim.group for claim in claims]
     shares = shares_of(model, claims, rows)
     found = shares.argmax(axis=1).tolist()
     report(model.name, rows, groups, found)
     right = [label == row.label for label, row in zip(found, rows, strict=True)]
-    measured = calibration(shares.max(axis=1).tolist(), right, groups)
-    print(f"  {'':<26} expected calibration error {shown(measured.error)}", flush=True)
+    result = calibration(shares.max(axis=1).tolist(), right, groups)
+    print(f"  {'':<26} expected calibration error {shown(result.error)}", flush=True)
 
 
 def read_sets(shared: Path) -> dict[str, list[LabelledClaim]]:
-    """What is measured on, by name."""
+    """Return the evaluation data by name."""
     findings = finding_claims(read_findings(shared, "dev"), random.Random(SEED), 1)
     return {
         "Citation-Integrity dev": read_citation_integrity(shared, "dev"),
@@ -192,7 +200,7 @@ def read_sets(shared: Path) -> dict[str, list[LabelledClaim]]:
 
 
 def baselines(shared: Path, embedder: Embedder) -> dict[str, Predict]:
-    """What is fitted to labelled claims, by name."""
+    """Return the fitted baselines by name."""
     claims = [*split_scifact(shared)[0], *read_citation_integrity(shared, "train")]
     train = claim_examples(claims)
     return {
@@ -203,7 +211,7 @@ def baselines(shared: Path, embedder: Embedder) -> dict[str, Predict]:
 
 
 def print_tables(shared: Path, models: Sequence[EntailmentModel | Tuned]) -> None:
-    """Print how baselines and models do on each set."""
+    """Print the results of baselines and models on each set."""
     systems = baselines(shared, Embedder())
     for name, claims in read_sets(shared).items():
         rows, groups = claim_examples(claims), [claim.group for claim in claims]
@@ -215,18 +223,17 @@ def print_tables(shared: Path, models: Sequence[EntailmentModel | Tuned]) -> Non
 
 
 def main() -> None:
-    """Print the rates, then the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument(
         "--model",
         action="append",
-        help="not the shipped ones but this: of the hub, or ragassay/FOLDER; repeat for more",
+        help="model from the hub or ragassay/FOLDER instead of the shipped ones (repeatable)",
     )
     parser.add_argument("--rate", action="store_true", help="only measure the rate")
     arguments = parser.parse_args()
     models = [opened(name, Embedder()) for name in arguments.model or SHIPPED_VERIFIERS]
-    # Before the tables: a model that remembers its pairs would answer at once.
+    # Measure throughput before the tables, because models cache their pairs.
     for model in models:
         print_rate(model, arguments.shared)
     if not arguments.rate:

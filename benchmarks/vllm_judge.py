@@ -1,14 +1,15 @@
-"""A judge on a real vLLM: what its prefix cache holds of the prompts, and does it rate as here?
+r"""Measure vLLM's prefix cache for a judge, and compare its ratings with those of the local model.
 
     ragassay models merge ragassay/judge --hf merged-judge
     vllm serve merged-judge --served-model-name ragassay/judge --max-model-len 8192 \
         --structured-outputs-config '{"backend": "guidance", "disable_any_whitespace": true}'
     python benchmarks/vllm_judge.py --api-base http://127.0.0.1:8000/v1
 
-Rates the sample's answers with sources by the nine rubrics, on a server that nobody else asks.
-Prints how many tokens of prompts vLLM looked up in its cache and which share it found (its own
-counters; whole blocks alone). One of ragassay's models rates them in this process too, both without
-signals: printed is how alike the ratings are. `--model NAME` asks another model.
+Rates the sample's answers with sources on the nine rubrics. The server must have no other clients.
+Prints the number of prompt tokens that vLLM looked up in its cache and the share found, according
+to its own counters, which count only full blocks. If the model is one of ragassay's, it also rates
+the answers in this process, both without signals, and the script compares the ratings. `--model
+NAME` selects another model.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ LOOKED_UP, FOUND = "vllm:prefix_cache_queries", "vllm:prefix_cache_hits"
 
 
 def counted(api_base: str) -> dict[str, float]:
-    """What vLLM has counted, by name."""
+    """Return vLLM's counters by name."""
     url = f"{api_base.removesuffix('/').removesuffix('/v1')}/metrics"
     with urllib.request.urlopen(url) as reply:
         text = reply.read().decode()
@@ -45,15 +46,15 @@ def counted(api_base: str) -> dict[str, float]:
 
 
 def judged(records: Sequence[Record], **settings: Any) -> list[Judgment]:
-    """All ratings of a judge, in order."""
-    chosen = load_settings(**settings)
-    results = ragassay.evaluate(records, only=["rubrics"], settings=chosen, progress=True)
+    """Return all ratings of a judge, in order."""
+    resolved = load_settings(**settings)
+    results = ragassay.evaluate(records, only=["rubrics"], settings=resolved, progress=True)
     return [one for evaluation in results for one in evaluation.judgments]
 
 
-def print_likeness(there: Sequence[Judgment], here: Sequence[Judgment]) -> None:
-    """Print how alike two judges' ratings are."""
-    pairs = [(a, b) for a, b in zip(there, here, strict=True) if a.score and b.score]
+def print_likeness(remote: Sequence[Judgment], local: Sequence[Judgment]) -> None:
+    """Print how similar the ratings of two judges are."""
+    pairs = [(a, b) for a, b in zip(remote, local, strict=True) if a.score and b.score]
     row = {
         "the same": sum(a.rating == b.rating for a, b in pairs),
         "same rationale": sum(a.rationale == b.rationale for a, b in pairs),
@@ -64,16 +65,20 @@ def print_likeness(there: Sequence[Judgment], here: Sequence[Judgment]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--api-base", required=True, help="where vLLM answers: http://HOST:PORT/v1")
-    parser.add_argument("--model", default="ragassay/judge", help="its name there, and here")
-    parser.add_argument("--concurrency", type=int, default=8, help="calls under way there")
+    parser.add_argument(
+        "--api-base", required=True, help="URL of the vLLM server: http://HOST:PORT/v1"
+    )
+    parser.add_argument(
+        "--model", default="ragassay/judge", help="model name on the server and in ragassay"
+    )
+    parser.add_argument("--concurrency", type=int, default=8, help="concurrent calls to the server")
     arguments = parser.parse_args()
     os.environ.setdefault("HOSTED_VLLM_API_KEY", "none")
     records = [r for r in read_records(SAMPLE / "answers.jsonl").records if r.sources]
     compared = is_ours(arguments.model)
     signals = {"signals": False} if compared else {}
     before = counted(arguments.api_base)
-    there = judged(
+    remote = judged(
         records,
         model=f"{VLLM}/{arguments.model}",
         api_base=arguments.api_base,
@@ -86,12 +91,12 @@ def main() -> None:
         "answers": len(records),
         "prompt tokens looked up": int(looked_up),
         "share found": round(found / looked_up, 3),
-        "ratings": len(there),
-        "unscored": sum(one.rating is None for one in there),
+        "ratings": len(remote),
+        "unscored": sum(one.rating is None for one in remote),
     }
     print(json.dumps(row))
     if compared:
-        print_likeness(there, judged(records, model=arguments.model, **signals))
+        print_likeness(remote, judged(records, model=arguments.model, **signals))
 
 
 if __name__ == "__main__":

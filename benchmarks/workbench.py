@@ -1,21 +1,21 @@
-"""Whether our leaderboards by a test bank are those of the Rubric Workbench (Dietz 2024).
+"""Compare our test bank leaderboards with those of the Rubric Workbench (Dietz 2024).
 
     python benchmarks/workbench.py leaderboard --shared ../shared
 
-Real runs were not released with the grades, so systems are made up: seeded rankings of the graded
-passages, from random to good. Each leaderboard is computed twice, and the two are compared.
+The grades were released without runs, so the systems are synthetic: seeded rankings of the graded
+passages, from random to good. Each leaderboard is computed twice and compared.
 
-- `oracles/workbench`: labels that we export from the grades, written and read back, ranked by
-  `ragassay grades leaderboard`; against the labels that the original's program exported, ranked by
-  trec_eval itself (pytrec_eval).
-- The released DL20 labels, self-rated and FagB: read, written and ranked by us; against the lines
-  of the released file, ranked by trec_eval itself. The grades behind them were not released: that
-  grades of ours would give these labels cannot be checked.
+- `oracles/workbench`: we export labels from the grades, read them back, and rank systems with
+  `ragassay grades leaderboard`. The reference is the original program's labels, ranked by trec_eval
+  (pytrec_eval).
+- Released DL20 labels, self-rated and FagB: we read, write and rank them. The reference is the
+  lines of the released file, ranked by trec_eval. The underlying grades were not released, so we
+  cannot check that our grades would give the same labels.
 
-Two definitions differ. A query without a relevant passage is left out by us and 0 in trec_eval:
-means differ by a factor, the order does not, and the factor is taken out of the differences shown.
-For a query that a system does not rank, ours is 0 and trec_eval leaves it out: here systems rank
-every query. Where all systems have the same mean there is no order to compare ("tied").
+Two definitions differ. We leave out queries without a relevant passage, while trec_eval scores them
+as 0. This scales the means without changing the order, and the printed differences correct for it.
+For queries that a system does not rank, our score is 0 and trec_eval leaves them out. Here every
+system ranks all queries. If all systems have the same mean, the leaderboard is "tied".
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ SEED = 20
 N_SYSTEMS = 30
 
 N_DIGITS = 9
-"""Means that are equal so far count as equal."""
+"""Number of decimals at which means are compared."""
 
 MEASURES = {"RR": "recip_rank", "AP": "map", "nDCG@10": "ndcg_cut_10", "P@20": "P_20"}
-"""Our name of a measure, and trec_eval's."""
+"""trec_eval's measure names by ours."""
 
 Labels = Mapping[str, Mapping[str, int]]
 
 
 def made_up_runs(truth: Labels, folder: Path) -> list[Path]:
-    """Write runs that rank by what others found relevant and by chance, in growing shares.
+    """Write runs that rank passages by a growing mix of labels and noise.
 
     Args:
-        truth: Labels that are not those the runs are scored by.
-        folder: Where the runs are written.
+        truth: Labels other than those used to score the runs.
+        folder: Output folder of the runs.
     """
     rng = random.Random(SEED)
     paths: list[Path] = []
@@ -81,7 +81,7 @@ def made_up_runs(truth: Labels, folder: Path) -> list[Path]:
 
 
 def of_trec_eval(labels: Labels, runs: Sequence[Path], level: int) -> dict[str, dict[str, float]]:
-    """Return measure to system to mean, as trec_eval itself has it."""
+    """Return the mean of each system by measure, computed by trec_eval."""
     evaluator = pytrec_eval.RelevanceEvaluator(
         {q: dict(found) for q, found in labels.items()}, set(MEASURES.values()), level
     )
@@ -97,7 +97,7 @@ def of_trec_eval(labels: Labels, runs: Sequence[Path], level: int) -> dict[str, 
 def compare(
     name: str, ours: Path, theirs: Labels, runs: Sequence[Path], levels: Sequence[int]
 ) -> list[float]:
-    """Print, and return, Kendall's tau of both leaderboards; print the greatest difference too."""
+    """Print and return Kendall's tau of both leaderboards, and print the largest difference."""
     taus: list[float] = []
     for level in levels:
         boards = leaderboards(
@@ -114,15 +114,17 @@ def compare(
             other = expected[MEASURES[board.measure]]
             pairs = [(round(means[s], N_DIGITS), round(other[s], N_DIGITS)) for s in other]
             tau = kendall_tau(*zip(*pairs, strict=True))
-            apart = max(abs(means[s] - other[s]) for s in other)
+            difference = max(abs(means[s] - other[s]) for s in other)
             taus += [] if tau is None else [tau]
-            parts.append(f"{board.measure} {'tied' if tau is None else f'{tau:.3f}'} ({apart:.0e})")
+            parts.append(
+                f"{board.measure} {'tied' if tau is None else f'{tau:.3f}'} ({difference:.0e})"
+            )
         print(f"  {name:<14} level {level:>2}: {', '.join(parts)}", flush=True)
     return taus
 
 
 def labels_of(rows: Sequence[Sequence[str | int]]) -> dict[str, dict[str, int]]:
-    """Return rows of query, passage and label by query."""
+    """Group rows of query, passage and label by query."""
     found: dict[str, dict[str, int]] = {}
     for query, name, label in rows:
         found.setdefault(str(query), {})[str(name)] = int(label)
@@ -136,13 +138,13 @@ def released_lines(path: Path) -> Iterator[list[str]]:
 
 
 def leaderboard(shared: Path) -> None:
-    """Compare leaderboards."""
+    """Compare the leaderboards of all label sets."""
     with tempfile.TemporaryDirectory() as name:
         taus = _oracles(shared / "oracles" / "workbench", Path(name))
     for other, released in (("fagb", "self-rated"), ("self-rated", "fagb")):
         with tempfile.TemporaryDirectory() as name:
             taus += _released(shared / "data" / "workbench", released, other, Path(name))
-    print(f"{len(taus)} leaderboards that have an order: least Kendall {min(taus):.6f}")
+    print(f"{len(taus)} leaderboards without ties in all means: lowest Kendall {min(taus):.6f}")
 
 
 def _oracles(folder: Path, work: Path) -> list[float]:
@@ -154,13 +156,13 @@ def _oracles(folder: Path, work: Path) -> list[float]:
     }
     runs = made_up_runs(judged, work)
     print(f"oracles: {len(judged)} queries, {N_SYSTEMS} seeded systems; Kendall (difference)")
-    ways: tuple[tuple[LabelBy, str, Sequence[int]], ...] = (
+    label_kinds: tuple[tuple[LabelBy, str, Sequence[int]], ...] = (
         ("rating", "qrels_highest_rating", range(1, 6)),
         ("covered", "qrels_number_covered", (1, 5, 10)),
     )
     taus: list[float] = []
     for prompt in oracle["prompt_classes"]:
-        for by, key, levels in ways:
+        for by, key, levels in label_kinds:
             rows = oracle[prompt][key]
             path = work / f"{prompt}.{by}.qrels"
             try:
@@ -187,7 +189,6 @@ def _released(folder: Path, name: str, other: str, work: Path) -> list[float]:
 
 
 def main() -> None:
-    """Run a part."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=["leaderboard"])
     parser.add_argument("--shared", type=Path, default=Path("../shared"))

@@ -1,15 +1,16 @@
-"""How the embedded grader of test banks does, on grades and answers that it was not fitted to.
+"""Evaluate the embedded test bank grader on grades and answers that it was not fitted to.
 
     python benchmarks/workbench_grader.py --shared ../shared --work exam.json
 
-- FLAN-T5-large's released grades of the Rubric Workbench, by parts of queries that each fit leaves
-  out: AUROC for each minimum rating, of all grades and of those that are decided, beside single
-  similarities and boosted trees over all that was measured. Intervals resample queries.
-- With the shipped numbers: nuggets of TREC RAG 2024 in an answer, as GPT-4o assigned them;
-  questions of PubMedQA and BioASQ beside their own abstract or snippets, and a similar other one.
-- The processor time that ten items and a passage take.
+- FLAN-T5-large's released grades of the Rubric Workbench, cross-validated over queries. Prints
+  AUROC for each minimum rating, over all grades and over decided grades, compared with single
+  similarities and with boosted trees on all signals. Intervals resample queries.
+- The shipped weights on nuggets of TREC RAG 2024 in an answer (assigned by GPT-4o), and on PubMedQA
+  and BioASQ questions with their own abstract or snippets and with a similar other one.
+- Processor time for ten items and a passage.
 
-`--work` is what `training.exam` measured; measured anew where it is missing, in ten minutes.
+`--work` is the file of signals written by `training.exam`. A missing file is created, which takes
+ten minutes.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ from ragassay.models.verifiers import minilm_verifier
 from ragassay.records import MOST_EXAM_RATING, ExamItem, ItemKind, Score
 from ragassay.text.search import Bm25Index
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.exam import KINDS, N_FOLDS, SIGNALS, Row, fold_of, held_out, kept_rows
 
 N_TOPICS, N_QUESTIONS = 40, 100
 NEAR = (1, 5)
-"""Ranks by BM25 of the passages of other questions that stand beside a question."""
+"""BM25 ranks from which negative passages are selected."""
 
 Case = tuple[str, list[ExamItem], str, list[bool | None]]
-"""A group, items, a passage, and whether it covers each; None is left out."""
+"""Group, items, passage, and whether it covers each item. None is ignored."""
 
-ALONE = ("least", "sentence", "settles")
+SINGLE_SIGNALS = ("least", "sentence", "settles")
 
 
-def area(rows: Sequence[Row], truth: Sequence[bool], scores: Sequence[float]) -> str:
-    """AUROC with its 95 % interval over resampled queries; and its mean within queries."""
+def auroc(rows: Sequence[Row], truth: Sequence[bool], scores: Sequence[float]) -> str:
+    """Format AUROC with its 95 % interval over queries, and the mean within queries."""
     found = discrimination(scores, truth, [row.query for row in rows])
     return f"{shown(found.auroc)}, within a query {shown(found.paired_auroc)}"
 
@@ -62,21 +63,21 @@ def shown(score: Score) -> str:
 
 
 def released(rows: Sequence[Row], kind: ItemKind) -> None:
-    mine = [row for row in rows if row.kind == kind]
-    fitted = held_out(mine)
-    # The weighted sum, without the thresholds: these differ between fits, their order does not.
-    sums = [weighted(one, row) for one, row in zip(fitted, mine, strict=True)]
-    n_items, n_queries = len({r.item for r in mine}), len({r.query for r in mine})
-    print(f"\n{kind}s: {len(mine)} grades, {n_items} items, {n_queries} queries")
-    for least in range(1, MOST_EXAM_RATING + 1):
-        truth = [row.rating >= least for row in mine]
+    graded = [row for row in rows if row.kind == kind]
+    fitted = held_out(graded)
+    # Use the weighted sum without the thresholds, which differ between fits.
+    sums = [weighted(one, row) for one, row in zip(fitted, graded, strict=True)]
+    n_items, n_queries = len({r.item for r in graded}), len({r.query for r in graded})
+    print(f"\n{kind}s: {len(graded)} grades, {n_items} items, {n_queries} queries")
+    for min_rating in range(1, MOST_EXAM_RATING + 1):
+        truth = [row.rating >= min_rating for row in graded]
         share = sum(truth) / len(truth)
-        print(f"  rating >= {least} ({share:.3f} of all): AUROC {area(mine, truth, sums)}")
-    truth = [row.rating >= 1 for row in mine]
-    for name in ALONE:
-        print(f"  {name} alone: {area(mine, truth, [row.signals[name] for row in mine])}")
-    print(f"  boosted trees: {area(mine, truth, trees(mine))}")
-    decided(mine, fitted, sums, kind)
+        print(f"  rating >= {min_rating} ({share:.3f} of all): AUROC {auroc(graded, truth, sums)}")
+    truth = [row.rating >= 1 for row in graded]
+    for name in SINGLE_SIGNALS:
+        print(f"  {name} alone: {auroc(graded, truth, [row.signals[name] for row in graded])}")
+    print(f"  boosted trees: {auroc(graded, truth, trees(graded))}")
+    decided(graded, fitted, sums, kind)
 
 
 def weighted(model: ExamWeights, row: Row) -> float:
@@ -84,7 +85,7 @@ def weighted(model: ExamWeights, row: Row) -> float:
 
 
 def trees(rows: Sequence[Row]) -> list[float]:
-    """Probabilities of a rating of 1 or more by boosted trees, fitted on other queries."""
+    """Return cross-validated probabilities of a rating of at least 1, by boosted trees."""
     table = np.array([list(row.signals.values()) for row in rows])
     truth, folds = np.array([row.rating >= 1 for row in rows]), [fold_of(row.query) for row in rows]
     found = np.zeros(len(rows))
@@ -106,20 +107,20 @@ def decided(
     ]
     for label in ("yes", "no"):
         bound = bound_of(bounds, label, "verdict")
-        said = [i for i, p in enumerate(shares) if (p >= 0.5) == (label == "yes")]
-        kept = [i for i in said if bound and bound.admits(max(shares[i], 1 - shares[i]))]
+        predicted = [i for i, p in enumerate(shares) if (p >= 0.5) == (label == "yes")]
+        kept = [i for i in predicted if bound and bound.admits(max(shares[i], 1 - shares[i]))]
         right = [(rows[i].rating >= 1) == (label == "yes") for i in kept]
         found = f"{np.mean(right):.3f} right" if kept else "none"
-        print(f"  {label}: {len(kept)} of {len(said)} decided, {found}")
+        print(f"  {label}: {len(kept)} of {len(predicted)} decided, {found}")
     kept = [
         i
         for i, p in enumerate(shares)
         if (bound := bound_of(bounds, "yes" if p >= 0.5 else "no", "verdict"))
         and bound.admits(max(p, 1 - p))
     ]
-    mine = [rows[i] for i in kept]
+    graded = [rows[i] for i in kept]
     if kept:
-        found = area(mine, [row.rating >= 1 for row in mine], [sums[i] for i in kept])
+        found = auroc(graded, [row.rating >= 1 for row in graded], [sums[i] for i in kept])
         print(f"  decided: {len(kept) / len(rows):.3f} of all, AUROC {found}")
 
 
@@ -145,33 +146,37 @@ def nuggets(shared: Path) -> Iterator[Case]:
 def pubmedqa(shared: Path) -> Iterator[Case]:
     rows = read(shared / "data" / "pubmedqa" / "train.jsonl.gz")
     texts = {row["pmid"]: " ".join(row["contexts"]) for row in rows}
-    asked = [(row["question"], {row["pmid"]}) for row in rows]
-    yield from beside(asked, texts)
+    questions = [(row["question"], {row["pmid"]}) for row in rows]
+    yield from with_negatives(questions, texts)
 
 
 def bioasq(shared: Path) -> Iterator[Case]:
     folder = shared / "data" / "bioasq"
     texts = {row["pmid"]: row["text"] for row in read(folder / "snippet_documents.jsonl.gz")}
-    asked = [
+    questions = [
         (row["question"], {pmid for pmid in row["pmids"] if pmid in texts})
         for row in read(folder / "questions.jsonl.gz")
     ]
-    yield from beside([(question, own) for question, own in asked if own], texts)
+    yield from with_negatives([(question, own) for question, own in questions if own], texts)
 
 
-def beside(asked: Sequence[tuple[str, set[str]]], texts: dict[str, str]) -> Iterator[Case]:
-    """Each question beside a passage of its own and one that BM25 finds and is not."""
+def with_negatives(
+    questions: Sequence[tuple[str, set[str]]], texts: dict[str, str]
+) -> Iterator[Case]:
+    """Yield each question with a passage of its own and with a BM25 hit for another question."""
     ids, index = list(texts), Bm25Index(list(texts.values()))
-    for question, own in asked[:: max(1, len(asked) // N_QUESTIONS)]:
+    for question, own in questions[:: max(1, len(questions) // N_QUESTIONS)]:
         item = ExamItem(id="1", text=question)
         yield question, [item], texts[min(own)], [True]
-        found = [ids[place] for place, _ in index.search(question, 40) if ids[place] not in own]
+        found = [
+            ids[position] for position, _ in index.search(question, 40) if ids[position] not in own
+        ]
         for name in found[NEAR[0] : NEAR[1] : 4]:
             yield question, [item], texts[name], [False]
 
 
-def elsewhere(name: str, cases: Iterator[Case]) -> None:
-    """How the shipped numbers do on other data."""
+def report_other_data(name: str, cases: Iterator[Case]) -> None:
+    """Print the results of the shipped weights on other data."""
     embedder, verifier, model = Embedder(), minilm_verifier(), shipped_exam_model()
     grader = EmbeddedExamGrader(embedder, verifier)
     truth: list[bool] = []
@@ -180,7 +185,7 @@ def elsewhere(name: str, cases: Iterator[Case]) -> None:
     verdicts: list[bool | None] = []
     for group, items, passage, labels in cases:
         grades = grader.grade(items, passage)
-        # From the caches: the probability itself, also of what is undecided.
+        # Read the cached signals to get probabilities of undecided items, too.
         found = measure(items, passage, embedder, verifier)
         for item, one, grade, label in zip(items, found, grades, labels, strict=True):
             if label is not None:
@@ -188,18 +193,18 @@ def elsewhere(name: str, cases: Iterator[Case]) -> None:
                 scores.append(model.kinds[item.kind].reach_probabilities(one.signals)[0])
                 groups.append(group)
                 verdicts.append(grade.is_correct)
-    told = [t == v for t, v in zip(truth, verdicts, strict=True) if v is not None]
-    right = f"{np.mean(told):.3f} right" if told else "none"
+    correct = [t == v for t, v in zip(truth, verdicts, strict=True) if v is not None]
+    right = f"{np.mean(correct):.3f} right" if correct else "none"
     print(
         f"{name}: {len(truth)} ({np.mean(truth):.3f} covered), AUROC "
         f"{shown(discrimination(scores, truth, groups).auroc)}; "
-        f"decided {len(told) / len(truth):.3f}, {right}",
+        f"decided {len(correct) / len(truth):.3f}, {right}",
         flush=True,
     )
 
 
 def speed(shared: Path) -> None:
-    """Processor time of ten items and a passage; one core works."""
+    """Print the processor time of ten items and a passage on one core."""
     import torch
 
     from training.released_grades import read_released
@@ -228,13 +233,13 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     args = parser.parse_args()
     rows = kept_rows(args.shared, args.work)
-    print("weighed:", ", ".join(SIGNALS))
+    print("signals:", ", ".join(SIGNALS))
     for kind in KINDS:
         released(rows, kind)
     print()
-    elsewhere("nuggets in answers, GPT-4o", nuggets(args.shared))
-    elsewhere("PubMedQA", pubmedqa(args.shared))
-    elsewhere("BioASQ", bioasq(args.shared))
+    report_other_data("nuggets in answers, GPT-4o", nuggets(args.shared))
+    report_other_data("PubMedQA", pubmedqa(args.shared))
+    report_other_data("BioASQ", bioasq(args.shared))
     speed(args.shared)
 
 

@@ -1,11 +1,11 @@
-"""How well systems are ranked by what the embedded grader leant to, undecided or not.
+"""Measure how well the embedded grader's tentative ratings, including undecided ones, rank systems.
 
     python benchmarks/workbench_tentative.py --shared ../shared --work w.json
 
-FLAN-T5-large's released grades label 40 passages of each query by their highest rating, and so do
-the embedded grader's ratings, fitted on other queries. No real runs were released: 20 systems rank
-the passages by FLAN-T5's labels with more and more noise (seeded). Kendall's tau is of the two
-leaderboards. `--work` is what `training.exam` measured.
+FLAN-T5-large's released grades label 40 passages per query by their highest rating. The embedded
+grader, fitted on other queries, labels the same passages. No real runs were released, so 20 seeded
+systems rank the passages by FLAN-T5's labels with increasing noise. Kendall's tau compares the two
+leaderboards. `--work` is the file written by `training.exam`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MEASURES = ("nDCG@10", "RR")
 
 
 def labels_of(rows: list[Row]) -> tuple[Labels, Labels]:
-    """Label each passage by FLAN-T5's highest rating, and by the embedded grader's."""
+    """Label passages by FLAN-T5's highest rating and by the embedded grader's."""
     theirs: Labels = {}
     ours: Labels = {}
     for row, weights in zip(rows, held_out(rows), strict=True):
-        leant = sum(share >= 0.5 for share in weights.reach_probabilities(row.signals))
-        for labels, rating in ((theirs, row.rating), (ours, leant)):
+        tentative = sum(share >= 0.5 for share in weights.reach_probabilities(row.signals))
+        for labels, rating in ((theirs, row.rating), (ours, tentative)):
             of_query = labels.setdefault(row.query, {})
             name = str(row.passage)
             of_query[name] = max(rating, of_query.get(name, 0))
@@ -43,14 +43,14 @@ def labels_of(rows: list[Row]) -> tuple[Labels, Labels]:
 
 
 def systems(labels: Labels) -> Rankings:
-    """Rank passages by their labels with noise, a little more for each system."""
-    drawn = np.random.default_rng(0)
+    """Rank passages by their labels with noise that increases by system."""
+    rng = np.random.default_rng(0)
     found: dict[str, dict[str, dict[str, int]]] = {}
     for number in range(N_SYSTEMS):
         noise = 0.5 + 0.25 * number
         of_system = found.setdefault(f"system-{number:02}", {})
         for query, of_query in labels.items():
-            scores = {p: grade + noise * drawn.standard_normal() for p, grade in of_query.items()}
+            scores = {p: grade + noise * rng.standard_normal() for p, grade in of_query.items()}
             ranked = sorted(scores, key=lambda passage: -scores[passage])
             of_system[query] = {passage: rank for rank, passage in enumerate(ranked, 1)}
     return found
@@ -60,8 +60,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
-    given = parser.parse_args()
-    rows = kept_rows(given.shared, given.work)
+    args = parser.parse_args()
+    rows = kept_rows(args.shared, args.work)
     for kind in KINDS:
         theirs, ours = labels_of([row for row in rows if row.kind == kind])
         ranked = systems(theirs)

@@ -1,1 +1,1 @@
-"""Scripts of the maintainers that made the shipped weights, outside the package."""
+"""Maintainer scripts that created the shipped weights. Not part of the package."""

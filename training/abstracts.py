@@ -1,7 +1,7 @@
-"""Claims that abstracts make themselves: their declarative titles, and their conclusions.
+"""Build claims from abstracts: declarative titles and conclusions.
 
-An abstract supports its title and, mostly, its last sentence by what it says before it. Edited,
-both are contradicted. From SciFact's corpus and PubMedQA's articles.
+An abstract supports its title and usually its last sentence. Edited versions of either are
+contradicted. The data are SciFact's corpus and PubMedQA's articles.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ LEAST_WORDS = 6
 
 
 def article_claims(shared: Path, known: frozenset[str], rng: random.Random) -> Iterator[Made]:
-    """Yield the claims of titles and conclusions, as they are and edited.
+    """Yield claims from titles and conclusions, in original and edited form.
 
     Args:
-        shared: The folder of data/.
-        known: Titles of abstracts that other claims are measured on: these are left out.
-        rng: Draws the edits.
+        shared: Folder that contains data/.
+        known: Titles of abstracts to exclude because they are used for evaluation.
+        rng: Random generator of the edits.
     """
     articles = [a for a in _articles(shared) if a[0] not in known and len(a[2]) > 2]
     for title, claim, sentences in articles:
-        # A sentence that a negation can be put into states something.
+        # A sentence that can be negated makes a statement.
         if len(claim.split()) < LEAST_WORDS or not turn_negation(claim, rng):
             continue
         made = LabelledClaim(claim, "", tuple(sentences), (), SUPPORTS, f"article {title}")
@@ -47,7 +47,7 @@ def article_claims(shared: Path, known: frozenset[str], rng: random.Random) -> I
 
 
 def _articles(shared: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield title, claim and what bears it."""
+    """Yield title, claim and supporting sentences."""
     with gzip.open(shared / "data" / "scifact" / "corpus.jsonl.gz", "rt", encoding="utf-8") as rows:
         for row in map(json.loads, rows):
             sentences = [sentence.strip() for sentence in row["abstract"]]

@@ -1,4 +1,4 @@
-"""BioASQ's questions with their ideal answers and the snippets that people marked."""
+"""Read BioASQ's questions with their ideal answers and expert-marked snippets."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from ragassay.text.sentences import split_sentences
 from training.reranking import Bm25Search
 
 N_CHARS = (40, 300)
-"""Length of a sentence that states something and is not a list."""
+"""Minimum and maximum length of a sentence. Others are fragments or lists."""
 
 DEPTH = 50
-"""Number of fragments to search for one of another question's documents."""
+"""Number of hits in which to look for a fragment of another question's documents."""
 
 _OPENING = re.compile(r"^(?:yes|no)\b[,.:;]?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class BioasqAnswer:
-    """A question with people's ideal answer and marked snippets.
+    """A question with its ideal answer and marked snippets.
 
     Attributes:
-        question: The question.
-        sentences: The ideal answer's sentences of ordinary length, without a leading "Yes,".
-        documents: The question's gold snippets, joined by PMID; their ids are PMIDs.
-        group: The question's id.
+        sentences: Answer sentences of ordinary length, without a leading "Yes,".
+        documents: Gold snippets joined by PMID, with PMIDs as ids.
+        group: Question id.
     """
 
     question: str
@@ -41,7 +40,7 @@ class BioasqAnswer:
 
 
 def read_bioasq(shared: Path) -> list[BioasqAnswer]:
-    """Read the questions with a sentence of an ideal answer and a document."""
+    """Read the questions that have at least one answer sentence and one document."""
     folder = shared / "data" / "bioasq"
     with gzip.open(folder / "snippet_documents.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts: dict[str, str] = {row["pmid"]: row["text"] for row in map(json.loads, lines)}
@@ -63,10 +62,10 @@ def _statements(text: str) -> tuple[str, ...]:
 
 
 class FragmentSearch:
-    """BM25 over the fragments of three sentences of many documents.
+    """BM25 search over three-sentence fragments of documents.
 
     Args:
-        documents: The documents; repeated ids count once.
+        documents: Documents to index. Repeated ids are indexed once.
     """
 
     def __init__(self, documents: Iterable[Document]) -> None:
@@ -78,6 +77,6 @@ class FragmentSearch:
         self._search = Bm25Search(fragments)
 
     def best(self, query: str, without: Collection[str]) -> str:
-        """Return the first fragment for a query outside the given documents; "" for none."""
+        """Return the best fragment outside the excluded documents, or "" if none."""
         hits = self._search.search(query, DEPTH)
         return next((h.document.text for h in hits if h.document.id not in without), "")

@@ -1,15 +1,15 @@
-"""Find from which confidence on the verifiers are right often enough, and write their bounds.
+"""Find the confidence above which verdicts are reliable enough, and write these bounds.
 
     python -m training.bounds --shared ../shared --model ragassay/minilm-verifier --work shares.npy
 
-The verdict that a passage is about something else is bounded on documents that the sentences of
-unperturbed answers to YESciEval's development questions do not cite, of the same and of other
-questions. One verdict of an answer is drawn. All other bounds are those of
-`training.natural_bounds`, that of such a finding among them.
+The not_relevant verdict is bounded on documents that the sentences of unperturbed answers to
+YESciEval's development questions do not cite. They come from the same and from other questions. One
+verdict is sampled per answer. `training.natural_bounds` finds all other bounds, including the bound
+of not_relevant findings.
 
-It prints what all bounds together come to on these answers, each with one cited sentence edited
-(number, direction or negation), and on SciFact's held-out claims: findings on answers as written,
-edited sentences found.
+The script prints the effect of all bounds on these answers, on versions with one cited sentence
+edited (number, direction or negation), and on SciFact's held-out claims: findings on original
+answers, and edited sentences found.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from training.edits import edited
 from training.natural_bounds import THRESHOLDS, write_bounds
 
 RISK, DELTA = 0.2, 0.1
-"""Largest share of wrong verdicts, and probability that the bound found does not keep it."""
+"""Maximum share of wrong verdicts, and probability that the bound exceeds it."""
 
 EDITS = ("number", "direction", "negation")
 N_NOT_CITED = 2
-"""Documents not cited, drawn for each answer."""
+"""Number of uncited documents sampled per answer."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class Case:
     """A claim and a document.
 
     Attributes:
-        claim: Labelled; `NOT_CONTRADICTED` where only a contradiction would be wrong.
-        cluster: The answer or claim that it belongs to.
+        claim: Labeled claim. `NOT_CONTRADICTED` means that only a contradiction would be wrong.
+        cluster: Id of the answer or claim.
         kind: "written", an edit, "not cited", "foreign" or "claim".
-        beside: The other documents that the sentence cites.
+        beside: Other documents that the sentence cites.
     """
 
     claim: LabelledClaim
@@ -70,7 +70,7 @@ class Case:
 
 
 def answer_cases(shared: Path) -> list[Case]:
-    """Return the development answers' cited pairs as written, and again with one edit an answer."""
+    """Return the cited pairs of the development answers, and one edited pair per answer."""
     rng = random.Random(SEED)
     by_answer: dict[str, list[CitedSentence]] = defaultdict(list)
     for pair in cited_sentences(whole_answers(shared)):
@@ -90,13 +90,13 @@ def answer_cases(shared: Path) -> list[Case]:
             for made in edited(pair.claim, pair.closest, rng)
             if made.kind in EDITS
         ]
-        # The kinds alike, whatever their number.
+        # Sample all edit kinds with equal probability.
         kinds = sorted({case.kind for case in edits})
         if kinds:
             kind = rng.choice(kinds)
             cases.append(rng.choice([case for case in edits if case.kind == kind]))
-        others = [pair for pair in pairs if not pair.is_cited and pair.is_clear]
-        for pair in rng.sample(others, min(N_NOT_CITED, len(others))):
+        uncited = [pair for pair in pairs if not pair.is_cited and pair.is_clear]
+        for pair in rng.sample(uncited, min(N_NOT_CITED, len(uncited))):
             cases.append(Case(pair.claim, answer, "not cited"))
         other = rng.choice(by_answer[rng.choice(answers)]).claim
         if other.group != pairs[0].claim.group:
@@ -117,13 +117,13 @@ def claim_cases(shared: Path) -> list[Case]:
     return [Case(c, f"{c.group} {c.claim}", "claim") for c in split_scifact(shared)[1]]
 
 
-class Kept:
-    """An inference model without bounds, whose probabilities are kept in a file.
+class CachedModel:
+    """An inference model without bounds that caches its probabilities in a file.
 
     Args:
-        model: Asked where there is no file yet.
-        pairs: All pairs that there will be.
-        file: A .npy file, of these pairs in this order.
+        model: Model to run if the file does not exist.
+        pairs: All pairs that will be requested.
+        file: .npy file of the probabilities, in the order of `pairs`.
     """
 
     bounds = ()
@@ -135,18 +135,18 @@ class Kept:
         self._known = dict(zip(pairs, np.load(file), strict=True))
 
     def probabilities(self, pairs: Sequence[Pair]) -> np.ndarray:
-        """Return what is kept, shape (n_pairs, 3)."""
+        """Return cached probabilities, shape (n_pairs, 3)."""
         return np.array([self._known[pair] for pair in pairs])
 
 
 def verdicts_of(cases: Sequence[Case], model: EntailmentModel, work: Path) -> list[Comparison]:
-    """Return what the verifier says, without bounds but with its rules."""
+    """Return the verifier's verdicts, without bounds but with its rules."""
     texts = [("\n".join(case.claim.sentences), case.claim.title) for case in cases]
     pairs = [
         (case.claim.claim, passage_of(case.claim.claim, *text))
         for case, text in zip(cases, texts, strict=True)
     ]
-    verifier = EncoderVerifier(Kept(model, pairs, work), Embedder(), by_rule=True)
+    verifier = EncoderVerifier(CachedModel(model, pairs, work), Embedder(), by_rule=True)
     return [
         verifier.compare(case.claim.claim, *text, case.beside)
         for case, text in zip(cases, texts, strict=True)
@@ -154,9 +154,9 @@ def verdicts_of(cases: Sequence[Case], model: EntailmentModel, work: Path) -> li
 
 
 def bound_from(cases: Sequence[Case], found: Sequence[Comparison]) -> Bound:
-    """Return the bound of the verdict that a passage is about something else.
+    """Return the bound of the not_relevant verdict.
 
-    Few of these passages are neutral on the subject, so that all that is neutral counts as that.
+    Neutral verdicts also count as not_relevant, because few of these passages are on the subject.
     """
     rows = [
         (case, verdict)
@@ -179,7 +179,7 @@ def bound_from(cases: Sequence[Case], found: Sequence[Comparison]) -> Bound:
 
 
 def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[Bound]) -> str:
-    """Return what the bounds come to."""
+    """Summarize the effect of the bounds."""
     rows = list(zip(cases, found, strict=True))
     written = [row for row in rows if row[0].kind == "written"]
     n_answers = len({case.cluster for case, _ in written})
@@ -191,10 +191,10 @@ def report(cases: Sequence[Case], found: Sequence[Comparison], bounds: Sequence[
     ]
     edits = [row for row in rows if row[0].kind in EDITS]
     for kind in EDITS:
-        own = [verdict for case, verdict in edits if case.kind == kind]
-        leads = np.mean([_leads(v, bounds) for v in own])
-        leans = np.mean(["contradicts" in (v.verdict, v.tentative_label) for v in own])
-        lines.append(f"{kind}: {len(own)} edited, {leads:.3f} lead, {leans:.3f} lead or lean")
+        matching = [verdict for case, verdict in edits if case.kind == kind]
+        leads = np.mean([_leads(v, bounds) for v in matching])
+        leans = np.mean(["contradicts" in (v.verdict, v.tentative_label) for v in matching])
+        lines.append(f"{kind}: {len(matching)} edited, {leads:.3f} lead, {leans:.3f} lead or lean")
     right = sum(_leads(v, bounds) for _, v in edits)
     share = right / max(1, right + led)
     lines.append(f"of {right + led} contradictions that lead {share:.3f} are right")
@@ -238,17 +238,19 @@ def _leads(verdict: Comparison, bounds: Sequence[Bound]) -> bool:
 
 
 def main() -> None:
-    """Measure, find the bounds, write them."""
+    """Find the bounds, write them, and print their effect."""
     parser = argparse.ArgumentParser(description="Write the bounds of a verifier.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    parser.add_argument("--model", required=True, help="a shipped verifier, ragassay/...")
-    parser.add_argument("--work", type=Path, required=True, help="keeps probabilities, a .npy")
-    given = parser.parse_args()
-    cases = [*answer_cases(given.shared), *claim_cases(given.shared)]
-    model = entailment_model(given.model, load_settings().literature.cache_dir)
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--model", required=True, help="shipped verifier, ragassay/...")
+    parser.add_argument(
+        "--work", type=Path, required=True, help=".npy file that caches probabilities"
+    )
+    args = parser.parse_args()
+    cases = [*answer_cases(args.shared), *claim_cases(args.shared)]
+    model = entailment_model(args.model, load_settings().literature.cache_dir)
     print(f"{len(cases)} pairs", flush=True)
-    found = verdicts_of(cases, model, given.work)
-    bounds = write_bounds(given.model, [bound_from(cases, found)])
+    found = verdicts_of(cases, model, args.work)
+    bounds = write_bounds(args.model, [bound_from(cases, found)])
     for bound in bounds:
         print(bound.model_dump_json())
     print(report(cases, found, bounds))

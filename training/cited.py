@@ -1,9 +1,9 @@
-"""Sentences of models' answers beside the abstracts that they cite (YESciEval's train part).
+"""Pair sentences of model answers with the abstracts that they cite (YESciEval's train part).
 
-Nobody labelled them. A cited sentence of an unperturbed answer is taken to be supported where its
-document has most of its words and all of its numbers; another paper of the same question, which the
-sentence does not cite and which shares few words with it, neither supports nor contradicts it.
-Words count by their inverse document frequency.
+The pairs have no human labels. A cited sentence of an unperturbed answer counts as supported if its
+document contains most of its words and all of its numbers. Another paper of the same question
+counts as neutral if the sentence does not cite it and shares few words with it. Words are weighted
+by inverse document frequency.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from ragassay.text.sentences import sentences_of
 
 PARTS = ("bioasq", "orkg-synthesis")
 COVERED = 0.5
-"""Share of a cited sentence's words above which its document is taken to support it."""
+"""Minimum share of a cited sentence's words in its document for a supports label."""
 
 FOREIGN = 0.35
-"""Share of its words below which a document that it does not cite is taken to be neutral."""
+"""Maximum share of a sentence's words in an uncited document for a neutral label."""
 
 LEAST_CHARS = 400
-"""A shorter answer broke off."""
+"""Shorter answers are considered truncated."""
 
 N_WORDS = (8, 60)
 
 
 class Overlap:
-    """How much of a sentence's words other texts have, by inverse document frequency.
+    """IDF-weighted share of a sentence's words in other texts.
 
     Args:
-        texts: Texts that the frequencies are counted in.
+        texts: Texts from which to count document frequencies.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        analyzer: Any = tokenize  # its types know names only
+        analyzer: Any = tokenize  # its type stubs accept only strings
         self._vectorizer = TfidfVectorizer(analyzer=analyzer, sublinear_tf=True).fit(texts)
 
     def shares(self, claim: str, sentences: list[str]) -> Any:
@@ -61,15 +61,15 @@ class Overlap:
 
 @dataclass(frozen=True)
 class CitedSentence:
-    """A sentence and one document of its question, cited or not.
+    """A sentence and a document of its question, cited or not.
 
     Attributes:
-        claim: The pair, labelled as the module says.
-        covered: Share of the sentence's words that the document has.
-        closest: Numbers (0-based) of the document's sentences, the closest first.
-        answer: The answer's id.
+        claim: Claim with the label described in the module docstring.
+        covered: Share of the sentence's words in the document.
+        closest: Indices of the document's sentences, closest first.
+        answer: Answer id.
         is_cited: Whether the sentence cites the document.
-        is_alone: Whether it cites no other.
+        is_alone: Whether the sentence cites no other document.
     """
 
     claim: LabelledClaim
@@ -81,7 +81,7 @@ class CitedSentence:
 
     @cached_property
     def is_clear(self) -> bool:
-        """Whether the label is trusted enough to train on."""
+        """Whether the label is reliable enough for training."""
         if not self.is_cited:
             return self.covered < FOREIGN
         known = numbers_of(" ".join([self.claim.title, *self.claim.sentences]))
@@ -89,12 +89,12 @@ class CitedSentence:
 
 
 def is_dev(question: str) -> bool:
-    """Return whether a question is kept for development: a fifth, by the hash of its id."""
+    """Return whether a question is in the development fifth, by the hash of its id."""
     return int(hashlib.sha256(question.encode()).hexdigest(), 16) % 5 == 0
 
 
 def whole_answers(shared: Path) -> list[Record]:
-    """Read the unperturbed answers of ordinary length."""
+    """Read the unperturbed answers that are not truncated."""
     folder = shared / "data" / "yescieval"
     paths = [folder / f"{part}-train-answers.jsonl.gz" for part in PARTS]
     return [
@@ -106,7 +106,7 @@ def whole_answers(shared: Path) -> list[Record]:
 
 
 def cited_sentences(records: list[Record]) -> Iterator[CitedSentence]:
-    """Yield the sentences of answers with each of their question's documents."""
+    """Yield answer sentences, each paired with every document of their question."""
     overlap = Overlap({d.text for record in records for d in record.sources})
     cut: dict[str, list[str]] = {}
     for record in records:

@@ -1,10 +1,10 @@
-"""Read the sets of labelled claims that the verifiers are trained and measured on.
+"""Read the labeled claims used to train and evaluate the verifiers.
 
     python -m training.claims --shared ../shared --out claims
 
-The command writes the training data of the shipped verifier on SmolLM2, for `ragassay finetune
-verifier`: SciFact's claims, Citation-Integrity's, and separately the fifth of SciFact's groups that
-every verifier is measured on.
+The command writes training data of the shipped SmolLM2 verifier for `ragassay finetune verifier`:
+the claims of SciFact and Citation-Integrity. The fifth of SciFact's groups used to evaluate all
+verifiers is written to a separate file.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from ragassay.optimizers.finetuning.claims import LABEL_OF, WORDS, LabelledClaim
 from ragassay.text.sentences import sentences_of
 
 SEED = 20250714
-"""Seed of the split of SciFact's claims, and of all draws for the shipped verifiers."""
+"""Seed of the SciFact split and of all sampling for the shipped verifiers."""
 
 HELD_OUT = 0.2
 
 
 def read_scifact_claims(shared: Path) -> list[LabelledClaim]:
-    """Read SciFact's training pairs; grouped by claim and abstract."""
+    """Read SciFact's training pairs, grouped by claim and abstract."""
     folder = shared / "data" / "scifact"
     corpus = {row["doc_id"]: row for row in _rows(folder / "corpus.jsonl.gz")}
     pairs = list(_rows(folder / "pairs_train.jsonl"))
@@ -60,13 +60,12 @@ def split_scifact(shared: Path) -> tuple[list[LabelledClaim], list[LabelledClaim
 
 
 def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
-    """Read citing sentences and what they cite.
+    """Read citing sentences with the abstracts that they cite.
 
-    Accurate citations support their sentence, inaccurate ones are taken to contradict it, and
-    irrelevant ones are neutral.
+    The labels are supports (accurate), contradicts (inaccurate) and neutral (irrelevant).
 
     Args:
-        shared: The folder of data/citation-integrity.
+        shared: Folder that contains data/.
         part: "train" or "dev".
     """
     folder = shared / "data" / "citation-integrity"
@@ -89,7 +88,7 @@ def read_citation_integrity(shared: Path, part: str) -> list[LabelledClaim]:
 
 
 def read_healthver(shared: Path) -> list[LabelledClaim]:
-    """Read HealthVer's development pairs, for measuring only; grouped by claim."""
+    """Read HealthVer's development pairs, used only for evaluation and grouped by claim."""
     return [
         LabelledClaim(
             claim=row["claim"],
@@ -104,16 +103,19 @@ def read_healthver(shared: Path) -> list[LabelledClaim]:
 
 
 class Grouped(Protocol):
-    """Anything that belongs to a group."""
+    """An item that belongs to a group."""
 
     @property
     def group(self) -> str:
-        """Its group's name."""
+        """Group name."""
         ...
 
 
 def held_out(items: Iterable[Grouped], share: float, seed: int) -> Mapping[str, bool]:
-    """Hold about `share` of the groups out of training, the same ones for the same seed."""
+    """Return whether each group is held out, for about `share` of the groups.
+
+    The result depends only on the group names and the seed.
+    """
     groups = sorted({item.group for item in items})
     random.Random(seed).shuffle(groups)
     n = round(share * len(groups))
@@ -127,7 +129,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_claims(claims: Sequence[LabelledClaim], path: Path) -> None:
-    """Write claims as `read_claims` reads them."""
+    """Write claims in the format of `read_claims`."""
     with path.open("w", encoding="utf-8") as file:
         for claim in claims:
             row = {
@@ -142,9 +144,9 @@ def write_claims(claims: Sequence[LabelledClaim], path: Path) -> None:
 
 def main() -> None:
     """Write the claims, one file per set."""
-    parser = argparse.ArgumentParser(description="Write what a verifier is fine-tuned on.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser = argparse.ArgumentParser(description="Write training data of a verifier.")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--out", type=Path, required=True, help="output folder")
     arguments = parser.parse_args()
     out: Path = arguments.out
     out.mkdir(parents=True, exist_ok=True)

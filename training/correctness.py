@@ -1,11 +1,11 @@
-"""Write pairs of sentence and passage for `ragassay finetune correctness`.
+"""Write sentence-passage pairs for `ragassay finetune correctness`.
 
     python -m training.correctness --shared ../shared --out pairs.jsonl
     ragassay finetune correctness --data pairs.jsonl --method svm --out correctness
 
-Pairs follow BioACE (section 4.1.3): an answer sentence with its marked evidence span is correct;
-with the fragment of three sentences that BM25 ranks first for the question, outside that span, it
-is incorrect.
+Pairs follow BioACE (section 4.1.3). An answer sentence is correct with its marked evidence span. It
+is incorrect with the three-sentence fragment outside that span that BM25 ranks first for the
+question.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ CORRECT, INCORRECT = range(2)
 
 
 def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[LabelledPair]:
-    """Pair claims with their rationale, and with the abstract's best other fragment.
+    """Pair claims with their rationale and with the best other fragment of the abstract.
 
-    The claim is its own question. An abstract that is nothing but rationale has no other fragment,
-    and so gives no incorrect pair.
+    The claim is used as the question. An abstract without other fragments gives no incorrect pair.
     """
     found: list[LabelledPair] = []
     for claim in claims:
@@ -45,11 +44,11 @@ def scifact_pairs(claims: Iterable[LabelledClaim]) -> list[LabelledPair]:
 
 
 def bioasq_pairs(answers: Iterable[BioasqAnswer], fragments: FragmentSearch) -> list[LabelledPair]:
-    """Pair sentences of ideal answers with their gold snippets, and with the best other fragment.
+    """Pair answer sentences with their gold snippets and with the best other fragment.
 
-    Of a question's snippets, the fragment that BM25 ranks first for the sentence is its evidence.
-    Nobody labelled the rest of the abstracts, so the incorrect fragment is searched with the
-    question in the documents of other questions.
+    The evidence is the fragment of the question's snippets that BM25 ranks first for the sentence.
+    Incorrect fragments come from documents of other questions, because the rest of the abstracts
+    has no labels.
     """
     found: list[LabelledPair] = []
     for answer in answers:
@@ -66,7 +65,7 @@ def bioasq_pairs(answers: Iterable[BioasqAnswer], fragments: FragmentSearch) -> 
 
 
 def read_pairs(shared: Path) -> list[LabelledPair]:
-    """Read all pairs: from SciFact's rationales and from BioASQ's snippets."""
+    """Read all pairs from SciFact and BioASQ."""
     answers = read_bioasq(shared)
     fragments = FragmentSearch(d for answer in answers for d in answer.documents)
     return [*scifact_pairs(read_scifact_claims(shared)), *bioasq_pairs(answers, fragments)]
@@ -74,9 +73,9 @@ def read_pairs(shared: Path) -> list[LabelledPair]:
 
 def main() -> None:
     """Write the pairs as JSON lines."""
-    parser = argparse.ArgumentParser(description="Write pairs of sentence and passage.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/scifact, bioasq")
-    parser.add_argument("--out", type=Path, required=True, help="a .jsonl file")
+    parser = argparse.ArgumentParser(description="Write sentence-passage pairs.")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--out", type=Path, required=True, help="output .jsonl file")
     arguments = parser.parse_args()
     with arguments.out.open("w", encoding="utf-8") as file:
         for pair in read_pairs(arguments.shared):

@@ -1,7 +1,7 @@
-"""Edit a supported claim, or what supports it, so that the new label is known.
+"""Edit a supported claim or its evidence so that the new label is known.
 
-An edit counts only where the text bears on what was changed: a number counts where the document
-has it, a direction where the closest sentences speak of it.
+Edits are kept only if the text covers the changed content. A changed number must be in the
+document, and a changed direction must be in the closest sentences.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from ragassay.text.search import tokenize
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 N_DRAWS = {"number": 4, "direction": 3, "negation": 1, "population": 1, "drug": 1}
-"""How often each edit is drawn: those that fit few sentences more often."""
+"""Number of attempts per edit, higher for edits that apply to few sentences."""
 
 _STEM = 5
-"""Letters by which two forms of a word are taken for one."""
+"""Number of initial letters that two forms of a word must share."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A labelled claim, and the way it was made, such as "number"."""
+    """A labeled claim and how it was made, such as "number"."""
 
     claim: LabelledClaim
     kind: str
 
 
 def edited(claim: LabelledClaim, closest: Sequence[int], rng: random.Random) -> Iterator[Made]:
-    """Yield contradictions of a supported claim, and supported claims that read like one.
+    """Yield contradictions of a supported claim, and supported claims with similar edits.
 
     Args:
-        claim: A claim that its document supports.
-        closest: Numbers (0-based) of the document's sentences, those closest to the claim first.
-        rng: Draws the edits.
+        claim: Claim that its document supports.
+        closest: Indices of the document's sentences, closest to the claim first.
+        rng: Random generator of the edits.
     """
     near = " ".join([claim.title, *(claim.sentences[i] for i in closest[:3])])
     whole = " ".join([claim.title, *claim.sentences])
@@ -71,7 +71,7 @@ def _changes(whole: str) -> Mapping[str, Change]:
 
 
 def _bears(kind: str, before: str, after: str, near: str, whole: str) -> bool:
-    """Return whether the document says something of what an edit changed."""
+    """Return whether the document covers the content changed by an edit."""
     if kind == "negation":
         return True
     if kind == "number":
@@ -90,7 +90,7 @@ def _bears(kind: str, before: str, after: str, near: str, whole: str) -> bool:
 def _in_document(
     claim: LabelledClaim, closest: Sequence[int], rng: random.Random
 ) -> Iterator[Made]:
-    """Turn what the closest sentence says: the claim stays as it was written."""
+    """Edit the closest sentence of the document and keep the claim unchanged."""
     place = closest[0]
     changes: list[tuple[str, Change]] = [("direction", turn_direction), ("number", change_number)]
     for kind, change in changes:
@@ -108,7 +108,7 @@ def _terms(text: str) -> set[str]:
 
 
 def _without(claim: LabelledClaim, gone: set[str], place: int, text: str) -> tuple[str, ...]:
-    """Return the sentences with one replaced, without others that still say what is gone."""
+    """Replace one sentence, and remove other sentences that contain the removed numbers."""
     numbers = {term for term in gone if term[0].isdigit()}
     return tuple(
         text if n == place else sentence
@@ -118,7 +118,7 @@ def _without(claim: LabelledClaim, gone: set[str], place: int, text: str) -> tup
 
 
 def _in_both(claim: LabelledClaim, closest: Sequence[int], rng: random.Random) -> Iterator[Made]:
-    """Turn claim and document alike: an odd claim that its odd document supports."""
+    """Apply the same edit to claim and document, so that the document still supports the claim."""
     words = [word for pair in load_words().opposites for word in pair]
     place = closest[0]
     for kind, turned in (

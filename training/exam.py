@@ -1,11 +1,11 @@
-"""Fit the embedded grader of test banks to the Workbench's released grades.
+"""Fit the embedded test bank grader to the Workbench's released grades.
 
     python -m training.exam --shared ../shared --work w.json --out ragassay/models/raters/exam.json
 
-FLAN-T5-large's ratings of 40 passages of each of 25 queries, for the items whose texts come out
-(`training.released_grades`). Queries are split into five parts by their hash. The figures, and the
-bounds below which nothing is decided, are of grades that were fitted on the other four; what is
-shipped is fitted on all. Measuring takes ten minutes and is kept in `--work`.
+The data are FLAN-T5-large's ratings of 40 passages for each of 25 queries, for items with known
+texts (`training.released_grades`). Queries are split into five folds by their hash. Figures and
+decision bounds come from cross-validation. The shipped weights are fitted on all data. Computing
+the signals takes ten minutes, and they are stored in `--work`.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIGNALS = ("least", "bank", "settles")
-"""Of those that are measured, the ones that are weighed: the item's least covered word, the
-passage's closeness to the bank, and the verifier. The others measure much the same."""
+"""Signals used by the model: the item's least covered word, the passage's similarity to the bank,
+and the verifier. The other signals are nearly redundant."""
 
 N_FOLDS = 5
 DELTA = 0.1
 RISK: dict[ItemKind, float] = {"question": 0.2, "nugget": 0.25}
-"""Largest share of wrong decisions. One grade of each nugget is drawn to test it. Of questions too
-few texts are known, so one grade of each passage is: that is no bound for other questions."""
+"""Maximum share of wrong decisions, tested on one sampled grade per nugget. Too few question texts
+are known, so questions use one grade per passage. That bound does not extend to new questions."""
 
 NEVER: frozenset[tuple[ItemKind, str]] = frozenset({("nugget", "yes")})
-"""What is never decided, although FLAN-T5-large agrees: it calls 73 % of all nuggets mentioned, and
-of the nuggets of TREC RAG 2024 that were decided so, GPT-4o agreed with .43."""
+"""Labels that are never decided, although FLAN-T5-large agrees with them. It marks 73 % of all
+nuggets as mentioned, and GPT-4o agreed with .43 of such decisions on TREC RAG 2024."""
 
 THRESHOLDS = tuple(round(0.95 - 0.05 * step, 2) for step in range(10))
 PENALTY = 1.0
@@ -53,7 +53,7 @@ KINDS: tuple[ItemKind, ...] = ("question", "nugget")
 
 @dataclass(frozen=True)
 class Row:
-    """A measured item and passage with its released rating."""
+    """Signals of an item and a passage, with the released rating."""
 
     query: str
     passage: int
@@ -64,7 +64,7 @@ class Row:
 
 
 def measured_rows(shared: Path) -> list[Row]:
-    """Measure all drawn passages."""
+    """Compute the signals of all sampled passages."""
     embedder, verifier, released = Embedder(), minilm_verifier(), read_released(shared)
     return [
         Row(one.query, number, item.id, item.kind, one.ratings[item.id], found.signals)
@@ -79,7 +79,7 @@ def measured_rows(shared: Path) -> list[Row]:
 
 
 def kept_rows(shared: Path, work: Path) -> list[Row]:
-    """Read what was measured, or measure it and keep it."""
+    """Read the stored rows, or compute and store them."""
     if not work.is_file():
         rows = [vars(row) for row in measured_rows(shared)]
         work.write_text(json.dumps(rows), encoding="utf-8")
@@ -87,12 +87,12 @@ def kept_rows(shared: Path, work: Path) -> list[Row]:
 
 
 def fold_of(query: str) -> int:
-    """Return the part of the queries that one belongs to, by its hash."""
+    """Return the fold of a query, by its hash."""
     return int(hashlib.sha256(query.encode()).hexdigest(), 16) % N_FOLDS
 
 
 def fit(rows: Sequence[Row], names: Sequence[str] = SIGNALS) -> ExamWeights:
-    """Fit proportional odds with weights that are not negative, each query counting the same."""
+    """Fit proportional odds with non-negative weights."""
     table = np.array([[row.signals[name] for name in names] for row in rows])
     means, scales = table.mean(axis=0), np.maximum(table.std(axis=0), 1e-6)
     ratings = np.array([row.rating for row in rows])
@@ -122,13 +122,13 @@ def _loss(
 
 
 def held_out(rows: Sequence[Row]) -> list[ExamWeights]:
-    """Return for each row what was fitted to the other parts' rows; all of one kind."""
+    """Return the weights fitted to the other folds for each row. All rows have one kind."""
     fitted = [fit([r for r in rows if fold_of(r.query) != fold]) for fold in range(N_FOLDS)]
     return [fitted[fold_of(row.query)] for row in rows]
 
 
 def bounds_of(rows: Sequence[Row]) -> tuple[Bound, ...]:
-    """Bound what is said of held-out queries; all of one kind."""
+    """Return the bounds of held-out decisions. All rows have one kind."""
     shares = [
         one.reach_probabilities(row.signals)[0]
         for row, one in zip(rows, held_out(rows), strict=True)
@@ -152,7 +152,7 @@ def _bound(label: str, rows: Sequence[Row], shares: Sequence[float]) -> Bound:
 
 
 def fit_model(rows: Sequence[Row]) -> ExamModel:
-    """Fit the shipped numbers on all rows; their bounds on held-out ones."""
+    """Fit the shipped weights on all rows, with bounds from cross-validation."""
     kinds: dict[ItemKind, ExamWeights] = {}
     for kind in KINDS:
         mine = [row for row in rows if row.kind == kind]
@@ -164,12 +164,12 @@ def fit_model(rows: Sequence[Row]) -> ExamModel:
 
 
 def main() -> None:
-    """Fit and write."""
+    """Fit the model and write it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--shared", type=Path, required=True)
-    parser.add_argument("--work", type=Path, required=True, help="what was measured")
+    parser.add_argument("--work", type=Path, required=True, help="file of computed signals")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     model = fit_model(kept_rows(args.shared, args.work))

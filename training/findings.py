@@ -1,7 +1,7 @@
-"""Claims about what trials found (Evidence Inference), beside the sentence that says so.
+"""Build claims about trial results (Evidence Inference), with the evidence sentence.
 
-A finding is increased, decreased or not significantly different. Its claim is written with one of
-several wordings; with another direction, or with its two arms swapped, it is contradicted.
+A finding is an increase, a decrease or no significant difference. Its claim uses one of several
+templates. A claim with a different direction or with exchanged arms is contradicted.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ WORDINGS = {
 
 @dataclass(frozen=True)
 class TrialFinding:
-    """What a trial found of an outcome under an intervention against a comparator."""
+    """Effect of an intervention on an outcome, relative to a comparator."""
 
     article: str
     intervention: str
@@ -69,7 +69,7 @@ class TrialFinding:
 
 
 def read_findings(shared: Path, part: str) -> list[TrialFinding]:
-    """Read the findings of a part, "train" or "dev", that name both arms and their sentence."""
+    """Read the findings of a part ("train" or "dev") that have an evidence sentence."""
     path = shared / "data" / "evidence-inference" / f"{part}.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -88,12 +88,12 @@ def read_findings(shared: Path, part: str) -> list[TrialFinding]:
 
 
 def finding_claims(findings: Sequence[TrialFinding], rng: random.Random, n: int) -> list[Made]:
-    """Write claims on each finding.
+    """Write claims about each finding.
 
     Args:
-        findings: The findings.
-        rng: Draws the wordings.
-        n: How often each finding is written as it is and as it is not.
+        findings: Trial findings.
+        rng: Random generator of the templates.
+        n: Number of correct and of incorrect claims per finding.
     """
     made: list[Made] = []
     for one in findings:

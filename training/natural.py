@@ -1,20 +1,21 @@
-"""Measure a verifier and simple baselines on claims of real texts that people labelled.
+"""Compute verifier and baseline values for human-labeled claims from real texts.
 
     python -m training.natural --shared ../shared --work natural --sets expertqa
     python -m training.natural --shared ../shared --work natural
 
-Each claim is compared with each of its sources, without bounds. One row a pair is written to
-SET.jsonl in the folder of `--work`, as it comes; what is there already is not computed again.
-`training.natural_bounds` finds bounds in these rows, `benchmarks/natural.py` prints them.
+Each claim is compared with each of its sources, without bounds. Results are appended to SET.jsonl
+in the --work folder, and existing rows are not recomputed. `training.natural_bounds` finds bounds
+in these rows, and `benchmarks/natural.py` prints them.
 
-- expertqa: claims of real systems' answers (dev); Complete supports, Partial and Incomplete do not.
+- expertqa: claims in answers of real systems (dev). Complete counts as supported, Partial and
+  Incomplete do not.
 - citation-integrity: citing sentences of papers (dev).
-- numbers: the citing sentences of Citation-Integrity's training part where a rule finds another
-  value of a number. The verifier was trained on this part, the rule was not.
-- scifact: the claims that every fit holds out.
-- healthver: claims and a sentence of evidence (dev).
-- medaesqa: sentences of machine answers against the expert's answer; labels are the answers'. All
-  that are inaccurate, and as many accurate ones, drawn, twice.
+- numbers: citing sentences of Citation-Integrity's training part in which a rule finds a different
+  value of a number. The verifier was trained on this part, but the rule was not.
+- scifact: claims that all fits hold out.
+- healthver: claims with an evidence sentence (dev).
+- medaesqa: sentences of machine answers compared with the expert's answer, with the label of their
+  answer. Contains all inaccurate answers and a sample of twice as many accurate ones.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from ragassay.text.sentences import sentences_of
 from training.claims import SEED, read_citation_integrity, read_healthver, split_scifact
 
 N_CLOSEST = 3
-"""Sentences of a source, by BM25, in which a claim's words are looked for."""
+"""Number of source sentences, by BM25, in which to look for a claim's words."""
 
 EXPERTQA_LABELS = {"Complete": "supports", "Partial": "partial", "Incomplete": "incomplete"}
 _MARK = re.compile(r"\[\d{1,3}(?:, ?\d{1,3}){0,9}\]")
@@ -54,12 +55,12 @@ class NaturalClaim:
     """A claim with its sources and a label.
 
     Attributes:
-        id: Of the claim; MedAESQA's sentences have that of their answer.
-        group: What claims share that depend on each other: a question, a document or a claim.
-        text: Without citation marks.
-        sources: With a text.
-        label: "supports", "contradicts", "neutral"; of ExpertQA "partial" or "incomplete"; of
-            MedAESQA "accurate" or "inaccurate".
+        id: Claim id. MedAESQA's sentences use the id of their answer.
+        group: Id shared by dependent claims: a question, a document or a claim.
+        text: Claim without citation marks.
+        sources: Sources that have a text.
+        label: "supports", "contradicts" or "neutral". ExpertQA also has "partial" and "incomplete",
+            and MedAESQA has "accurate" and "inaccurate".
     """
 
     id: str
@@ -71,17 +72,17 @@ class NaturalClaim:
 
 @dataclass(frozen=True)
 class PairRow:
-    """A claim and one of its sources, as measured.
+    """Values of a claim and one of its sources.
 
     Attributes:
-        claim: Its id.
-        group: Its group.
-        label: Its label.
-        verdict: What the verifier says or leans to, without bounds but with its rules.
-        confidence: Its probability, in [0, 1].
-        is_asserted: Whether it is a verdict; else it only leans.
-        difference: Kind of the difference that a rule names; empty for none.
-        turned: Whether a rule finds another direction or negation.
+        claim: Claim id.
+        group: Group of the claim.
+        label: Label of the claim.
+        verdict: Verdict or tentative label of the verifier, without bounds but with its rules.
+        confidence: Probability of the verdict, in [0, 1].
+        is_asserted: Whether `verdict` is a verdict instead of a tentative label.
+        difference: Kind of difference found by a rule. Empty if none.
+        turned: Whether a rule finds a different direction or negation.
         supports: Probability that the source supports the claim, without rules.
         words: Share of the claim's words and numbers in the closest sentences.
         cosine: Cosine of the claim with the closest sentence.
@@ -101,7 +102,7 @@ class PairRow:
 
 
 def read_expertqa(shared: Path) -> Iterator[NaturalClaim]:
-    """Yield the claims of ExpertQA dev that cite a source with a text; grouped by question."""
+    """Yield the claims of ExpertQA dev that cite a source with text, grouped by question."""
     for row in _rows(shared / "data" / "expertqa" / "dev.jsonl.gz"):
         known = {one["id"]: one["text"] for one in row["sources"] if one["text"].strip()}
         for n, claim in enumerate(row["claims"]):
@@ -117,7 +118,7 @@ def read_expertqa(shared: Path) -> Iterator[NaturalClaim]:
 
 
 def read_medaesqa(shared: Path) -> Iterator[NaturalClaim]:
-    """Yield sentences of machine answers, each with the expert's answer; grouped by question."""
+    """Yield sentences of machine answers with the expert's answer, grouped by question."""
     folder = shared / "data" / "medaesqa"
     experts = {r["question"]: r["answer"] for r in _rows(folder / "expert_answers.jsonl.gz")}
     bad = list(_rows(folder / "inaccurate_machine_answers.jsonl.gz"))
@@ -132,7 +133,7 @@ def read_medaesqa(shared: Path) -> Iterator[NaturalClaim]:
 
 
 def read_labelled(shared: Path, name: str) -> Iterator[NaturalClaim]:
-    """Yield the claims of a set that has one document a claim."""
+    """Yield the claims of a set with one document per claim."""
     if name == "citation-integrity":
         claims = read_citation_integrity(shared, "dev")
     elif name == "numbers":
@@ -147,14 +148,14 @@ def read_labelled(shared: Path, name: str) -> Iterator[NaturalClaim]:
 
 
 def has_other_value(claim: LabelledClaim) -> bool:
-    """Return whether a rule finds another value of one of the claim's numbers in its document."""
+    """Return whether a rule finds a different value of one of the claim's numbers."""
     sentences = sentences_of("\n".join(claim.sentences))
     found = difference_of(claim.claim, sentences, claim.title, ())
     return found is not None and found.kind == "number"
 
 
 def read_set(shared: Path, name: str) -> list[NaturalClaim]:
-    """Return the claims of a set, question by question in an order drawn once."""
+    """Return the claims of a set by question, in a seeded random order."""
     special = {"expertqa": read_expertqa, "medaesqa": read_medaesqa}
     claims = list(special[name](shared) if name in special else read_labelled(shared, name))
     groups = sorted({claim.group for claim in claims})
@@ -167,7 +168,7 @@ SETS = ("expertqa", "citation-integrity", "numbers", "scifact", "healthver", "me
 
 
 class Unbounded:
-    """A model without its bounds, so that it decides always."""
+    """A model without bounds, so that all its verdicts are decided."""
 
     bounds = ()
 
@@ -209,7 +210,7 @@ def measure(claim: NaturalClaim, verifier: EncoderVerifier, embedder: Embedder) 
 def measure_set(
     shared: Path, name: str, work: Path, verifier: EncoderVerifier, embedder: Embedder
 ) -> None:
-    """Write the rows of a set that its file lacks."""
+    """Append the missing rows of a set to its file."""
     path = work / f"{name}.jsonl"
     n_known = len(path.read_text("utf-8").splitlines()) if path.exists() else 0
     with path.open("a", encoding="utf-8") as file:
@@ -220,7 +221,7 @@ def measure_set(
 
 
 def read_rows(work: Path, name: str) -> list[list[PairRow]]:
-    """Return the measured rows of a set by claim, shape (n_claims, n_sources)."""
+    """Return the rows of a set by claim, shape (n_claims, n_sources)."""
     lines = (work / f"{name}.jsonl").read_text("utf-8").splitlines()
     return [[PairRow(**row) for row in json.loads(line)] for line in lines]
 
@@ -231,12 +232,14 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure."""
+    """Compute the rows of all sets."""
     parser = argparse.ArgumentParser(description="Measure a verifier on natural data.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    parser.add_argument("--model", default="ragassay/minilm-verifier", help="the verifier")
-    parser.add_argument("--work", type=Path, required=True, help="a folder of measured rows")
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS, help="all by default")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--model", default="ragassay/minilm-verifier", help="verifier name")
+    parser.add_argument("--work", type=Path, required=True, help="folder of computed rows")
+    parser.add_argument(
+        "--sets", nargs="+", choices=SETS, default=SETS, help="sets to compute (default: all)"
+    )
     given = parser.parse_args(arguments)
     given.work.mkdir(parents=True, exist_ok=True)
     embedder = Embedder()

@@ -1,28 +1,28 @@
-"""Find the bounds of a verifier on natural data, and write them.
+"""Find a verifier's bounds on natural data, and write them.
 
     python -m training.natural --shared ../shared --work natural
     python -m training.natural_bounds --work natural
 
-The rows of `training.natural` are of answers and papers that people wrote or real systems gave, and
-that people labelled. One verdict of each question, document or claim is drawn.
+The rows of `training.natural` come from human-written papers and answers of real systems, with
+human labels. One verdict is sampled per question, document or claim.
 
-- What contradicts is bounded by kind: another value of a number, or other words. Leanings, which no
-  rule supports, are measured and never decided. A kind must hold on each set with at least
-  `N_ENOUGH` such verdicts, and the strictest bound counts. ExpertQA has no label
-  for contradiction: any support that is not complete counts as right, which is generous.
-- What is about something else is right where the label is neutral, or incomplete on ExpertQA. That
-  is generous too: a neutral passage may be on the subject.
-- A finding leads where at least `PRECISION` of them are right, and with confidence 1 - `DELTA` more
-  than 1 - `RISK_OF_FINDING`.
-- Where all sets together have fewer than `N_ENOUGH`, nothing can be tested: such a verdict is
-  undecided and never leads, and the bound says so.
-- What supports must lean to it, differ in no direction or negation that a rule finds, and be close.
-  The least cosine is the highest that decides a third of ExpertQA's claims, which uses no label. It
-  counts if 1 - `RISK_OF_SUPPORT` of those are right that are decided held out: each of `N_FOLDS`
-  parts of the questions by the least cosine of the others. That is an estimate (delta .5), since so
-  few answers cannot guarantee such a precision.
+- contradicts is bounded by kind: a different value of a number, or other words. Tentative labels,
+  which no rule supports, are measured and never decided. A kind must meet the bound on each set
+  with at least `N_ENOUGH` verdicts, and the strictest bound is used. ExpertQA has no contradiction
+  label, so any support other than complete counts as right, which is generous.
+- not_relevant is right if the label is neutral, or incomplete on ExpertQA. This is also generous,
+  because a neutral passage may be on the subject.
+- A finding leads if at least `PRECISION` of them are right and the precision exceeds 1 -
+  `RISK_OF_FINDING` with confidence 1 - `DELTA`.
+- If all sets together have fewer than `N_ENOUGH` verdicts, nothing can be tested. Such a verdict is
+  undecided and never leads, and the bound records this.
+- supports requires a supporting verifier, no difference in direction or negation found by a rule,
+  and a minimum cosine. That minimum is the highest that decides a third of ExpertQA's claims, which
+  uses no labels. It is accepted if 1 - `RISK_OF_SUPPORT` of the held-out decisions are right, where
+  each of `N_FOLDS` folds uses the minimum of the others. This is an estimate (delta .5), because so
+  few answers cannot guarantee that precision.
 
-`training.bounds` finds the other bound: that of the verdict that a passage is about something else.
+`training.bounds` finds the remaining bound, of the not_relevant verdict.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ THRESHOLDS: dict[BoundLevel, tuple[float, ...]] = {
 
 LEAST_COSINES = (*(round(0.95 - 0.025 * n, 3) for n in range(38)), -1.0)
 COVERAGE = 1 / 3
-"""Share of the claims that support decides at least."""
+"""Minimum share of claims decided as supported."""
 
 LEANS = 0.5
-"""Least probability of support. The cosine decides; the verifier can only object."""
+"""Minimum probability of support. The cosine decides, and the verifier can only object."""
 
 RISK_OF_SUPPORT = 0.15
 N_FOLDS = 10
@@ -69,7 +69,7 @@ Claims = Sequence[Sequence[PairRow]]
 
 
 def is_right(row: PairRow, label: str) -> bool:
-    """Return whether a verdict is right; on ExpertQA what is not supported is right of the rest."""
+    """Return whether a verdict is right. On ExpertQA, unsupported claims fit any other verdict."""
     if label == "not_relevant":
         return row.label in ("neutral", "incomplete")
     if row.label in ("partial", "incomplete"):
@@ -78,7 +78,7 @@ def is_right(row: PairRow, label: str) -> bool:
 
 
 def verdicts(claims: Claims, label: str, kind: str) -> list[PairRow]:
-    """Return the surest verdict of this label and kind of each claim that has one."""
+    """Return the most confident verdict of this label and kind for each claim that has one."""
     found: list[PairRow] = []
     for rows in claims:
         own = [
@@ -91,14 +91,14 @@ def verdicts(claims: Claims, label: str, kind: str) -> list[PairRow]:
 
 
 def kind_of(row: PairRow) -> str:
-    """Return the kind of a contradiction."""
+    """Return the kind of a contradiction, "number" or "words"."""
     return "number" if is_other_value(row.difference) else "words"
 
 
 def fit(
     sets: dict[str, Claims], label: str, kind: str, level: BoundLevel, n_enough: int = N_ENOUGH
 ) -> Bound:
-    """Return the strictest bound of a kind of verdict, as the module's text says."""
+    """Return the strictest bound of a kind of verdict, as described in the module docstring."""
     known = {
         name: verdicts(claims, label, kind)
         for name, claims in sets.items()
@@ -117,12 +117,12 @@ def fit(
         if len(rows) >= n_enough
     ]
     bounds = bounds or [_bound(everything, label, kind, level, names)]
-    # None is above any threshold; of several such that with the most verdicts is shown.
+    # None is stricter than any threshold. Ties go to the bound with the most verdicts.
     return max(bounds, key=lambda one: (one.threshold or 2.0, one.n))
 
 
 def _bound(rows: Sequence[PairRow], label: str, kind: str, level: BoundLevel, data: str) -> Bound:
-    """Return the bound of verdicts, with the precision of all of them where none is found."""
+    """Return the bound of verdicts, or the precision of all verdicts if there is no bound."""
     is_finding = level == "finding"
     right = [is_right(row, label) for row in rows]
     bound = risk_bound(
@@ -151,7 +151,7 @@ def measured(right: Sequence[bool]) -> dict[str, float | int | None]:
 
 
 def halves(claims: Claims) -> tuple[Claims, Claims]:
-    """Split claims by question; they come question by question in an order drawn once."""
+    """Split claims by question into halves."""
     groups = list(dict.fromkeys(rows[0].group for rows in claims))
     first = set(groups[: len(groups) // 2])
     return (
@@ -161,18 +161,18 @@ def halves(claims: Claims) -> tuple[Claims, Claims]:
 
 
 def is_close(rows: Iterable[PairRow], least: float) -> bool:
-    """Return whether some source is close enough, and neither verifier nor rules object."""
+    """Return whether a source is close enough without objections by the verifier or rules."""
     return any(row.supports >= LEANS and not row.turned and row.cosine >= least for row in rows)
 
 
 def least_cosine_of(claims: Claims) -> float:
-    """Return the highest least cosine that decides enough claims; no label is used."""
+    """Return the highest minimum cosine that decides enough claims, without using labels."""
     n_least = COVERAGE * len(claims)
     return next(c for c in LEAST_COSINES if sum(is_close(r, c) for r in claims) >= n_least)
 
 
 def decided_held_out(claims: Claims) -> list[bool]:
-    """Return whether each decided claim is supported; held out by question from its bound."""
+    """Return whether each decided claim is supported, with cross-validated bounds."""
     groups = list(dict.fromkeys(rows[0].group for rows in claims))
     right: list[bool] = []
     for n in range(N_FOLDS):
@@ -184,10 +184,10 @@ def decided_held_out(claims: Claims) -> list[bool]:
 
 
 def fit_support(claims: Claims) -> Bound:
-    """Return the bound of what supports: the highest cosine that decides enough claims.
+    """Return the bound of supports: the highest cosine that decides enough claims.
 
-    Its precision is that of `decided_held_out`. That the cosine decides, and a third of the claims,
-    was chosen in sight of these claims: the precision may still lean high.
+    Its precision comes from `decided_held_out`. It may be too high, because the use of the cosine
+    and the coverage of a third were chosen on these claims.
     """
     right = decided_held_out(claims)
     is_enough = bool(right) and sum(right) / len(right) >= 1 - RISK_OF_SUPPORT
@@ -205,7 +205,7 @@ def fit_support(claims: Claims) -> Bound:
 
 
 def fit_all(sets: dict[str, Claims]) -> tuple[Bound, ...]:
-    """Return the bounds that natural data decide."""
+    """Return the bounds that natural data determine."""
     levels: tuple[BoundLevel, ...] = ("verdict", "finding")
     return (
         *(
@@ -221,7 +221,7 @@ def fit_all(sets: dict[str, Claims]) -> tuple[Bound, ...]:
 
 
 def write_bounds(model: str, bounds: Sequence[Bound]) -> list[Bound]:
-    """Write bounds into the packaged file, in place of those of the same kinds; return all."""
+    """Write bounds to the packaged file, replacing those of the same kinds, and return all."""
     path = Path(adapters.__file__).with_name("bounds.json")
     known = json.loads(path.read_text("utf-8"))
     new = {(one.label, one.level, one.kind) for one in bounds}
@@ -236,8 +236,10 @@ def write_bounds(model: str, bounds: Sequence[Bound]) -> list[Bound]:
 def main() -> None:
     """Find the bounds and write them."""
     parser = argparse.ArgumentParser(description="Write a verifier's bounds on natural data.")
-    parser.add_argument("--model", default="ragassay/minilm-verifier", help="the verifier")
-    parser.add_argument("--work", type=Path, required=True, help="the rows of training.natural")
+    parser.add_argument("--model", default="ragassay/minilm-verifier", help="verifier name")
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder written by training.natural"
+    )
     given = parser.parse_args()
     bounds = fit_all({name: read_rows(given.work, name) for name in NAMES})
     write_bounds(given.model, bounds)

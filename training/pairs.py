@@ -1,12 +1,12 @@
-"""Fit what tells whether a question is about a paper, to PubMedQA's questions.
+"""Fit a model of whether a question is about a paper, using PubMedQA's questions.
 
     python -m training.pairs --shared ../shared --work w.npz --out ragassay/models/raters/pairs.json
 
-No full texts may be trained on, so twelve abstracts stand for a paper: a question's own and the
-eleven whose questions are the most alike. Three questions are asked of each: its own, one drawn at
-random, and the most alike one that is not answered there. The bounds are of a fit that left the
-question's fold out; what is shipped is fitted on all. A question that is called foreign is an
-accusation, so its risk is smaller. Measuring takes five minutes and is kept in `--work`.
+Full texts may not be used for training, so a paper consists of twelve abstracts: the question's own
+and those of the eleven most similar questions. Each paper gets three questions: its own, a random
+one, and the most similar one that it does not answer. Bounds are cross-validated by question. The
+shipped model is fitted on all data. Wrongly rejecting a question is worse, so the bound of "1" has
+a lower risk. Computing the signals takes five minutes, and they are stored in `--work`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DATA = "PubMedQA's 500 training questions, twelve abstracts for a paper"
 
 
 def main() -> None:
-    """Fit, and write the numbers."""
+    """Fit the model and write it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--work", type=Path, required=True)
@@ -61,7 +61,10 @@ def main() -> None:
 
 
 def measured(shared: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return measures, shape (n_asked, 2), whether the question is the paper's own, and groups."""
+    """Return signals, whether the question is the paper's own, and groups.
+
+    Signals have shape (n_questions, 2).
+    """
     path = shared / "data" / "pubmedqa" / "train.jsonl.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -72,7 +75,7 @@ def measured(shared: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     order = np.argsort(-(vectors @ vectors.T), axis=1)
     found, is_own, groups = [], [], []
     for place, row in enumerate(rows):
-        # A question is its own nearest, up to a rounding.
+        # Exclude the question itself, which may not be first because of rounding.
         others = [int(one) for one in order[place] if one != place]
         near, rest = others[: N_ABSTRACTS - 1], others[N_ABSTRACTS - 1 :]
         text = " ".join(part for n in (place, *near) for part in rows[n]["contexts"])
@@ -86,7 +89,7 @@ def measured(shared: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
 def held_out_bounds(
     signals: np.ndarray, is_own: np.ndarray, groups: list[str]
 ) -> tuple[Bound, ...]:
-    """Return the bounds of "3" and "1", by fits that left each question's fold out."""
+    """Return the cross-validated bounds of "3" and "1"."""
     folds = np.array(
         [int(hashlib.sha256(str(g).encode()).hexdigest(), 16) % N_FOLDS for g in groups]
     )

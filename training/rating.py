@@ -1,10 +1,10 @@
-"""Fit the embedded judge's rater on answers with known damage.
+"""Fit the embedded judge's rater on answers with known perturbations.
 
     python -m training.rating ANSWERS [ANSWERS ...] --out signals.json
 
-ANSWERS are YESciEval files. Their whole answers are damaged anew, with texts of the side "fit". Of
-the files' own perturbed answers only the redundant ones are used, which a model wrote for each
-answer: the others repeat a few sentences. Answers to held-out questions are not used.
+ANSWERS are YESciEval files. Their original answers are perturbed with texts of the "fit" split. Of
+the files' own perturbed answers only the redundant ones are used, because a model wrote these for
+each answer. The others repeat a few sentences. Answers to held-out questions are excluded.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from training.signal_rating import (
 )
 
 HARDLY_SEEN = ("drop_last", "drop_inside", "swap_last", "first_connective")
-"""Attacks whose result another system might have written. It is worse than its original, but alone
-it should not be rated low."""
+"""Attacks whose results look like answers of another system. They are worse than the original, but
+should not get a low rating on their own."""
 
 HARDLY_SEEN_SHARE = 0.2
-"""Weight of these, and of clinical damage, among the ratings."""
+"""Relative weight of these attacks and of clinical perturbations."""
 
 KIND_SHARES = {"whole": 2.6, "extreme": 4.5}
-"""Weight of a kind of answers among the ratings; 1 for the others."""
+"""Relative weight of a kind of answers. Others have weight 1."""
 
 N_FOLDS = 5
-"""Parts of the questions, each scored by models of places that were fitted on the others."""
+"""Number of question folds. Position scorers are fitted on the other folds."""
 
 INFORMAL = ("blog", "tweet")
-"""Attacks that add informal text, which is not scholarly."""
+"""Attacks that add informal text."""
 
 UNCLEAR_REGISTER = ("chat_logs", "advertising", "config_files", "italian", "portuguese")
 """Pools of off-topic text that is neither scholarly nor clearly informal English."""
@@ -56,8 +56,8 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
     """Fit all models.
 
     Args:
-        examples: The result of `examples_of`.
-        data: A description of them.
+        examples: Result of `examples_of`.
+        data: Description of the examples.
 
     Raises:
         InputError: There are no examples.
@@ -92,7 +92,7 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
 
 
 def _fit_places(examples: Sequence[Example]) -> tuple[LinearScorer, LinearScorer, LinearScorer]:
-    """Fit the scorers of a sentence's place, `order`, `opening` and `closing`, on whole answers."""
+    """Fit the position scorers `order`, `opening` and `closing` on original answers."""
     several = [e.measured for e in examples if _is_ordered(e)]
     texts = (
         [m.sentences for m in several],
@@ -111,10 +111,10 @@ def _is_ordered(example: Example) -> bool:
 
 
 def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapping[str, float]]:
-    """Compute each example's signals, by its identity.
+    """Compute the signals of each example, keyed by object id.
 
-    The scorers of places know the whole answers that they were fitted on by heart, so those that
-    score an example here were fitted on answers to other questions.
+    Position scorers overfit the answers they are fitted on, so each example uses scorers fitted on
+    other questions.
     """
     question = {e.original: e.question for e in examples if e.kind == "whole"}
     fold = {e: n % N_FOLDS for n, e in enumerate(sorted(set(question.values())))}
@@ -131,7 +131,7 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
 
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
-    """Pair each whole answer with its perturbed versions; each attack has total weight 1."""
+    """Pair each original answer with its perturbed versions. Each attack has total weight 1."""
     whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
     perturbed = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
     n = Counter(examples[i].attack for i in perturbed)
@@ -139,7 +139,7 @@ def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
-    """Return the weights of the answers' ratings; equal totals per kind but for `KIND_SHARES`."""
+    """Return the rating weights. Kinds have equal totals except for `KIND_SHARES`."""
     n = Counter(e.kind for e in examples)
     return [
         KIND_SHARES.get(e.kind, 1.0)
@@ -150,7 +150,7 @@ def _shares(examples: Sequence[Example]) -> list[float]:
 
 
 def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
-    """Fit a scorer of sentences from other texts against those of whole answers."""
+    """Fit a classifier of sentences inserted from other texts."""
     rows, labels = [], []
     for example in examples:
         if example.kind == "whole" or example.attack.startswith(("off_topic", "same_domain")):
@@ -161,7 +161,7 @@ def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
 
 
 def _fit_register(examples: Sequence[Example]) -> LinearScorer:
-    """Fit a scorer of scholarly sentences against those of blogs and tweets."""
+    """Fit a classifier of scholarly sentences against blogs and tweets."""
     import numpy as np
 
     rows, vectors, labels = [], [], []
@@ -189,11 +189,11 @@ def _digest(examples: Sequence[Example]) -> str:
 
 
 def main() -> None:
-    """Run the job."""
+    """Measure the answers, fit the rater, and write it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("answers", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--systems", type=int, default=1, help="systems of each question")
+    parser.add_argument("--systems", type=int, default=1, help="number of systems per question")
     given = parser.parse_args()
     tools = build_run(load_settings(signals=True))
     examples = list(

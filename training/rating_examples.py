@@ -1,4 +1,4 @@
-"""Measured answers with known damage: the training data of a rater."""
+"""Build the training data of a rater: answers with known perturbations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.records import PerturbedAnswer, Record
 
 OTHER_GENRE = {"off_topic": {"readability": 2}, "off_topic_inside": {"readability": 2}}
-"""A further desired rating of an attack: a passage of another genre breaks a scholarly text."""
+"""Additional target ratings by attack. Text of another genre lowers readability."""
 
 
 NOTHING = (
@@ -33,25 +33,25 @@ NOTHING = (
     "No relevant documents were found for this question.",
     "I cannot answer this question based on the abstracts. They do not mention what is asked.",
 )
-"""Answers that give none."""
+"""Answers without content."""
 
 SAYS_SOMETHING: tuple[str, ...] = ("relevancy", "completeness", "informativeness")
-"""Rubrics on which these are rated lowest."""
+"""Rubrics on which these answers get the lowest rating."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A measured answer with its known damage.
+    """Measurements of an answer with a known perturbation.
 
     Attributes:
-        measured: Its measures.
-        ratings: Desired ratings by rubric.
-        original: Id of the whole answer.
-        kind: "whole", "subtle" or "extreme".
-        attack: The attack's name; "" for a whole answer.
+        measured: Answer measurements.
+        ratings: Target ratings by rubric.
+        original: Id of the original answer.
+        kind: "whole" (original), "subtle" or "extreme".
+        attack: Attack name. "" for an original answer.
         added: Numbers of the sentences that the attack added or changed.
-        pool: The kind of text they are from.
-        question: Id of the question.
+        pool: Pool of the inserted text.
+        question: Question id.
     """
 
     measured: AnswerMeasurements
@@ -70,13 +70,13 @@ def examples_of(
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
-    """Measure whole answers to questions that are not held out, and perturbed versions of some.
+    """Measure original answers to questions that are not held out, and perturbed versions.
 
     Args:
         answers: YESciEval files.
-        tools: Cuts and embeds.
-        n_systems: Number of systems drawn for each question, whose answers are damaged.
-        say: Receives progress messages.
+        tools: Run that segments and embeds the answers.
+        n_systems: Number of systems per question whose answers are perturbed.
+        say: Callback for progress messages.
 
     Raises:
         InputError: A file cannot be read.

@@ -1,9 +1,9 @@
 """Read the Workbench's released grades (FLAN-T5-large), with the texts of the bank's items.
 
-The file has the items' ids, `query/MD5 of the text`, and not their texts. But FLAN-T5 often copied
-an item into what it extracted for it, as it stands or turned into a statement. So a text is one
-that was extracted, or a question made of one by rule, whose MD5 is an id: it is that text, not a
-guess. The items whose texts do not come out so are left out; the queries' texts are not needed.
+The file contains item ids (`query/MD5 of the text`) without the texts. FLAN-T5 often copied an item
+into its extracted answer, verbatim or as a statement. This module matches extracted texts, and
+questions derived from them by rule, against the MD5 ids, so recovered texts are exact. Items whose
+texts cannot be recovered are excluded. The query texts are not needed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ragassay.records import ExamItem
 
 FILE = Path("data", "workbench", "graded-llmjudge-test.jsonl.gz")
 N_PASSAGES = 40
-"""Passages that are drawn for each query."""
+"""Number of sampled passages per query."""
 
 MOST_WORDS = 400
-"""A passage's words that are read; of 4,423 passages two are longer by far."""
+"""Maximum words of a passage. Of 4,423 passages, two are far longer."""
 
 SEED = 20261123
 
@@ -38,7 +38,7 @@ _OPENERS = (
 
 @dataclass(frozen=True)
 class GradedPassage:
-    """A passage with the ratings of the bank's items, by their ids."""
+    """A passage with ratings by item id."""
 
     query: str
     passage: str
@@ -47,7 +47,7 @@ class GradedPassage:
 
 @dataclass(frozen=True)
 class Released:
-    """The items of each query's bank whose texts are known, and passages with grades."""
+    """Items with known texts by query, and graded passages."""
 
     banks: Mapping[str, tuple[ExamItem, ...]]
     passages: tuple[GradedPassage, ...]
@@ -55,7 +55,7 @@ class Released:
 
 
 def read_released(shared: Path, n_passages: int = N_PASSAGES) -> Released:
-    """Read the grades of passages drawn at random, the same in each run."""
+    """Read the grades of a seeded sample of passages."""
     queries = read_graded_paragraphs(shared / FILE).queries
     kinds = [_kinds(query) for query in queries]
     banks = {
@@ -77,7 +77,7 @@ def read_released(shared: Path, n_passages: int = N_PASSAGES) -> Released:
 
 
 def _kinds(query: QueryParagraphs) -> dict[str, str]:
-    """Return the kind of each item of a query's bank."""
+    """Return the kind of each item in a query's bank."""
     found: dict[str, str] = {}
     for paragraph in query.paragraphs:
         for grade in paragraph.exam_grades or ():
@@ -88,7 +88,7 @@ def _kinds(query: QueryParagraphs) -> dict[str, str]:
 
 
 def known_items(query: QueryParagraphs, kinds: Mapping[str, str]) -> tuple[ExamItem, ...]:
-    """Return the items whose texts come out of what was extracted, in the bank's order."""
+    """Return the items whose texts can be recovered, in the order of the bank."""
     wanted = {name.rpartition("/")[2]: name for name in kinds}
     extracted: dict[str, set[str]] = defaultdict(set)
     for paragraph in query.paragraphs:
@@ -118,7 +118,7 @@ def _spellings(text: str) -> Iterator[str]:
 
 
 def _questions(answer: str) -> Iterator[str]:
-    """Yield the questions that a statement may have been made of."""
+    """Yield questions that may have been turned into this statement."""
     plain = answer.rstrip(".?! ")
     words = plain.split()
     if not 2 <= len(words) <= 22:
@@ -133,7 +133,7 @@ def _questions(answer: str) -> Iterator[str]:
 
 
 def _inverted(words: Sequence[str]) -> Iterator[str]:
-    """Yield "Does it lower pain?" and "How does it lower pain?" of "it lowers pain"."""
+    """Yield "Does it lower pain?" and "How does it lower pain?" for "it lowers pain"."""
     for place in range(1, min(len(words), 14)):
         verb, rest = words[place].lower(), " ".join(words[place + 1 :]).removeprefix("not ")
         for subject in (" ".join(words[:place]), "the " + " ".join(words[:place])):

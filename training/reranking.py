@@ -2,8 +2,9 @@
 
     python -m training.reranking --shared ../shared --out ragassay/retrievers/weights
 
-Folds are cut by query, and claims that share a relevant abstract stay in one fold. The first run
-embeds some 25,000 texts, half an hour on two cores; `--cache FOLDER` keeps their vectors.
+Folds are split by query, and claims that share a relevant abstract are in the same fold. The first
+run embeds about 25,000 texts, which takes half an hour on two cores. `--cache FOLDER` stores their
+vectors.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ if TYPE_CHECKING:
 N_FOLDS = 5
 SEED = 20250714
 L2 = 1e-3
-"""Weight decay: with four weights and hundreds of queries it only keeps the fit defined."""
+"""Weight decay. With four weights and hundreds of queries it only ensures a unique solution."""
 
 
 @dataclass(frozen=True)
 class SciFact:
-    """The corpus, and the claims with their relevant abstracts (grade 1 each)."""
+    """The corpus, and the claims with their relevant abstracts (grade 1)."""
 
     documents: dict[str, Document]
     claims: dict[str, str]
@@ -70,7 +71,7 @@ def read_scifact(shared: Path) -> SciFact:
 
 
 class Bm25Search:
-    """The index of `ragassay corpus build`, in memory."""
+    """In-memory version of the index of `ragassay corpus build`."""
 
     def __init__(self, documents: dict[str, Document]) -> None:
         import tantivy
@@ -91,21 +92,21 @@ class Bm25Search:
         if found is None:
             return []
         searcher = self._index.searcher()
-        # One segment, written by one thread: addresses then count documents in the order added.
+        # A single thread writes one segment, so addresses are positions in insertion order.
         hits = searcher.search(found, k).hits
         return [Hit(self._documents[self._ids[address.doc]], score) for score, address in hits]
 
 
 def group_folds(qrels: dict[str, dict[str, int]], n_folds: int, seed: int) -> dict[str, int]:
-    """Assign each query to a fold; queries that share a relevant document are in the same one.
+    """Assign queries to folds, with queries that share a relevant document in the same fold.
 
     Args:
-        qrels: Grades of documents, query by query.
-        n_folds: At least 1. Each group, in an order drawn from `seed`, goes to the smallest fold.
-        seed: The seed of the order.
+        qrels: Document grades by query.
+        n_folds: Number of folds, at least 1. Each group goes to the smallest fold.
+        seed: Seed of the order of the groups.
 
     Returns:
-        Numbers in [0, n_folds), by query.
+        Fold numbers in [0, n_folds), by query.
 
     Example:
         >>> folds = group_folds({"p": {"a": 1}, "q": {"b": 1}, "r": {"a": 1, "c": 1}}, 2, 0)
@@ -133,9 +134,9 @@ class Candidates:
     """The hits of one query.
 
     Attributes:
-        ids: The hits' ids, in the search's order.
-        table: Standardised features, shape (n_hits, n_features).
-        relevant: 1 for a relevant hit, shape (n_hits,).
+        ids: Ids of the hits, in search order.
+        table: Standardized features, shape (n_hits, n_features).
+        relevant: 1 for relevant hits, shape (n_hits,).
     """
 
     ids: tuple[str, ...]
@@ -146,7 +147,7 @@ class Candidates:
 def collect(
     data: SciFact, search: Bm25Search, encoder: TextEncoder, depth: int = DEPTH
 ) -> dict[str, Candidates]:
-    """Search for each claim and compute the features of the hits, with a progress bar."""
+    """Search for each claim and compute the features of its hits, with a progress bar."""
     from rich.progress import track
 
     found: dict[str, Candidates] = {}
@@ -160,13 +161,13 @@ def collect(
 
 
 def fit(candidates: Sequence[Candidates], l2: float = L2) -> NDArray[np.float64]:
-    """Find weights that make the relevant hits likely: the top-one loss of ListNet.
+    """Fit weights with the top-one loss of ListNet.
 
     loss(w) = mean over queries of -sum_d y_d / |y| log softmax(X w)_d, plus l2 |w|^2
-    (Cao et al. 2007, ICML, equation 8 with P_y from binary grades); convex.
+    (Cao et al. 2007, ICML, equation 8 with P_y from binary grades). The loss is convex.
 
     Args:
-        candidates: Hits by query; queries without a relevant hit are left out.
+        candidates: Hits by query. Queries without a relevant hit are ignored.
         l2: Weight decay.
 
     Returns:
@@ -209,7 +210,7 @@ def cross_validated(
 
 
 def main() -> None:
-    """Fit, cross-validate, write `reranker.json`, print the figures as a line of JSON."""
+    """Fit, cross-validate, write `reranker.json`, and print the figures as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--shared", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)

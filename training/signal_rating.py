@@ -1,7 +1,7 @@
 """Fit the models that turn an answer's signals into ratings.
 
-Everything is fitted on deliberately perturbed answers: a sentence's label is whether an attack
-added it, an answer's desired rating is YESciEval's (section 5).
+All models are fitted on deliberately perturbed answers. A sentence is labeled by whether an attack
+added it, and an answer's target rating follows YESciEval (section 5).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Pairs = list[tuple[int, int, float]]
-"""Sentences of an answer, of which the second is to score higher, and the pair's weight."""
+"""Sentence pairs in which the second should score higher, with their weight."""
 
 ORDER_FEATURES = ("question_relevance", "belonging", "length", "digits", "defines", "uses_defined")
 FOREIGN_FEATURES = (
@@ -33,20 +33,20 @@ FOREIGN_FEATURES = (
     "entailment",
 )
 MOST_OPENERS = 600
-"""Most openers of a model of order; rarer ones are left out."""
+"""Maximum number of openers in an order model."""
 
 LEAST_OPENER = 3
-"""Least number of sentences with an opener."""
+"""Minimum number of sentences that begin with an opener."""
 
 PAIR_MARGIN = 0.1
-"""Difference in logits between a whole and a perturbed answer that counts as certain: a change of a
-word or two must be noticed, and need not count much."""
+"""Logit difference between an original and a perturbed answer that counts as certain. A change of
+one or two words must be detected but may have a small effect."""
 
 PAIR_SHARE = 0.5
 """Weight of an attack's pairs relative to all ratings."""
 
 LEAST_WEIGHT = 0.02
-"""Least weight of each signal of a rubric, so that none is ignored."""
+"""Minimum weight of each rubric signal, so that none is ignored."""
 
 
 def each_later(n: int) -> Pairs:
@@ -55,7 +55,7 @@ def each_later(n: int) -> Pairs:
 
 
 def last_of_all(n: int) -> Pairs:
-    """Pair each sentence with the last; the one before it counts most, for it is most alike."""
+    """Pair each sentence with the last. The next-to-last counts most, as the most similar."""
     return [(i, n - 1, 2.0 if i == n - 2 else 1 / (n - 1)) for i in range(n - 1)]
 
 
@@ -71,14 +71,14 @@ def fit_order(
     pairs: Callable[[int], Pairs] = each_later,
     inverse_penalty: float = 0.1,
 ) -> LinearScorer:
-    """Fit a scorer of a sentence's place in its answer: logistic regression on an answer's pairs.
+    """Fit a scorer of sentence positions by logistic regression on sentence pairs.
 
     Args:
-        answers: The measures of the sentences of each answer, in their order.
-        vectors: The same sentences' vectors, shape (n_sentences, n_dimensions) each.
-        openings: The opening of each of them.
-        pairs: The pairs of an answer of so many sentences.
-        inverse_penalty: scikit-learn's C.
+        answers: Sentence measures of each answer, in order.
+        vectors: Sentence vectors of each answer, shape (n_sentences, n_dimensions).
+        openings: Openings of the sentences of each answer.
+        pairs: Function that returns the pairs for a number of sentences.
+        inverse_penalty: C of scikit-learn's LogisticRegression.
     """
     from scipy import sparse
     from sklearn.linear_model import LogisticRegression
@@ -94,7 +94,7 @@ def fit_order(
                 starts[i, known[word]] = 1.0
     table = sparse.hstack([np.vstack(vectors), table, starts.tocsr()]).tocsr()
     low, high, weight = _all_pairs(pairs, [len(answer) for answer in answers])
-    # Half the pairs are reversed: without a bias both classes carry the same information.
+    # Reverse half of the pairs. Without a bias, both classes contain the same information.
     sign = np.where(np.arange(len(low)) % 2, 1.0, -1.0)
     model = LogisticRegression(C=inverse_penalty, fit_intercept=False, max_iter=2000)
     model.fit(sparse.diags(sign) @ (table[high] - table[low]), sign > 0, weight)
@@ -117,14 +117,14 @@ def fit_sentences(
     vectors: NDArray[np.float32] | None = None,
     inverse_penalty: float = 1.0,
 ) -> LinearScorer:
-    """Fit a scorer of labelled sentences: logistic regression with equal class weights.
+    """Fit a classifier of sentences by logistic regression with balanced classes.
 
     Args:
-        rows: The measures of sentences.
-        labels: shape (n_sentences,).
-        features: The measures to use.
-        vectors: shape (n_sentences, n_dimensions), if they are used too.
-        inverse_penalty: scikit-learn's C.
+        rows: Sentence measures.
+        labels: Shape (n_sentences,).
+        features: Names of the measures to use.
+        vectors: Optional sentence vectors, shape (n_sentences, n_dimensions).
+        inverse_penalty: C of scikit-learn's LogisticRegression.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -155,18 +155,18 @@ def fit_rubric(
     pairs: Sequence[tuple[int, int, float]] = (),
     penalty: float = 0.0003,
 ) -> RubricRater:
-    """Fit proportional odds with the sign of each weight given (L-BFGS-B).
+    """Fit proportional odds with fixed signs of the weights (L-BFGS-B).
 
-    The loss is the negative log-likelihood of the desired ratings, plus that of each whole answer
+    The loss is the negative log-likelihood of the target ratings, plus that of each original answer
     being better than its perturbed version (Bradley and Terry 1952).
 
     Args:
-        rows: The signals of each answer.
-        ratings: Desired ratings, 1 to 5.
-        shares: The weight of each answer.
-        better: The signals to use, and whether more of each is better.
-        pairs: Positions of a whole answer and of a damaged one, in `rows`, and the pair's weight.
-        penalty: The penalty of the squared weights.
+        rows: Signals of each answer.
+        ratings: Target ratings, 1 to 5.
+        shares: Weight of each answer.
+        better: Names of the signals to use, and whether higher values are better.
+        pairs: Indices in `rows` of an original and a perturbed answer, and the pair's weight.
+        penalty: Penalty on the squared weights.
     """
     from scipy.optimize import minimize
 
@@ -211,14 +211,14 @@ def _likelihoods(z: Floats, thresholds: Floats, observed: NDArray[np.intp]) -> F
 
 
 def _thresholds(parameters: Floats) -> Floats:
-    """Return ascending thresholds from the first one and the logarithms of the steps after it."""
+    """Return ascending thresholds from the first one and the logarithms of the steps."""
     return parameters[0] + np.concatenate([[0.0], np.cumsum(np.exp(parameters[1:]))])
 
 
 def _standardised(
     rows: Sequence[Mapping[str, float]], names: Sequence[str]
 ) -> tuple[tuple[float, ...], tuple[float, ...], Floats]:
-    """Return features' means, deviations and the table for the model; missing is 0."""
+    """Return means, deviations and standardized features, with 0 for missing values."""
     raw = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)
     known = np.ma.masked_invalid(raw)
     means = known.mean(axis=0).filled(0.0)
@@ -228,7 +228,7 @@ def _standardised(
 
 
 def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
-    """Return the openers that begin several sentences, with their columns."""
+    """Return the columns of common openers."""
     from collections import Counter
 
     counts = Counter(word for words in openings for word in dict.fromkeys(words))
@@ -239,7 +239,7 @@ def _common(openings: Sequence[Sequence[str]]) -> dict[str, int]:
 def _all_pairs(
     pairs: Callable[[int], Pairs], lengths: Sequence[int]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Return the lower and the higher sentence of each pair, counted over all answers; weights."""
+    """Return the lower and higher sentence of each pair, indexed over all answers, and weights."""
     found: Pairs = []
     start = 0
     for n in lengths:

@@ -1,14 +1,14 @@
-"""Try to tell support better than a cosine does, on claims that experts labelled.
+"""Compare classifiers of support with a cosine baseline on expert-labeled claims.
 
     python -m training.natural --shared ../shared --work natural --sets expertqa medaesqa
     python -m training.support --shared ../shared --work natural
 
-Each way gives a claim of ExpertQA (dev) a value. Questions are held out of what is fitted: ten
-parts. Printed are the AUC, and what is right of the claims that are decided by each of two rules,
-whose threshold is found on the other questions, on values of an inner cross-validation: the
-highest third of the values, without a label; or the most for which .85 are right. Ways are the
-baselines, two classifiers of scikit-learn, and the logistic regression that has learnt from
-MedAESQA's sentences besides. Nothing of it ships: `docs/lab/tried.md` has the figures.
+Each method assigns a value to the claims of ExpertQA (dev), cross-validated over ten folds of
+questions. Prints the AUC, and the precision of the claims decided by two rules: the highest third
+of the values (which uses no labels), and the most claims for which .85 are right. Thresholds come
+from an inner cross-validation on the other questions. The methods are the baselines, two
+scikit-learn classifiers, and a logistic regression also trained on MedAESQA's sentences. None of
+them is shipped. `docs/lab/tried.md` lists the figures.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from training.natural import NaturalClaim, PairRow, read_rows, read_set
 N_OUTER, N_INNER = 10, 5
 LEAST_DECIDED, RIGHT, SHARE = 50, 0.85, 1 / 3
 WEIGHT = 0.3
-"""Of a sentence of MedAESQA, whose label is that of its answer."""
+"""Weight of a MedAESQA sentence, which has the label of its answer."""
 
 N_COSINES, N_NEAR = 3, 12
 SUPPORTS, WORDS, COSINE = 0, 1, 2
-"""Columns of the features that are ways of their own."""
+"""Columns of the features that are also baselines."""
 
 Values = NDArray[np.float64]
 
 
 def features_of(claim: NaturalClaim, rows: Sequence[PairRow], embedder: Embedder) -> list[float]:
-    """Return the features of a claim beside the source with the highest cosine."""
+    """Return the features of a claim and its source with the highest cosine."""
     row, source = max(zip(rows, claim.sources, strict=True), key=lambda pair: pair[0].cosine)
     sentences = sentences_of(source.text)
     near = [sentences[n] for n, _ in rank(claim.text, sentences)[:N_NEAR]] or sentences[:1]
@@ -82,13 +82,13 @@ def read_features(
 
 
 class Column:
-    """A way that is a feature: nothing is fitted."""
+    """A baseline that returns one feature and fits nothing."""
 
     def __init__(self, place: int) -> None:
         self.place = place
 
     def fit(self, _x: Values, _y: NDArray[np.bool_]) -> Column:
-        """Return itself."""
+        """Return self."""
         return self
 
     def predict_proba(self, x: Values) -> Values:
@@ -97,18 +97,18 @@ class Column:
 
 
 def logistic() -> Any:
-    """Return a logistic regression over standardised features."""
+    """Return a logistic regression on standardized features."""
     return make_pipeline(StandardScaler(), LogisticRegression(C=0.03, max_iter=3000))
 
 
 class WithMore:
-    """A logistic regression that learns from other claims besides."""
+    """A logistic regression that also trains on a second set of claims."""
 
     def __init__(self, x: Values, y: NDArray[np.bool_]) -> None:
         self.x, self.y, self.model = x, y, logistic()
 
     def fit(self, x: Values, y: NDArray[np.bool_]) -> WithMore:
-        """Learn from both."""
+        """Fit to both sets."""
         weights = np.r_[np.ones(len(y)), np.full(len(self.y), WEIGHT)]
         both = np.vstack([x, self.x]), np.r_[y, self.y]
         self.model.fit(*both, logisticregression__sample_weight=weights)
@@ -120,7 +120,7 @@ class WithMore:
 
 
 def folds(groups: Sequence[str], n: int, seed: int) -> NDArray[np.int64]:
-    """Return the part of each claim; those of a question share theirs."""
+    """Return the fold of each claim, with the claims of a question in the same fold."""
     names = sorted(set(groups))
     order = np.random.default_rng(seed).permutation(len(names)) % n
     place = dict(zip(names, order, strict=True))
@@ -130,7 +130,7 @@ def folds(groups: Sequence[str], n: int, seed: int) -> NDArray[np.int64]:
 def held_out(
     make: Callable[[], Any], x: Values, y: NDArray[np.bool_], groups: Sequence[str]
 ) -> tuple[Values, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return each claim's value, and whether either rule decides it, all held out by question."""
+    """Return each claim's value and whether each rule decides it, cross-validated by question."""
     values = np.zeros(len(y))
     third, right = np.zeros(len(y), bool), np.zeros(len(y), bool)
     parts = folds(groups, N_OUTER, SEED)
@@ -151,7 +151,7 @@ def held_out(
 
 
 def auc_of_answers(values: Values, claims: Sequence[NaturalClaim]) -> str:
-    """Return the AUC of the mean over an answer's sentences."""
+    """Format the AUC of the mean over an answer's sentences."""
     answers = {claim.id: claim for claim in claims}
     ids = np.array([claim.id for claim in claims])
     means = [float(values[ids == name].mean()) for name in answers]
@@ -160,16 +160,18 @@ def auc_of_answers(values: Values, claims: Sequence[NaturalClaim]) -> str:
 
 
 def auc_text(values: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> str:
-    """Return an AUC with its interval."""
+    """Format an AUC with its interval."""
     auc = discrimination(values, labels, groups).auroc
     return f"AUC {auc.value:.3f} ({auc.low:.2f} to {auc.high:.2f})"
 
 
 def main() -> None:
-    """Print a line for each way."""
-    parser = argparse.ArgumentParser(description="Try to tell support better than a cosine.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    parser.add_argument("--work", type=Path, required=True, help="the rows of training.natural")
+    """Print one line per method."""
+    parser = argparse.ArgumentParser(description="Compare classifiers of support with a cosine.")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder written by training.natural"
+    )
     given = parser.parse_args()
     embedder = Embedder()
     x, y, claims = read_features(given.shared, given.work, "expertqa", embedder)

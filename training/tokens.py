@@ -1,4 +1,4 @@
-"""Keep vectors of tokens on disk between runs of a fit."""
+"""Cache token vectors on disk between fits."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAVE_EVERY = 1000
-"""New texts per file, so that an interrupted fit keeps its work."""
+"""Number of new texts per file. An interrupted fit loses at most this many."""
 
 
 class CachedTokenEncoder:
-    """An encoder of tokens that asks another one for new texts only.
+    """Token encoder that caches the results of another encoder.
 
     Args:
-        encoder: Computes vectors; a cache is for one encoder only.
-        folder: Read if it exists, written during the work and at its end; it grows to 2 GB for
-            SciFact, as does the memory in use, with tokens in half precision. None keeps vectors in
+        encoder: Encoder of new texts. A cache folder must be used with only one encoder.
+        folder: Cache folder. Files are written during and at the end of the work. For SciFact the
+            folder and the memory in use grow to 2 GB, with half-precision tokens. None caches in
             memory only.
     """
 
@@ -57,13 +57,13 @@ class CachedTokenEncoder:
         self._save()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return vectors of length 1, shape (n_texts, n_dimensions); (0, 0) for no text."""
+        """Return unit vectors, shape (n_texts, n_dimensions), or (0, 0) without texts."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         return np.stack([found.vector for found in self.encode_tokens(texts)])
 
     def encode_tokens(self, texts: Sequence[str]) -> list[Encoded]:
-        """Return each text's vector and those of its tokens."""
+        """Return each text's vector and token vectors."""
         keys = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
         new = {k: t for k, t in zip(keys, texts, strict=True) if k not in self._known}
         if new:

@@ -1,11 +1,11 @@
-"""Measure above which bound a signal tells that an answer does not need a sentence.
+"""Find signal bounds above which a sentence is considered unnecessary.
 
     python -m training.unneeded ANSWERS [ANSWERS ...] --rows rows.jsonl
 
-ANSWERS are YESciEval files. Whole answers to questions that nothing was fitted on are compared with
-versions that have one sentence more: of another text, or repeated. The first half of the
-questions chose the bounds: the least that told no sentence wrongly, and for other texts one
-logit more; the second half says what they are worth. The measured sentences are kept in --rows.
+ANSWERS are YESciEval files. Original answers to held-out questions are compared with versions that
+have one additional sentence, from another text or repeated. The bounds were chosen on the first
+half of the questions: the lowest bound without false positives, plus one logit for other texts. The
+second half measures their quality. The measured sentences are stored in --rows.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from ragassay.perturbations import ATTACKS, perturb_answers
 from ragassay.settings import load_settings
 
 ADDED = ("off_topic", "same_domain", "blog", "tweet", "repeat_last", "repeat_inside")
-"""Attacks, by the beginning of their names, that add one sentence."""
+"""Name prefixes of attacks that add one sentence."""
 
 Row = dict[str, float | str | bool]
 
 
 def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
-    """Measure the sentences of whole answers and of those with one sentence more."""
+    """Measure the sentences of original answers and of versions with one added sentence."""
     tools = build_run(load_settings(signals=True))
     verifier, rater = Remembered(signals_verifier()), shipped_rater()
     attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
@@ -64,7 +64,7 @@ def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
 
 
 def print_bounds(rows: Sequence[Row]) -> None:
-    """Print, for each bound of a grid, what it finds and what it wrongly finds in either half."""
+    """Print true and false positives in both halves for a grid of bounds."""
     kinds = {"foreign": (0, 1, 2, 3, 4, 5, 6), "redundancy": (0.9, 0.92, 0.94, 0.96, 0.97, 0.98)}
     for signal, grid in kinds.items():
         for bound in grid:
@@ -75,7 +75,7 @@ def print_bounds(rows: Sequence[Row]) -> None:
 def _found(rows: Sequence[Row], signal: str, bound: float) -> str:
     is_repeat = signal == "redundancy"
     added = [r for r in rows if r["is_added"] and _repeats(r) == is_repeat]
-    # A repeated sentence makes a twin of another one: only whole answers show what is wrong there.
+    # A repetition also marks the original sentence, so count false positives in original answers.
     own = [r for r in rows if not r["is_added"] and (not is_repeat or not r["attack"])]
 
     def is_told(row: Row) -> bool:
@@ -97,7 +97,7 @@ def _half(row: Row) -> int:
 
 
 def main() -> None:
-    """Measure, where the rows are not there yet, and compare bounds."""
+    """Measure the sentences if needed, and compare bounds."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("answers", nargs="+", type=Path)
     parser.add_argument("--rows", type=Path, required=True)

@@ -1,4 +1,4 @@
-"""Train the embedded verifiers.
+r"""Train the embedded verifiers.
 
     python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier_whole
     python -m training.verifier --shared ../shared --out ragassay/models/adapters/verifier_closest \
@@ -6,12 +6,11 @@
     python -m training.verifier --shared ../shared --out ragassay/models/adapters/smollm2_verifier \
         --base smollm2-135m --epochs 2
 
-They learn from sentences of models' answers beside the abstracts that they cite, as they are and
-edited; from what trials found; from titles and conclusions of abstracts; and from the labelled
-claims of SciFact, Citation-Integrity and BioASQ. A fifth of YESciEval's questions and of SciFact's
-groups is held out: the temperature is fitted to them. Needs `pip install 'ragassay[train]'`, and a
-GPU to be done in minutes: on two cores each takes about a day. An interrupted run resumes from its
-last checkpoint.
+The training data are sentences of model answers with the abstracts that they cite, in original and
+edited form, trial findings, titles and conclusions of abstracts, and the labeled claims of SciFact,
+Citation-Integrity and BioASQ. A fifth of YESciEval's questions and of SciFact's groups is held out
+and used to fit the temperature. Training requires `pip install 'ragassay[train]'`. It takes minutes
+on a GPU and about a day on two cores. An interrupted run resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -43,26 +42,26 @@ from training.edits import Made, edited
 from training.findings import finding_claims, read_findings
 
 SCIFACT_WEIGHT, CITED_WEIGHT = 3, 2
-"""Repetitions of the claims that people labelled: SciFact's, and Citation-Integrity's."""
+"""Repetitions of the human-labeled claims of SciFact and Citation-Integrity."""
 
 NOT_CITED, NOT_CITED_UNCLEAR = 0.2, 0.3
-"""Shares of the documents that a sentence does not cite: one answer has dozens."""
+"""Sampling rates of uncited documents, of which one answer has dozens."""
 
 WINDOW_SHARE, WINDOW_COVERED = 0.6, 0.45
-"""Share of the supported sentences that are also read beside three sentences of their document, and
-the share of words which these must have."""
+"""Share of supported sentences also paired with three sentences of their document, and minimum word
+coverage of these."""
 
 ELSEWHERE = 0.3
-"""Share of the edited sentences that are also read beside a document on something else."""
+"""Share of edited sentences also paired with an unrelated document."""
 
 BATCH = {MINILM: 128, SMOLLM2: 32}
 
 FEWER_NEGATIONS = 0.4
-"""Share of the negated titles and conclusions that is left out: there are so many."""
+"""Share of negated titles and conclusions to drop, because they are so frequent."""
 
 
 def verifier_claims(shared: Path) -> list[Made]:
-    """Return all training claims, those that people labelled several times."""
+    """Return all training claims, with human-labeled ones repeated."""
     rng = random.Random(SEED)
     scifact, held = split_scifact(shared)
     known = frozenset(claim.title for claim in held)
@@ -79,7 +78,7 @@ def verifier_claims(shared: Path) -> list[Made]:
 
 
 def cited_claims(pairs: Sequence[CitedSentence], rng: random.Random) -> Iterator[Made]:
-    """Yield sentences of answers beside documents, as they are and edited."""
+    """Yield answer sentences with documents, in original and edited form."""
     overlap = Overlap({" ".join(pair.claim.sentences) for pair in pairs})
     elsewhere: dict[tuple[str, str], list[LabelledClaim]] = defaultdict(list)
     for pair in pairs:
@@ -120,7 +119,7 @@ def _supported(
 
 
 def _labelled(claim: LabelledClaim, rng: random.Random) -> Iterator[Made]:
-    """Yield a claim of SciFact, also beside what decides it alone, and edited."""
+    """Yield a SciFact claim with its abstract and with its rationale, and edited versions."""
     yield from [Made(claim, "scifact")] * SCIFACT_WEIGHT
     if claim.rationale:
         marked = tuple(claim.sentences[place] for place in claim.rationale)
@@ -138,7 +137,7 @@ def _labelled(claim: LabelledClaim, rng: random.Random) -> Iterator[Made]:
 
 
 def _answers(shared: Path, rng: random.Random) -> Iterator[Made]:
-    """Yield sentences of BioASQ's ideal answers beside their snippets."""
+    """Yield sentences of BioASQ's ideal answers with their snippets."""
     answers = read_bioasq(shared)
     fragments = FragmentSearch(d for answer in answers for d in answer.documents)
     first = [dataclasses.replace(a, sentences=a.sentences[:2]) for a in answers]
@@ -167,20 +166,24 @@ def _counts(made: Iterable[Made]) -> str:
 
 
 def main() -> None:
-    """Train, calibrate and save."""
+    """Train, calibrate and save a verifier."""
     import torch
 
     from ragassay.optimizers.finetuning.adapting import train, write_trained
     from ragassay.optimizers.finetuning.tunings import TUNINGS
 
     parser = argparse.ArgumentParser(description="Train an adapter of an embedded verifier.")
-    parser.add_argument("--shared", type=Path, required=True, help="holds data/")
-    parser.add_argument("--out", type=Path, required=True, help="folder of the adapter")
-    parser.add_argument("--work", type=Path, help="checkpoints; by default beside the adapter")
+    parser.add_argument("--shared", type=Path, required=True, help="folder that contains data/")
+    parser.add_argument("--out", type=Path, required=True, help="output folder of the adapter")
+    parser.add_argument(
+        "--work", type=Path, help="checkpoint folder (default: next to the adapter)"
+    )
     parser.add_argument("--base", choices=tuple(PACKAGED), default=MINILM)
     parser.add_argument("--reads", choices=("whole", "closest_first"), default="whole")
     parser.add_argument("--epochs", type=float, default=3.0)
-    parser.add_argument("--rate", type=float, help="learning rate; by default the base's")
+    parser.add_argument(
+        "--rate", type=float, help="learning rate (default: that of the base model)"
+    )
     given = parser.parse_args()
     work: Path = given.work or given.out.with_suffix(".work")
     work.mkdir(parents=True, exist_ok=True)
@@ -190,7 +193,7 @@ def main() -> None:
     tuning = dataclasses.replace(TUNINGS[given.base], reads=given.reads, batch=BATCH[given.base])
     if given.rate:
         tuning = dataclasses.replace(tuning, learning_rate=given.rate, head_rate=given.rate)
-    torch.manual_seed(SEED)  # the head starts at random
+    torch.manual_seed(SEED)  # the head is initialized randomly
     encoder = pair_encoder(given.base, load_settings().literature.cache_dir)
     tensors = train(encoder, examples, tuning, work, given.epochs, seed=SEED)
     held = claim_examples(held_claims(given.shared))
