@@ -378,7 +378,7 @@ def test_rows_and_records_take_the_options_of_files(chosen, folder):
         assert chosen[-1].job.answers.sha256 != "" and len(chosen[-1].job.records) == 3
     from_python("evaluate", [WITHOUT_QUESTION], questions=folder / "topics.json")
     assert chosen[-1].job.records[0].question == "Why?"
-    with pytest.raises(InputError, match="records carry their questions"):
+    with pytest.raises(InputError, match="questions cannot be used with records"):
         ragassay.evaluate(records, questions=folder / "topics.json")
 
 

@@ -235,7 +235,7 @@ class CaseQuestion(Question):
 
     @property
     def asks_panel(self) -> bool:
-        """Whether each member of a panel is asked."""
+        """Return whether each member of a panel is asked."""
         return self.evaluator.asks_panel
 
     def key(self, judge: BaseJudge) -> str:

@@ -172,7 +172,7 @@ class QAState:
 
     @property
     def has_tokens(self) -> bool:
-        """Whether the token budget allows another call."""
+        """Return whether the token budget allows another call."""
         used = self.usage.n_prompt_tokens + self.usage.n_completion_tokens
         return not self.max_tokens or used < self.max_tokens
 

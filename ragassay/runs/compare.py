@@ -18,6 +18,7 @@ from ragassay.reports.changes import render_changes_html
 from ragassay.reports.comparison import leaderboard_sheet, leaderboards_latex, pair_test_sheet
 from ragassay.reports.figures import can_plot, interval_plot
 from ragassay.reports.sheets import sheet_csv
+from ragassay.reports.text import count_text
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.gates import ChangeVerdict, Side, changes_between, gate
 from ragassay.runs.people import labelled_evaluations
@@ -291,10 +292,11 @@ def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
         if not run.is_finished:
             warnings.append(f"{run.path} is not finished, so its means exclude missing answers")
         if run.n_failed:
-            warnings.append(f"{run.path}: {run.n_failed} answers could not be evaluated")
+            failed = count_text(run.n_failed, "answer")
+            warnings.append(f"{run.path}: {failed} could not be evaluated")
         if run.rejections:
-            n = len(run.rejections)
-            warnings.append(f"{run.path}: {n} answers or labels could not be read")
+            rejected = count_text(len(run.rejections), "answer or label", "answers or labels")
+            warnings.append(f"{run.path}: {rejected} could not be read")
     first = runs[0]
     for other in runs[1:]:
         if first.manifest is None or other.manifest is None:

@@ -115,7 +115,7 @@ class RunFolder:
                 f"{self.path} has no run: {self.manifest_file.name} is missing"
             ) from error
         except ValidationError as error:
-            raise _damaged(self.manifest_file) from error
+            raise _damaged_error(self.manifest_file) from error
 
     def evaluations(self) -> CompactEvaluations:
         """Return all finished evaluations, in file order."""
@@ -288,7 +288,7 @@ def mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchEr
     )
 
 
-def _damaged(file: Path) -> InputError:
+def _damaged_error(file: Path) -> InputError:
     return InputError(f"{file} is damaged or was written by another version")
 
 
@@ -298,7 +298,7 @@ def _read_optional(file: Path, kind: type[M]) -> M | None:
     except OSError:
         return None
     except ValidationError as error:
-        raise _damaged(file) from error
+        raise _damaged_error(file) from error
 
 
 def digest_of(path: Path) -> str:

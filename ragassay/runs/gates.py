@@ -40,7 +40,8 @@ class Threshold:
         score = summary.scores.get(self.key)
         if score is None:
             known = ", ".join(summary.scores) or "none"
-            return "unmeasured", f"{self.key} could not be measured; the run has the scores {known}"
+            text = f"{self.key} could not be measured (the run has the scores: {known})"
+            return "unmeasured", text
         if score.is_open and score.range is not None:
             return self._range_verdict(*score.range)
         if score.value is None:

@@ -88,7 +88,7 @@ def test_a_run_folder_refuses_another_corpus_of_python_and_takes_the_same(settin
     first = ragassay.evaluate(**asked, corpus=["one text"], out=tmp_path)
     assert first.manifest.corpus is not None and first.manifest.corpus.n_items == 1
     assert ragassay.evaluate(**asked, corpus=["one text"], out=tmp_path).scores == first.scores
-    with pytest.raises(RunMismatchError, match="the file of corpus"):
+    with pytest.raises(RunMismatchError, match="the corpus file"):
         ragassay.evaluate(**asked, corpus=["another text"], out=tmp_path)
 
 

@@ -104,8 +104,8 @@ def test_a_threshold_tells_below_from_not_measured():
         ("unmeasured", "nuggets.vital_recall could not be measured: no answer has it"),
         (
             "unmeasured",
-            "rubric.cohesion could not be measured; the run has the scores nuggets.recall, "
-            "citations.support, nuggets.vital_recall",
+            "rubric.cohesion could not be measured (the run has the scores: nuggets.recall, "
+            "citations.support, nuggets.vital_recall)",
         ),
     ]
 

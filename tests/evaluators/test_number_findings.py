@@ -50,7 +50,7 @@ def test_a_number_that_no_cited_source_states_is_worth_a_look(citations, message
 
 def test_the_finding_has_a_title():
     assert finding_title("number_not_in_source", 1) == (
-        "Sentence with a number that its sources do not state"
+        "Sentence with a number missing from its sources"
     )
 
 

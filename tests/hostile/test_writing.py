@@ -60,7 +60,7 @@ def test_a_folder_in_the_place_of_a_file_of_the_run_is_named(name, answers, tmp_
     code, _, errors = evaluate(answers, tmp_path / "run")
     assert code == 1
     assert errors.splitlines() == [
-        f"error: {tmp_path / 'run' / name} is a folder, a file is needed: choose another --out"
+        f"error: {tmp_path / 'run' / name} must be a file but is a folder; choose another --out"
     ]
     assert list((tmp_path / "run").iterdir()) == [tmp_path / "run" / name]
 

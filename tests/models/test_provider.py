@@ -53,7 +53,7 @@ def test_a_model_of_another_architecture_is_refused(
 
 @pytest.mark.parametrize("name", SHIPPED_VERIFIERS)
 def test_what_only_compares_is_no_judge(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="cannot generate text; pass it as --verifier"):
+    with pytest.raises(SettingsError, match="cannot generate text; use it with --verifier"):
         loading.load_engine(name.removeprefix("ragassay/"), tmp_path, "float32")
 
 

@@ -104,7 +104,7 @@ def test_what_a_run_lacks_is_a_warning(tmp_path):
     failure = {"record_id": "x", "stage": "segment", "failure": {"reason": "error"}}
     write_lines(RunFolder(first).failures_file, [RecordFailure.model_validate(failure)])
     assert compare([first, second]).warnings == (
-        f"{first}: 1 answers could not be evaluated",
+        f"{first}: 1 answer could not be evaluated",
         f"{second} is not finished, so its means exclude missing answers",
     )
 

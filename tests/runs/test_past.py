@@ -144,9 +144,7 @@ def test_a_run_is_found_by_name_by_path_or_as_the_latest(folder):
     assert find_run("first", folder) == folder / "first"
     assert find_run(str(folder / "first"), Path("elsewhere")) == folder / "first"
     assert find_run("latest", folder) == folder / "half"
-    with pytest.raises(
-        InputError, match="unknown run 'x'; the runs are half, audited, first, broken"
-    ):
+    with pytest.raises(InputError, match="the runs are half, audited, first, broken"):
         find_run("x", folder)
     with pytest.raises(InputError, match="elsewhere has no runs"):
         find_run("x", Path("elsewhere"))

@@ -156,9 +156,8 @@ def test_a_judge_with_log_probabilities_is_not_sampled_and_the_run_says_so_once(
         assert model.n_requests == 4
     (note,) = found.summary.notes
     assert note.startswith("The judge returns log-probabilities (4 verdicts)")
-    assert (tmp_path / "run" / "report.html").read_text().count(
-        "which are more informative than"
-    ) == 1
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.count("which are more informative than") == 1
 
 
 def test_without_samples_the_written_rating_stands_alone(no_logprobs):

@@ -38,8 +38,7 @@ def load_engine(name: str, cache_dir: Path, dtype: str = "auto") -> Engine:
 
     if is_pair_verifier(f"{PROVIDER}/{name}"):
         raise SettingsError(
-            f"{PROVIDER}/{name} compares a claim with a passage and cannot generate text; pass it "
-            "as --verifier"
+            f"{PROVIDER}/{name} is a verifier and cannot generate text; use it with --verifier"
         )
     folder = adapter_folder(name)
     base = read_note(folder).base if folder else name
