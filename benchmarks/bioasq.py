@@ -30,7 +30,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.metrics.papers.retrieval import retrieval_scores
-from ragassay.models.computed import computed_in
+from ragassay.models.computed import caching_results
 from ragassay.models.embeddings import Embedder
 from ragassay.retrievers.dense.chroma import embedded_text
 from ragassay.retrievers.dense.embed import embed_corpus
@@ -184,7 +184,7 @@ def main() -> None:
     print(json.dumps({"caution": CAUTION, "n_gold": len(gold), "n_others": len(others)}))
     embedder = Embedder()
     with (
-        computed_in(arguments.cache or Path(), CACHE_MB if arguments.cache else 0),
+        caching_results(arguments.cache or Path(), CACHE_MB if arguments.cache else 0),
         tempfile.TemporaryDirectory() as folder,
     ):
         for place, rows in (("snippets", gold), ("mixed", [*gold, *others])):

@@ -27,7 +27,7 @@ from ragassay.instruments.encoder_verifier import EncoderVerifier
 from ragassay.model_names import MINILM_VERIFIER
 from ragassay.models import adapters, minilm
 from ragassay.models.embeddings import Embedder, closest_cosine
-from ragassay.models.entailment import Remembered
+from ragassay.models.entailment import CachedEntailment
 from ragassay.models.verifiers import AdaptedVerifier, MeanVerifier
 from ragassay.text.search import passage_of
 from ragassay.text.sentences import sentences_of
@@ -90,7 +90,7 @@ def load(weights: Mapping[str, Rows]) -> Encoder:
     embedder = Embedder()
     embedder.encode(["loaded now"])
     parts = [AdaptedVerifier(one, Path()) for one in (adapters.WHOLE, adapters.CLOSEST)]
-    model = Remembered(MeanVerifier(MINILM_VERIFIER, parts))
+    model = CachedEntailment(MeanVerifier(MINILM_VERIFIER, parts))
     model.probabilities([("Loaded", "now")])
     return Encoder(EncoderVerifier(model, embedder), embedder)
 

@@ -191,8 +191,8 @@ def _leans(one: LabelledClaim, verifier: EncoderVerifier) -> bool:
     result = verifier.compare(one.claim, " ".join(one.sentences), one.title)
     detail = result.failure.detail if result.failure else ""
     sentences = sentences_of(" ".join(one.sentences))
-    is_ours = bool(detail) and detail == unconfirmed_roles(one.claim, sentences)
-    return result.verdict == "supports" or is_ours
+    is_ragassay_model = bool(detail) and detail == unconfirmed_roles(one.claim, sentences)
+    return result.verdict == "supports" or is_ragassay_model
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.metrics.papers.retrieval import retrieval_scores
-from ragassay.models.computed import computed_in
+from ragassay.models.computed import caching_results
 from ragassay.models.embeddings import Embedder
 from ragassay.retrievers.evidence import reciprocal_rank_fusion
 from ragassay.retrievers.rerankers import DEPTH, EmbeddedReranker, TextEncoder
@@ -121,7 +121,7 @@ def main() -> None:
     bm25 = searched(data, search)
     show("BM25", data, bm25)
     cache = arguments.cache
-    with computed_in(cache / "abstracts" if cache else Path(), CACHE_MB if cache else 0):
+    with caching_results(cache / "abstracts" if cache else Path(), CACHE_MB if cache else 0):
         dense = embedded(data, Embedder())
         show("all-MiniLM-L6-v2", data, dense)
         show("reciprocal rank fusion", data, fused([bm25, dense], list(data.claims)))

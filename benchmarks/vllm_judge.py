@@ -26,7 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import ragassay
 from ragassay.formats import read_records
-from ragassay.model_names import VLLM, is_ours
+from ragassay.model_names import VLLM, is_ragassay_model
 from ragassay.records import Judgment, Record
 from ragassay.settings import load_settings
 
@@ -75,7 +75,7 @@ def main() -> None:
     arguments = parser.parse_args()
     os.environ.setdefault("HOSTED_VLLM_API_KEY", "none")
     records = [r for r in read_records(SAMPLE / "answers.jsonl").records if r.sources]
-    compared = is_ours(arguments.model)
+    compared = is_ragassay_model(arguments.model)
     signals = {"signals": False} if compared else {}
     before = counted(arguments.api_base)
     remote = judged(

@@ -176,10 +176,10 @@ async def aevaluate(
     presenter = Presenter(progress)
     request = EvaluationRequest.of(answers, options, settings, presenter)
     results = await request.run(folder_of(options), presenter, Result if is_one else Results)
-    return raise_where_asked(results, options)
+    return raise_failures(results, options)
 
 
-def raise_where_asked(results: Results, options: RunKeywords) -> Results:
+def raise_failures(results: Results, options: RunKeywords) -> Results:
     """Return the results, or raise an error for failures and missed thresholds.
 
     Failures raise an error with `raise_on_failure`, or if a single answer has no evaluation.

@@ -158,7 +158,7 @@ PLAIN_WORDS = (
 """Patterns in pydantic messages and their replacements."""
 
 
-def plain_words(message: str) -> str:
+def simplify_message(message: str) -> str:
     """Rewrite a pydantic message in plain English.
 
     Example:
@@ -173,7 +173,7 @@ def plain_words(message: str) -> str:
 def first_problem(error: ValidationError) -> tuple[str, str]:
     """Return the dotted path and the message of the first validation error."""
     first = error.errors()[0]
-    return ".".join(map(str, first["loc"])), plain_words(first["msg"])
+    return ".".join(map(str, first["loc"])), simplify_message(first["msg"])
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def is_local(model: str) -> bool:
     return model.startswith(f"{PROVIDER}/")
 
 
-def is_ours(model: str) -> bool:
+def is_ragassay_model(model: str) -> bool:
     """Return whether this is a ragassay model, running here or on a server.
 
     The server may be behind a proxy. Prompt and reply limits are the same in all cases.
@@ -94,7 +94,7 @@ def is_on_vllm(model: str) -> bool:
 
 def is_embedded_base(model: str) -> bool:
     """Return whether a model is `EMBEDDED_BASE`, in this process or served by `ragassay serve`."""
-    return is_ours(model) and model.endswith(EMBEDDED_BASE)
+    return is_ragassay_model(model) and model.endswith(EMBEDDED_BASE)
 
 
 def provider_of(model: str) -> str:
@@ -216,7 +216,7 @@ def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
     """
     if choice != "auto":
         return FORMS.get(choice)
-    if is_ours(model) and not HUB.search(model):
+    if is_ragassay_model(model) and not HUB.search(model):
         return None
     return next((form for form in FORMS.values() if form.pattern.search(model)), None)
 
@@ -225,7 +225,7 @@ SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
 """Options that are never written to run files."""
 
 
-def written_options(given: Mapping[str, Any]) -> tuple[str, ...]:
+def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return options as NAME=VALUE texts. A None value becomes NAME=, which removes an option.
 
     Example:
@@ -263,6 +263,6 @@ def parse_options(given: Iterable[str]) -> dict[str, Any]:
     return options
 
 
-def noted_options(given: Iterable[str]) -> tuple[str, ...]:
+def public_options(given: Iterable[str]) -> tuple[str, ...]:
     """Return the options to write to run files, without those that may contain a key."""
     return tuple(opt for opt in given if opt.partition("=")[0].strip() not in SECRET_OPTIONS)

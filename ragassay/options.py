@@ -30,7 +30,7 @@ from pydantic import Field
 from pydantic.fields import FieldInfo
 
 from ragassay.errors import InputError, SettingsError
-from ragassay.model_names import FormChoice, written_options
+from ragassay.model_names import FormChoice, options_as_text
 from ragassay.prompts import Criteria, Rubric, RubricSet, Strategy, is_rubric_file
 from ragassay.records import PARTS, Document, ExamItem, Nugget, Record
 from ragassay.settings import (
@@ -367,7 +367,7 @@ def settings_of(
         n: v for n, v in options.items() if n in known and v not in (None, (), [])
     }
     if isinstance(call_options := arguments.get("model_options"), Mapping):
-        arguments["model_options"] = written_options(call_options)
+        arguments["model_options"] = options_as_text(call_options)
     fields = {
         name: _name_values(several(value)) if get_origin(known[name].kind) is list else value
         for name, value in arguments.items()

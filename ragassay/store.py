@@ -46,7 +46,7 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 
 
 @contextmanager
-def opened_first(path: Path) -> Iterator[None]:
+def set_damaged_aside(path: Path) -> Iterator[None]:
     """Rename a damaged file and raise, because its work was paid for and the user must decide."""
     try:
         with storing(path):
@@ -102,7 +102,7 @@ class Store:
         self._file: sqlite3.Connection | None = None
         self._calls: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Future[Any]] = {}
         if path is not None:
-            with opened_first(path):
+            with set_damaged_aside(path):
                 self._file = _connect(path)
 
     @asynccontextmanager

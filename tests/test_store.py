@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from ragassay.errors import RunMismatchError, StorageError
 from ragassay.graphs.case import VERDICTS
 from ragassay.records import EvidenceVerdict, Failure, OwnVerdict, SentenceLabel
-from ragassay.store import Store, opened_first, opened_store
+from ragassay.store import Store, opened_store, set_damaged_aside
 
 LABELS = [SentenceLabel(sentence=1, label="required")]
 TEXT = TypeAdapter(str)
@@ -115,7 +115,7 @@ def test_only_a_damaged_file_is_set_aside(tmp_path: Path, error: Exception, is_d
     path = tmp_path / "verdicts.sqlite"
     path.write_bytes(b"paid for")
     said = "set aside" if is_damage else "continues from there"
-    with pytest.raises(StorageError, match=said), opened_first(path):
+    with pytest.raises(StorageError, match=said), set_damaged_aside(path):
         raise error
     assert path.exists() != is_damage
     assert path.with_name("verdicts.sqlite.damaged").exists() == is_damage

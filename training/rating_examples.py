@@ -10,7 +10,7 @@ from ragassay.evaluators.base import Run
 from ragassay.formats import read_records
 from ragassay.graphs.case import case_of
 from ragassay.instruments.signals.extractor import AnswerMeasurements, measure
-from ragassay.models.entailment import Remembered
+from ragassay.models.entailment import CachedEntailment
 from ragassay.models.verifiers import signals_verifier
 from ragassay.optimizers.finetuning.judge_replies import (
     DESIRED,
@@ -81,7 +81,7 @@ def examples_of(
     Raises:
         InputError: A file cannot be read.
     """
-    verifier = Remembered(signals_verifier())
+    verifier = CachedEntailment(signals_verifier())
 
     def measured(record: Record) -> AnswerMeasurements:
         case = case_of(record, tools.settings, tools.retrieval.corpus)

@@ -20,7 +20,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.formats import read_records
 from ragassay.graphs.case import case_of
 from ragassay.instruments.signals.extractor import measure, signals_of
-from ragassay.models.entailment import Remembered
+from ragassay.models.entailment import CachedEntailment
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.verifiers import signals_verifier
 from ragassay.optimizers.finetuning.judge_replies import SEED, is_held_out, some_systems
@@ -36,7 +36,7 @@ Row = dict[str, float | str | bool]
 def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
     """Measure the sentences of original answers and of versions with one added sentence."""
     tools = build_run(load_settings(signals=True))
-    verifier, rater = Remembered(signals_verifier()), shipped_rater()
+    verifier, rater = CachedEntailment(signals_verifier()), shipped_rater()
     attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
     for path in answers:
         held = [r for r in read_records(path).records if is_held_out(r.topic or r.id)]

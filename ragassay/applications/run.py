@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from ragassay.api import Progress, raise_where_asked
+from ragassay.api import Progress, raise_failures
 from ragassay.applications.apps import App, app_name, found_app
 from ragassay.applications.asking import Asking, Parse, ask_all, use_of
 from ragassay.applications.retrieval import RetrievalEvaluator
@@ -107,7 +107,7 @@ async def arun(
     how = Asking(parse, at_once, retries, timeout_s)
     presenter = Presenter(progress)
     request = ApplicationRequest.of(app, queries, how, qrels, options, settings, presenter)
-    return raise_where_asked(await request.run(folder_of(options), presenter), options)
+    return raise_failures(await request.run(folder_of(options), presenter), options)
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def _end_with(error: Exception) -> None:
     The exit code is `FAILED`, or `USAGE` if a library has to be installed. The messages of Typer's
     usage errors are rewritten; other errors are left unchanged.
     """
-    from ragassay.errors import ExtraError, RagassayError, plain_words
+    from ragassay.errors import ExtraError, RagassayError, simplify_message
 
     if isinstance(error, RagassayError):
         _fail(str(error), error, USAGE if isinstance(error, ExtraError) else FAILED)
@@ -168,7 +168,7 @@ def _end_with(error: Exception) -> None:
         _fail(f"{str(error.filename)[:MAX_SHOWN]}: {error.strerror}", error)
     is_usage = not isinstance(error, ExceptionGroup)
     if is_usage and isinstance(getattr(error, "message", None), str):
-        error.message = plain_words(error.message)  # type: ignore[attr-defined]
+        error.message = simplify_message(error.message)  # type: ignore[attr-defined]
 
 
 def results_code(results: Results) -> int:

@@ -111,11 +111,11 @@ def export(
 def _example(path: Path | None) -> Example:
     """Return a function that creates training examples, with the user's instruction if set."""
     from ragassay.agents.qa_writer import generator_instruction, generator_reply
-    from ragassay.formats.papers.exports import told_so
-    from ragassay.formats.topics import whole_bytes
+    from ragassay.formats.papers.exports import with_instruction
+    from ragassay.formats.topics import read_small_file
 
     if path is not None:
-        return told_so(whole_bytes(path).decode("utf-8", "replace").strip())
+        return with_instruction(read_small_file(path).decode("utf-8", "replace").strip())
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
         prompt = generator_instruction(paper.keywords, len(pairs))

@@ -17,7 +17,7 @@ from ragassay.judges import BaseJudge
 from ragassay.model_names import EMBEDDED, MINILM, is_local, provider_of, split_endpoint
 from ragassay.models.correctness import CorrectnessModel, correctness_model, identity_of
 from ragassay.models.embeddings import Embedder
-from ragassay.models.entailment import Remembered
+from ragassay.models.entailment import CachedEntailment
 from ragassay.models.fitted_models import opened_matcher
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.gateway import JudgeLM
@@ -44,7 +44,7 @@ def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor |
     if not settings.computes_signals:
         return None
     own = embedder if embedder.name == MINILM else Embedder(MINILM)
-    return SignalExtractor(own, Remembered(signals_verifier()), shipped_rater())
+    return SignalExtractor(own, CachedEntailment(signals_verifier()), shipped_rater())
 
 
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:

@@ -23,7 +23,7 @@ from ragassay.formats.gold import (
     write_nugget_banks,
 )
 from ragassay.formats.labels import read_labels
-from ragassay.formats.read import ReadResult, read_records, records_from_rows, with_gold
+from ragassay.formats.read import ReadResult, add_gold_nuggets, read_records, records_from_rows
 from ragassay.formats.retrieval import (
     RankedDocument,
     RetrievalRun,
@@ -73,6 +73,7 @@ __all__ = [
     "RetrievalRun",
     "RubricBank",
     "SelfRating",
+    "add_gold_nuggets",
     "bank_item_id",
     "exam_items",
     "item_id",
@@ -87,7 +88,6 @@ __all__ = [
     "read_run",
     "read_test_banks",
     "records_from_rows",
-    "with_gold",
     "write_answers",
     "write_assignments",
     "write_graded_paragraphs",

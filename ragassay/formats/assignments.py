@@ -16,14 +16,14 @@ from ragassay.formats.nuggetizer import (
     RETRIEVED,
     AssignedRow,
     RetrievedRow,
-    kept_labels,
-    odd_assignments,
-    odd_importances,
+    find_unknown_assignments,
+    find_unknown_importances,
+    label_metadata,
     problems_of,
 )
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
-from ragassay.formats.problems import Problem, found_text, parse
-from ragassay.formats.rows import kept_fields
+from ragassay.formats.problems import Problem, parse, quote_text
+from ragassay.formats.rows import unknown_fields
 from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
@@ -112,9 +112,12 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
 
     def read(item: Item) -> AssignedAnswer:
         row = parse(RetrievedRow if _is_retrieved(item) else AssignedRow, item.fields)
-        labels = [*odd_importances(row.nuggets, [FAILED]), *odd_assignments(row.nuggets)]
+        labels = [
+            *find_unknown_importances(row.nuggets, [FAILED]),
+            *find_unknown_assignments(row.nuggets),
+        ]
         label_rejections.extend(map(item.place.reject, problems_of(labels)))
-        return _answer(row, kept_fields(row) | kept_labels(labels))
+        return _answer(row, unknown_fields(row) | label_metadata(labels))
 
     answers, rejections = read_once(
         items,
@@ -122,7 +125,7 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
         key_of=lambda answer: answer.key,
         repeated=lambda answer, _: Problem(
             "qid",
-            f"the topic already has an answer of {found_text(answer.system or answer.document)}",
+            f"the topic already has an answer of {quote_text(answer.system or answer.document)}",
             "each answer once",
         ),
     )

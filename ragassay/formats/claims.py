@@ -16,9 +16,9 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_object,
     parse,
+    quote_text,
     validate,
 )
 from ragassay.formats.rows import IdText, Row
@@ -216,7 +216,7 @@ def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejecti
         decisive = row.evidence.get(name, [])
         labels = {one.label for one in decisive} or {NO_EVIDENCE}
         if document is None or len(labels) > 1:
-            missing = f"the corpus has no {found_text(name)}"
+            missing = f"the corpus has no {quote_text(name)}"
             text = f"found {' and '.join(sorted(labels))}" if document else missing
             expected = "one label per document" if document else "the id of a document in it"
             yield item.place.reject(Problem(f"evidence.{name}", text, expected))

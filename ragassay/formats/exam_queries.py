@@ -22,10 +22,10 @@ from pydantic import AliasChoices, BeforeValidator, Field
 from ragassay.errors import InputError
 from ragassay.formats.items import Item, Place, iter_items, read_once, shorten_text
 from ragassay.formats.output import JsonRow, write_values
-from ragassay.formats.problems import Problem, ProblemError, found_text, is_object, parse
+from ragassay.formats.problems import Problem, ProblemError, is_object, parse, quote_text
 from ragassay.formats.read import FORMATS, read_records
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.topics import read_topics, whole_bytes
+from ragassay.formats.topics import read_small_file, read_topics
 from ragassay.formats.workbench.paragraphs import is_paragraph_file
 from ragassay.records import Record, Rejection
 
@@ -88,7 +88,7 @@ class ExamQueryRow(Row):
 
 def read_exam_queries(path: Path) -> QueryFile:
     """Read queries from a file. The format is recognized by the content."""
-    data = whole_bytes(path)
+    data = read_small_file(path)
     head = data[:4096].lstrip()
     if head.startswith(b"<"):
         return _of_tags(path, data)
@@ -161,7 +161,7 @@ def _of_tags(path: Path, data: bytes) -> QueryFile:
             missing = "title" if name else "num"
             problem = Problem(missing, f"the topic has no {missing}", f"<{missing}> with a text")
         elif name in queries:
-            problem = Problem("num", f"the topic {found_text(name)} already appeared", "unique ids")
+            problem = Problem("num", f"the topic {quote_text(name)} already appeared", "unique ids")
         if problem:
             place = Place(str(path), line, f"line-{line}", shorten_text(topic))
             rejections.append(place.reject(problem))
@@ -183,7 +183,7 @@ def _of_rows(path: Path, items: Iterable[Item | Rejection]) -> QueryFile:
         read=_query,
         key_of=lambda query: query.id,
         repeated=lambda query, line: Problem(
-            "id", f"the query {found_text(query.id)} is already on line {line}", "unique ids"
+            "id", f"the query {quote_text(query.id)} is already on line {line}", "unique ids"
         ),
     )
     if not queries:
@@ -197,7 +197,7 @@ def _query(item: Item) -> ExamQuery:
     ids = [facet.id for facet in row.facets]
     twice = next((i for i, name in enumerate(ids) if name in ids[:i]), None)
     if twice is not None:
-        text = f"the facet {found_text(ids[twice])} already appeared"
+        text = f"the facet {quote_text(ids[twice])} already appeared"
         raise ProblemError(f"facets.{twice}.id", text, "unique ids")
     return ExamQuery(row.id, row.text, tuple((facet.id, facet.text) for facet in row.facets))
 

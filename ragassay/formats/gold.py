@@ -25,9 +25,9 @@ from ragassay.formats.nuggetizer import (
     RETRIEVED,
     CreatedRow,
     GoldNuggetRow,
+    find_unknown_importances,
     gold_nuggets,
-    kept_labels,
-    odd_importances,
+    label_metadata,
     problems_of,
 )
 from ragassay.formats.output import JsonRow, restore_metadata, write_values
@@ -35,16 +35,16 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_list,
     is_object,
     join_path,
     parse,
+    quote_text,
     validate,
 )
-from ragassay.formats.rows import Row, kept_fields, text_as_object
-from ragassay.formats.sniff import recognise
-from ragassay.formats.topics import whole_bytes
+from ragassay.formats.rows import Row, text_as_object, unknown_fields
+from ragassay.formats.sniff import detect_format
+from ragassay.formats.topics import read_small_file
 from ragassay.formats.values import find_bad_value, parse_json
 from ragassay.formats.workbench.banks import TEST_BANK, read_bank
 from ragassay.records import Nugget, Rejection
@@ -97,7 +97,7 @@ class _Gold:
             return
         line = self.places.setdefault(bank.topic, place).line
         if first.nuggets != bank.nuggets:
-            text = f"the topic {found_text(bank.topic)} already appeared with other nuggets"
+            text = f"the topic {quote_text(bank.topic)} already appeared with other nuggets"
             where = f" (line {line})" if line else ""
             problem = Problem("", f"{text}{where}", "all nuggets of a topic together")
             self.rejections.append(place.reject(problem))
@@ -118,7 +118,7 @@ def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Reje
     if not items:
         raise InputError(f"{path} is empty; expected gold nuggets:\n{_SHAPES}")
     known = (CREATED, ASSIGNED, RETRIEVED, TEST_BANK)
-    forms = (recognise(item.keys, known) for item in items if isinstance(item, Item))
+    forms = (detect_format(item.keys, known) for item in items if isinstance(item, Item))
     match = next((form for form in forms if form is not None), None)
     gold = _Gold()
     if match is None:
@@ -180,9 +180,9 @@ def _read_lines(items: Iterable[Item | Rejection], are_test_banks: bool, gold: _
 def _from_created(item: Item) -> list[NuggetBank | Problem]:
     row = parse(CreatedRow, item.fields)
     # The other fields of a line with assignments describe the answer.
-    metadata = kept_fields(row) if not _OF_ANSWERS & item.keys else {}
-    odd = list(odd_importances(row.nuggets))
-    metadata |= kept_labels(odd)
+    metadata = unknown_fields(row) if not _OF_ANSWERS & item.keys else {}
+    odd = list(find_unknown_importances(row.nuggets))
+    metadata |= label_metadata(odd)
     bank = NuggetBank(row.qid, row.query, gold_nuggets(row.nuggets), metadata)
     return [bank, *problems_of(odd)]
 
@@ -197,7 +197,7 @@ def _from_test_bank(item: Item) -> list[NuggetBank | Problem]:
 
 
 def _read_mapping(path: Path, gold: _Gold) -> None:
-    value = parse_json(whole_bytes(path))
+    value = parse_json(read_small_file(path))
     if isinstance(value, Problem):
         raise InputError(f"{path}: {value.text}; expected gold nuggets:\n{_SHAPES}")
     if not is_object(value) or not any(is_list(part) for part in value.values()):
@@ -209,10 +209,10 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
         row = find_bad_value(topic) or find_bad_value(fields) or validate(NuggetsRow, fields)
         if not isinstance(row, Problem) and not topic.strip():
             row = Problem("", "found an empty topic", "the topic's id")
-        odd = [] if isinstance(row, Problem) else list(odd_importances(row.nuggets))
+        odd = [] if isinstance(row, Problem) else list(find_unknown_importances(row.nuggets))
         for problem in [row] if isinstance(row, Problem) else problems_of(odd):
             field_name = f"{join_path((topic,))}{problem.field.removeprefix('nuggets')}"
             gold.rejections.append(place.reject(replace(problem, field=field_name)))
         if not isinstance(row, Problem):
-            metadata = kept_fields(row) | kept_labels(odd)
+            metadata = unknown_fields(row) | label_metadata(odd)
             gold.add(NuggetBank(topic, "", gold_nuggets(row.nuggets), metadata), place)

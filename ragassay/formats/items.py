@@ -33,7 +33,7 @@ _Read = TypeVar("_Read")
 
 
 @dataclass
-class JunkCount:
+class UnreadableLineCount:
     """Count of unreadable lines, used to stop reading a file that is mostly junk."""
 
     path: Path
@@ -57,7 +57,7 @@ class JunkCount:
 
 def until_junk(items: Iterable[_Read | Rejection], path: Path) -> Iterator[_Read | Rejection]:
     """Yield the items of a file, and stop if most of its lines are unreadable."""
-    junk = JunkCount(path)
+    junk = UnreadableLineCount(path)
     for item in items:
         yield item
         line = item.line if isinstance(item, Rejection) else 0

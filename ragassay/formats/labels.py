@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 
 from ragassay.files import AnyPath
 from ragassay.formats.items import iter_items, read_each
-from ragassay.formats.problems import ProblemError, describe_value, found_text, parse
+from ragassay.formats.problems import ProblemError, describe_value, parse, quote_text
 from ragassay.formats.read import FORMATS
 from ragassay.formats.reviews import REVIEWS, ReviewedRun, reviews_file
 from ragassay.formats.rows import IdText, Row, rubric_label
@@ -151,7 +151,7 @@ def _label(fields: Mapping[str, object]) -> HumanLabel:
     is_valid = row.label in allowed if allowed else re.fullmatch("-?[0-9]{1,3}", row.label)
     if not is_valid:
         expected = " or ".join(allowed or ["a whole number"])
-        raise ProblemError("label", f"found the text {found_text(row.label)}", expected)
+        raise ProblemError("label", f"found the text {quote_text(row.label)}", expected)
     if row.record_id is None and (row.topic is None or row.system is None):
         text = f"no answer is specified: found {describe_value(fields)}"
         raise ProblemError("record_id", text, "record_id, or topic and system")

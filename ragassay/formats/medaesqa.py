@@ -23,13 +23,13 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_object,
     parse,
+    quote_text,
 )
-from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.rows import IdText, Row, unknown_fields
 from ragassay.formats.sniff import Format
-from ragassay.formats.topics import question_of, whole_bytes
+from ragassay.formats.topics import question_of, read_small_file
 from ragassay.records import (
     RELEVANCE_LABELS,
     CitationLabel,
@@ -141,7 +141,7 @@ def read_extract(item: Item) -> Record:
         sources=evidence,
         system=row.machine_id,
         topic=row.question,
-        metadata=kept_fields(row),
+        metadata=unknown_fields(row),
     )
 
 
@@ -207,7 +207,7 @@ def _record(answer: _AssessedAnswer, questions: Mapping[str, str]) -> Record:
         SentenceInput(text=row.answer_sentence, citations=_pmids(row.citation_assessment))
         for _, row in answer.sentences()
     )
-    metadata = kept_fields(question) | kept_fields(answer.row)
+    metadata = unknown_fields(question) | unknown_fields(answer.row)
     if sentences and answer.row.answer:
         metadata["answer"] = answer.row.answer
     return Record(
@@ -257,7 +257,7 @@ def _label(
         return
     label = labels.get(" ".join(raw_label.lower().replace("_", " ").split()))
     if label is None:
-        yield Problem(field, f"found the text {found_text(raw_label)}", " or ".join(labels))
+        yield Problem(field, f"found the text {quote_text(raw_label)}", " or ".join(labels))
         return
     yield HumanLabel(
         task=task,
@@ -320,7 +320,7 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
     Sentences are identified by system and 1-based number.
     """
     try:
-        questions = _ClustersFile.model_validate_json(whole_bytes(path)).root
+        questions = _ClustersFile.model_validate_json(read_small_file(path)).root
         return {
             question: {
                 kind: {row.key: name for name, rows in clusters.items() for row in rows}

@@ -18,9 +18,9 @@ from ragassay.formats.rows import (
     Row,
     as_text,
     distinct_documents,
-    kept_fields,
     original_id,
     text_as_object,
+    unknown_fields,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import (
@@ -47,7 +47,7 @@ def label_text(value: object) -> object:
 
 
 @dataclass(frozen=True)
-class OddLabel:
+class UnknownLabel:
     """A label, with its path and the valid names, that failed or was invented by a model."""
 
     field: str
@@ -136,7 +136,7 @@ def read_create_input(item: Item) -> Record:
         answer="",
         sources=sources,
         topic=row.query.qid,
-        metadata=kept_fields(row),
+        metadata=unknown_fields(row),
     )
 
 
@@ -186,14 +186,18 @@ def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
     return tuple(Nugget(text=row.text, importance=row.weight) for row in rows)
 
 
-def odd_importances(rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()) -> Iterator[OddLabel]:
+def find_unknown_importances(
+    rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()
+) -> Iterator[UnknownLabel]:
     """Yield the unknown importances, except those in `known`."""
     for i, row in enumerate(rows):
         if row.importance not in (None, *known, *_IMPORTANCES):
-            yield OddLabel(f"nuggets.{i}.importance", row.importance, tuple(_IMPORTANCES.values()))
+            yield UnknownLabel(
+                f"nuggets.{i}.importance", row.importance, tuple(_IMPORTANCES.values())
+            )
 
 
-def problems_of(odd: Sequence[OddLabel]) -> list[Problem]:
+def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
     """Return a problem with the first unknown label and the number of others, if there are any."""
     if not odd:
         return []
@@ -207,7 +211,7 @@ def problems_of(odd: Sequence[OddLabel]) -> list[Problem]:
     return [Problem(first.field, problem, " or ".join(first.names))]
 
 
-def kept_labels(odd: Iterable[OddLabel]) -> dict[str, str]:
+def label_metadata(odd: Iterable[UnknownLabel]) -> dict[str, str]:
     """Return unknown labels as metadata, so that they are preserved when writing a file."""
     return {one.field: one.given for one in odd if one.given is not None}
 
@@ -240,7 +244,7 @@ class AssignedRow(Row):
 
     def to_record(self) -> Record:
         """Return the answer as a record with the id `run_id/qid`."""
-        metadata = kept_fields(self)
+        metadata = unknown_fields(self)
         if self.response_length not in (None, len(self.answer_text.split())):
             metadata["response_length"] = str(self.response_length)
         return Record(
@@ -271,7 +275,7 @@ class RetrievedRow(Row):
             answer=self.candidate_text,
             nuggets=gold_nuggets(self.nuggets),
             topic=self.qid,
-            metadata=kept_fields(self) | {"docid": self.docid},
+            metadata=unknown_fields(self) | {"docid": self.docid},
         )
 
 
@@ -285,15 +289,15 @@ def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
     returned as a problem.
     """
     row = parse(model, item.fields)
-    odd = [*odd_importances(row.nuggets), *odd_assignments(row.nuggets)]
+    odd = [*find_unknown_importances(row.nuggets), *find_unknown_assignments(row.nuggets)]
     return [row.to_record(), *problems_of(odd)]
 
 
-def odd_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[OddLabel]:
+def find_unknown_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[UnknownLabel]:
     """Yield the assignments that are neither known nor failed."""
     for i, row in enumerate(rows):
         if row.assignment not in (FAILED, *_ASSIGNMENTS):
-            yield OddLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
+            yield UnknownLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
 
 
 def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | Problem]:
@@ -312,7 +316,7 @@ def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | 
         for nugget in row.nuggets
         if nugget.label is not None
     ]
-    return [*labels, *problems_of(list(odd_assignments(row.nuggets)))]
+    return [*labels, *problems_of(list(find_unknown_assignments(row.nuggets)))]
 
 
 RETRIEVED = Format(

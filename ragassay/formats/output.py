@@ -39,7 +39,7 @@ class WriteResult:
 
 
 @contextmanager
-def whole_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
+def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
     """Open a file that replaces its target when complete, compressed if the name ends in `.gz`."""
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
@@ -66,7 +66,7 @@ def json_bytes(value: object) -> bytes:
 
 def write_values(values: Iterable[object], path: Path) -> None:
     """Write values as JSON lines."""
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         for number, value in enumerate(values, start=1):
             if (problem := find_bad_value(value)) is not None:
                 raise InputError(

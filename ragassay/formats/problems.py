@@ -131,7 +131,7 @@ def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
     if kind == _CUSTOM:
         return str(context["problem"]), str(context["expected"])
     if kind == "missing":
-        return missing_words(str(detail["loc"][-1]), value)
+        return describe_missing(str(detail["loc"][-1]), value)
     if kind == "string_too_short":
         return "found empty text", "text that is not empty"
     if kind == "too_long":
@@ -144,7 +144,7 @@ def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
     return f"found {describe_value(value)}", _EXPECTED.get(kind, detail["msg"])
 
 
-def missing_words(name: str, parent: object) -> tuple[str, str]:
+def describe_missing(name: str, parent: object) -> tuple[str, str]:
     """Describe a missing field and the expected one, with a similar field if there is any."""
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
@@ -172,7 +172,7 @@ def describe_value(value: object) -> str:
     if isinstance(value, (int, float)):
         return f"the number {str(value)[:_MAX_SHOWN]}"
     if isinstance(value, str):
-        return "empty text" if not value else f"the text {found_text(value)}"
+        return "empty text" if not value else f"the text {quote_text(value)}"
     if is_sequence(value):
         return f"a list of {len(value)}" if value else "an empty list"
     if is_mapping(value):
@@ -181,7 +181,7 @@ def describe_value(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
-def found_text(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return text in quotes, on one line and cut to 60 characters."""
     short = " ".join(text[: 4 * _MAX_SHOWN].split())
     if len(short) > _MAX_SHOWN or len(text) > 4 * _MAX_SHOWN:
@@ -191,7 +191,7 @@ def found_text(text: str) -> str:
 
 
 def _list_keys(keys: Sequence[str]) -> str:
-    shown = ", ".join(found_text(key) for key in keys[:_MAX_KEYS])
+    shown = ", ".join(quote_text(key) for key in keys[:_MAX_KEYS])
     return f"{shown}, …" if len(keys) > _MAX_KEYS else shown
 
 
@@ -219,7 +219,7 @@ def require_records(records: Sequence[Record], rejections: Sequence[Rejection], 
     raise NoRecordError("\n  ".join([f"{name}: no usable record", *lines]), tuple(rejections))
 
 
-def nothing_in(path: Path, what: str, rejections: Sequence[Rejection]) -> InputError:
+def empty_file_error(path: Path, what: str, rejections: Sequence[Rejection]) -> InputError:
     """Return the error for a file without usable content, including its first rejection."""
     first = f": {rejection_line(rejections[0])}" if rejections else ""
     return InputError(f"{path} has no {what}{first}")

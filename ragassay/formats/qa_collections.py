@@ -17,7 +17,7 @@ from ragassay.formats.problems import (
     parse,
     validate,
 )
-from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, kept_fields
+from ragassay.formats.rows import IdText, Row, as_text, distinct_ids, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.topics import question_of
 from ragassay.records import Document, Record
@@ -128,7 +128,7 @@ def _record(
         reference=reference,
         system=system,
         topic=row.id,
-        metadata=kept_fields(row) | metadata,
+        metadata=unknown_fields(row) | metadata,
     )
 
 
@@ -155,7 +155,7 @@ def read_pubmedqa(item: Item) -> Record:
         ),
         reference=row.long_answer,
         topic=row.pmid,
-        metadata=kept_fields(row) | decision,
+        metadata=unknown_fields(row) | decision,
     )
 
 
@@ -232,7 +232,7 @@ def _read_answer(row: ExpertQuestionRow, system: str, fields: object, item: Item
         sources=sources,
         system=system,
         topic=item.place.label,
-        metadata=kept_fields(row) | kept_fields(answer) | metadata,
+        metadata=unknown_fields(row) | unknown_fields(answer) | metadata,
     )
 
 

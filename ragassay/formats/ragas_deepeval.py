@@ -22,12 +22,19 @@ from ragassay.formats.output import (
     Reader,
     WriteResult,
     marked_text,
+    replacing_file,
     restore_metadata,
     value_of,
-    whole_file,
 )
 from ragassay.formats.problems import Problem, ProblemError, is_list, parse
-from ragassay.formats.rows import IdText, Row, as_text, distinct_documents, kept_fields, original_id
+from ragassay.formats.rows import (
+    IdText,
+    Row,
+    as_text,
+    distinct_documents,
+    original_id,
+    unknown_fields,
+)
 from ragassay.formats.sniff import Format
 from ragassay.formats.values import TableCell
 from ragassay.records import Document, Record
@@ -73,7 +80,7 @@ def read_sample(item: Item) -> Record:
         answer=row.response,
         sources=_sources(row),
         reference=row.reference,
-        metadata=kept | kept_fields(row),
+        metadata=kept | unknown_fields(row),
     )
 
 
@@ -169,7 +176,7 @@ class CaseRow(Row):
 def read_deepeval(item: Item) -> Record:
     """Convert a test case to a record."""
     row = parse(CaseRow, item.fields)
-    kept = kept_fields(row)
+    kept = unknown_fields(row)
     if row.retrieval_context is None:
         passages = [ContextRow(context=text) for text in row.context or ()]
     else:
@@ -274,7 +281,7 @@ def _write(
     if suffix.endswith(".csv"):
         return _write_csv([(record, to_row(record)) for record in records], path, reader, cell)
     lines = [check(record, to_row(record), reader) for record in records]
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         if suffix.endswith(".json"):
             handle.write(b"[\n" + b",\n".join(lines) + b"\n]\n")
         else:
@@ -299,7 +306,7 @@ def _write_csv(
         }
         check.cells(record, row_cells, reader)
         writer.writerow(cells.values())
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         handle.write(text.getvalue().encode("utf-8"))
     return check.result()
 

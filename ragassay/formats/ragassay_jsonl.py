@@ -46,7 +46,7 @@ from ragassay.formats.rows import (
     SourceRow,
     as_text,
     distinct_documents,
-    kept_fields,
+    unknown_fields,
 )
 from ragassay.formats.sniff import Format
 from ragassay.formats.source_values import source_rows
@@ -146,7 +146,7 @@ def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
         own, dot, rest = error.problem.field.partition(".")
         path = f"{named.names.get(own, own)}{dot}{rest}"
         raise ProblemError(path, error.problem.text, error.problem.expected) from error
-    unknown = kept_fields(row) | other
+    unknown = unknown_fields(row) | other
     if duplicates := sorted(row.metadata.keys() & unknown.keys()):
         text = "the field is both inside and outside of metadata"
         raise ProblemError(join_path(duplicates[:1]), text, "only one of them")

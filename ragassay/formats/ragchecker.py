@@ -28,8 +28,8 @@ from ragassay.formats.rows import (
     SourceEntry,
     SourceRow,
     distinct_documents,
-    kept_fields,
     rubric_label,
+    unknown_fields,
 )
 from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
@@ -82,7 +82,7 @@ def read_ragchecker(item: Item) -> Record:
         sources=distinct_documents(sources, has_id),
         reference=row.gt_answer,
         topic=row.query_id,
-        metadata=kept_fields(row),
+        metadata=unknown_fields(row),
     )
 
 

@@ -43,7 +43,7 @@ from ragassay.formats.problems import (
     is_object,
     parse,
 )
-from ragassay.formats.rows import IdText, Row, as_text, kept_fields, rubric_label
+from ragassay.formats.rows import IdText, Row, as_text, rubric_label, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record
 
@@ -156,7 +156,7 @@ def read_summeval(item: Item) -> Record:
     The first reference summary becomes the reference, and the others become metadata.
     """
     row = parse(SummaryRow, item.fields)
-    metadata = kept_fields(row)
+    metadata = unknown_fields(row)
     if len(row.references) > 1:
         metadata["references"] = as_text(row.references[1:])
     return Record(
@@ -200,7 +200,7 @@ def read_summeval_means(item: Item) -> Record:
         reference=row.reference,
         system=row.system_id,
         topic=row.doc_id,
-        metadata=kept_fields(row),
+        metadata=unknown_fields(row),
     )
 
 
@@ -250,7 +250,7 @@ def read_usr_means(item: Item) -> Record:
     row = parse(AveragedTurnRow, item.fields)
     return _turn_record(
         *(item.place.label, row.source, row.system_output, row.context, row.system_id),
-        kept_fields(row),
+        unknown_fields(row),
     )
 
 
@@ -337,7 +337,7 @@ def _turns(item: Item) -> Iterator[tuple[Record, RatedTurnRow] | Problem]:
         except ProblemError as error:
             yield error.problem
             continue
-        metadata = {k: v for k, v in kept_fields(row).items() if k not in _RATED}
+        metadata = {k: v for k, v in unknown_fields(row).items() if k not in _RATED}
         name = f"{item.place.label}/{row.model}"
         turn = (name, dialogue.context, row.response, dialogue.fact, row.model)
         yield _turn_record(*turn, metadata), row

@@ -25,7 +25,7 @@ from ragassay.formats.items import (
 from ragassay.formats.medaesqa import EXTRACTED_ANSWERS, EXTRACTED_EVIDENCE, MEDAESQA
 from ragassay.formats.named_fields import FieldTally, find_sources, find_unread
 from ragassay.formats.nuggetizer import ASSIGNED, CREATE_INPUT, RETRIEVED
-from ragassay.formats.problems import Problem, empty_answer, found_text, require_records
+from ragassay.formats.problems import Problem, empty_answer, quote_text, require_records
 from ragassay.formats.qa_collections import BIOASQ, EXPERTQA, PUBMEDQA, SUBMISSION
 from ragassay.formats.ragas_deepeval import DEEPEVAL, RAGAS
 from ragassay.formats.ragassay_jsonl import NAMED_FIELDS, RAGASSAY, read_sources
@@ -122,8 +122,8 @@ def read_records(
     elif not columns and is_paragraph_file(path):
         match, items = RESPONSES, iter_responses(path)
     else:
-        match, items = reading.recognise(iter_items(path), only_questions)
-    return with_gold(reading.read(items, match, limit), nuggets)
+        match, items = reading.detect_format(iter_items(path), only_questions)
+    return add_gold_nuggets(reading.read(items, match, limit), nuggets)
 
 
 def records_from_rows(
@@ -146,11 +146,11 @@ def records_from_rows(
     """
     questions = None if questions is None else Path(questions)
     reading = _RecordReading(ROWS_NAME, None, questions, answered, columns)
-    match, items = reading.recognise(iter_rows(rows), only_questions)
-    return with_gold(reading.read(items, match, None), nuggets)
+    match, items = reading.detect_format(iter_rows(rows), only_questions)
+    return add_gold_nuggets(reading.read(items, match, None), nuggets)
 
 
-def with_gold(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
+def add_gold_nuggets(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
     """Add gold nuggets from a file to the records without nuggets, like `read_records`."""
     if nuggets is None:
         return found
@@ -198,7 +198,7 @@ class _RecordReading:
     ids: set[str] = field(default_factory=set[str])
     seen: dict[str, Record] = field(default_factory=dict[str, Record])
 
-    def recognise(
+    def detect_format(
         self, items: Iterable[Item | Rejection], only_questions: bool
     ) -> tuple[Format, Iterator[Item | Rejection]]:
         """Return the format of the items, with an iterator over all of them."""
@@ -221,7 +221,7 @@ class _RecordReading:
             keys = item.keys - {name for name, value in item.fields.items() if value is None}
             is_known = not self.columns and any(form.is_complete(keys) for form in FORMATS)
             missing = [a for q, a in pairs if not is_known and q in keys and a not in keys]
-            if not (is_known or self.columns or missing or DEEPEVAL.is_begun(keys)):
+            if not (is_known or self.columns or missing or DEEPEVAL.fits_partly(keys)):
                 if find_name(item.fields, QUESTION_NAMES) and not keys & set(ANSWER_NAMES):
                     missing = ["answer"]
             yield replace(item, fields=item.fields | dict.fromkeys(missing, ""))
@@ -293,7 +293,7 @@ class _RecordReading:
         first = self.places.setdefault(record.id, item.place)
         if first is not item.place or record.id in self.ids:
             where = f"line {first.line} ({first.label})"
-            text = f"the id {found_text(record.id)} is already on {where}"
+            text = f"the id {quote_text(record.id)} is already on {where}"
             field_name = "id" if "id" in item.fields else ""
             return item.place.reject(Problem(field_name, text, "unique ids"))
         self.ids.add(record.id)

@@ -16,22 +16,22 @@ from ragassay.files import AnyPath
 from ragassay.formats.files import RawLine, encoding_note, iter_lines
 from ragassay.formats.items import (
     Item,
-    JunkCount,
     Place,
+    UnreadableLineCount,
     iter_items,
     iter_read,
     read_once,
     shorten_text,
     split_rejections,
 )
-from ragassay.formats.output import whole_file
+from ragassay.formats.output import replacing_file
 from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
-    nothing_in,
+    empty_file_error,
     parse,
+    quote_text,
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
@@ -106,7 +106,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
     row = parse(DocumentRow, item.fields)
     if row.id in lines:
         field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
-        text = f"the id {found_text(row.id)} is already on line {lines[row.id]}"
+        text = f"the id {quote_text(row.id)} is already on line {lines[row.id]}"
         raise ProblemError(field, text, "each document once")
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):
@@ -133,7 +133,7 @@ def read_columns(
         separator: Column separator. Defaults to whitespace.
     """
     rejections: list[Rejection] = []
-    junk = JunkCount(path)
+    junk = UnreadableLineCount(path)
     for line in iter_lines(path):
         columns = _columns(line, separator)
         problem = columns if isinstance(columns, Problem) else add(line.number, columns)
@@ -160,7 +160,7 @@ def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
 
 def write_columns(rows: Iterable[Sequence[str]], path: Path) -> None:
     """Write rows of columns separated by spaces. Cells must not be empty or contain whitespace."""
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         for row in rows:
             for cell in row:
                 if cell.split() != [cell] or find_bad_value(cell) or cell.startswith("\ufeff"):
@@ -197,14 +197,14 @@ def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection
                 return None  # header
             return Problem("grade", f"found {describe_value(grade)}", "a whole number")
         if (first := grades.get(query, {}).get(document)) is not None:
-            text = f"{found_text(document)} already has the grade {first} for {found_text(query)}"
+            text = f"{quote_text(document)} already has the grade {first} for {quote_text(query)}"
             return Problem("docid", text, "one grade for each document")
         grades.setdefault(query, {})[document] = int(grade)
         return None
 
     rejections = read_columns(path, add)
     if not grades:
-        raise nothing_in(path, "judgments", rejections)
+        raise empty_file_error(path, "judgments", rejections)
     return grades, rejections
 
 
@@ -247,7 +247,7 @@ def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     else:
         rejections = read_columns(path, add, "\t")
     if not queries:
-        raise nothing_in(path, "queries", rejections)
+        raise empty_file_error(path, "queries", rejections)
     return queries, rejections
 
 
@@ -261,7 +261,7 @@ def _json_query(item: Item) -> tuple[str, str]:
 
 
 def _repeated_query_problem(name: str) -> Problem:
-    return Problem("", f"the query {found_text(name)} already appeared", "unique ids")
+    return Problem("", f"the query {quote_text(name)} already appeared", "unique ids")
 
 
 _RANK = re.compile("[0-9]{1,9}")
@@ -312,18 +312,18 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
         if (number := _score(score)) is None:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
-            text = f"{found_text(query)} already ranks {found_text(name)}"
+            text = f"{quote_text(query)} already ranks {quote_text(name)}"
             return Problem("docid", text, "each document once")
         if tag and own_tag != tag:
             text = f"found {describe_value(own_tag)}"
-            return Problem("tag", text, f"{found_text(tag)}, as in the first line")
+            return Problem("tag", text, f"{quote_text(tag)}, as in the first line")
         rankings.setdefault(query, {})[name] = RankedDocument(name, int(rank), number)
         tag = own_tag
         return None
 
     rejections = read_columns(path, add)
     if not rankings:
-        raise nothing_in(path, "rankings", rejections)
+        raise empty_file_error(path, "rankings", rejections)
     ranked = {query: tuple(ranking.values()) for query, ranking in rankings.items()}
     return RetrievalRun(tag, ranked), rejections
 

@@ -159,7 +159,7 @@ def as_text(value: object) -> str:
     return str(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def kept_fields(row: Row) -> dict[str, str]:
+def unknown_fields(row: Row) -> dict[str, str]:
     """Return the unknown fields of a row and its nested rows as text, by dotted path."""
     return {path: as_text(value) for path, value in _unknown(row, "")}
 

@@ -81,7 +81,7 @@ class Format:
         folded = set(map(fold, _own(keys)))
         return all(any(fold(name) in folded for name in names) for names in self.required)
 
-    def is_begun(self, keys: Collection[str]) -> bool:
+    def fits_partly(self, keys: Collection[str]) -> bool:
         """Return whether all fields belong to this format, even if required ones are missing."""
         return self.leading in keys and self.fields.issuperset(_own(keys))
 
@@ -91,7 +91,7 @@ def _own(keys: Collection[str]) -> set[str]:
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
-def recognise(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
+def detect_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
     """Return the best format for these fields, even if some are misspelled or missing, or None."""
     return complete_format(keys, formats) or _close_format(keys, formats)
 
@@ -103,7 +103,7 @@ def complete_format(keys: Collection[str], formats: Sequence[Format]) -> Format 
 
 def _close_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
     close = _fitting(Format.is_close, keys, formats)
-    return close or _fitting(Format.is_begun, keys, formats)
+    return close or _fitting(Format.fits_partly, keys, formats)
 
 
 def _fitting(

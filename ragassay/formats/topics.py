@@ -33,11 +33,11 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_list,
     is_object,
     join_path,
     parse,
+    quote_text,
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.values import parse_json
@@ -75,7 +75,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
         read=lambda item: parse(TopicRow, item.fields),
         key_of=lambda topic: topic.id,
         repeated=lambda topic, _: Problem(
-            "topic_id", f"the topic {found_text(topic.id)} already appeared", "unique ids"
+            "topic_id", f"the topic {quote_text(topic.id)} already appeared", "unique ids"
         ),
     )
     if not topics:
@@ -92,12 +92,12 @@ def question_of(given: str | None, topic: str, questions: Mapping[str, str], fie
     where = ", nor is the topic in the questions file" if questions else ""
     raise ProblemError(
         field,
-        f"the question of topic {found_text(topic)} is not in the file{where}",
+        f"the question of topic {quote_text(topic)} is not in the file{where}",
         "the question here, or a questions file with the topics: topic_id,title,question,narrative",
     )
 
 
-def whole_bytes(path: Path) -> bytes:
+def read_small_file(path: Path) -> bytes:
     """Read a small file into memory, with normalized line ends. It must not be empty."""
     lines = list(iter_lines(path))
     if not lines:
@@ -110,7 +110,7 @@ def whole_bytes(path: Path) -> bytes:
 
 
 def _topics(path: Path) -> Iterator[Item | Rejection]:
-    data = whole_bytes(path)
+    data = read_small_file(path)
     if not data.lstrip().startswith((b"{", b"[")):
         return _csv_topics(path, data) if _is_table(data) else _tab_topics(path)
     value = parse_json(data)

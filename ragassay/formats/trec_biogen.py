@@ -39,14 +39,14 @@ from ragassay.formats.output import (
     unwritable,
 )
 from ragassay.formats.problems import ProblemError, is_list, parse
-from ragassay.formats.rows import IdText, Row, kept_fields
+from ragassay.formats.rows import IdText, Row, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.topics import question_of
 from ragassay.formats.trec_rag import (
     REFERENCES,
     RunMetadataRow,
-    kept_references,
     metadata_row,
+    reference_metadata,
     references_of,
     run_record,
 )
@@ -137,17 +137,17 @@ def read_biogen_2024(item: Item, questions: Mapping[str, str]) -> Record:
     row = parse(ResultRow, item.fields)
     question = question_of(None, row.topic_id, questions, "topic_id")
     answer = cut_lists(row.answer)
-    metadata = kept_references(row.references, _pmids(row.answer))
+    metadata = reference_metadata(row.references, _pmids(row.answer))
     metadata |= {UNCUT: row.answer} if answer != row.answer else {}
     metadata |= {CONTACT: run.contact_email} if run.contact_email else {}
-    run_fields = {f"{RUN_FIELD}{name}": text for name, text in kept_fields(run).items()}
+    run_fields = {f"{RUN_FIELD}{name}": text for name, text in unknown_fields(run).items()}
     return Record(
         id=f"{run.team_id}/{run.run_name}/{row.topic_id}",
         question=question,
         answer=answer,
         system=f"{run.team_id}/{run.run_name}",
         topic=row.topic_id,
-        metadata=kept_fields(row) | run_fields | metadata,
+        metadata=unknown_fields(row) | run_fields | metadata,
     )
 
 
@@ -157,7 +157,7 @@ def read_biogen_2025_a(item: Item, questions: Mapping[str, str]) -> Record:
     topic = row.metadata.qa_id
     question = question_of(row.metadata.question, topic, questions, "metadata.question")
     contradicted = [part.contradicted_citations for part in row.answer]
-    metadata = kept_fields(row)
+    metadata = unknown_fields(row)
     if any(contradicted):
         metadata[CONTRADICTED] = json.dumps(contradicted, ensure_ascii=False)
     answer = tuple(
@@ -176,7 +176,7 @@ def read_biogen_2025_b(item: Item, questions: Mapping[str, str]) -> Record:
     answer = tuple(
         SentenceInput(text=part.text, citations=tuple(part.citations)) for part in row.responses
     )
-    return run_record(row.metadata, topic, question, answer, metadata | kept_fields(row))
+    return run_record(row.metadata, topic, question, answer, metadata | unknown_fields(row))
 
 
 BIOGEN_2024 = Format(

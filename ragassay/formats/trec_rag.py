@@ -18,7 +18,7 @@ from ragassay.formats.output import (
     unwritable,
 )
 from ragassay.formats.problems import describe_value, is_object, parse, wrong
-from ragassay.formats.rows import IdText, Row, as_text, kept_fields
+from ragassay.formats.rows import IdText, Row, as_text, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.formats.topics import question_of
 from ragassay.records import Document, Record, SentenceInput
@@ -153,7 +153,7 @@ def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert a 2024 answer to a record with the run as system and the id `run_id/topic_id`."""
     row = parse(Answer2024Row, item.fields)
     answer = _answer(row.answer, row.references)
-    metadata = kept_fields(row) | kept_references(row.references, _cited_ids(answer))
+    metadata = unknown_fields(row) | reference_metadata(row.references, _cited_ids(answer))
     if row.response_length is not None and row.response_length != _n_words(answer):
         metadata[LENGTH] = str(row.response_length)
     return Record(
@@ -172,7 +172,7 @@ def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record:
     topic = row.metadata.narrative_id
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
     answer = _answer(row.answer, row.references)
-    metadata = kept_fields(row) | kept_references(row.references, _cited_ids(answer))
+    metadata = unknown_fields(row) | reference_metadata(row.references, _cited_ids(answer))
     return run_record(row.metadata, topic, question, answer, metadata)
 
 
@@ -182,8 +182,8 @@ def read_report(item: Item, questions: Mapping[str, str]) -> Record:
     topic = row.metadata.topic_id
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
     answer = _answer(row.responses, row.references)
-    metadata = kept_fields(row) | _document_fields(row)
-    metadata |= kept_references(row.references, _cited_ids(answer))
+    metadata = unknown_fields(row) | _document_fields(row)
+    metadata |= reference_metadata(row.references, _cited_ids(answer))
     return run_record(row.metadata, topic, question, answer, metadata, _sources(row))
 
 
@@ -260,7 +260,7 @@ def _resolve(citation: int | str, references: Sequence[str]) -> str:
     return f"references[{citation}]"
 
 
-def kept_references(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
+def reference_metadata(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
     """Return the references as metadata, or nothing if they are equal to the cited ids."""
     known = [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
     if not references or list(references) == known:

@@ -19,12 +19,12 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_list,
     is_mapping,
     is_object,
     is_sequence,
     join_path,
+    quote_text,
     wrong,
 )
 
@@ -39,7 +39,7 @@ def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                text = f"the field {found_text(name)} occurs twice in one object"
+                text = f"the field {quote_text(name)} occurs twice in one object"
                 raise ProblemError("", text, "each field once")
             seen.add(name)
     return fields

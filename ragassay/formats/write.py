@@ -19,8 +19,8 @@ from ragassay.formats.output import (
     Reader,
     WriteResult,
     json_bytes,
+    replacing_file,
     unwritable,
-    whole_file,
 )
 from ragassay.formats.ragas_deepeval import write_deepeval, write_ragas
 from ragassay.formats.ragassay_jsonl import read_ragassay
@@ -100,7 +100,7 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
         records = _by_topic(records)
     to_row, reader = _LINES[form]
     check = Check(path)
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         for record in records:
             handle.write(check(record, to_row(record), reader) + b"\n")
     return check.result()
@@ -126,7 +126,7 @@ def _write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
         rows.append(row)
     if not rows:
         raise InputError(f"{path} cannot be written: a BioGen 2024 run needs at least one answer")
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         handle.write(json_bytes(run)[:-1] + b', "results": [\n')
         handle.write(b",\n".join(json_bytes(row) for row in rows) + b"\n]}\n")
     return check.result()

@@ -37,11 +37,11 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_list,
     parse,
+    quote_text,
 )
-from ragassay.formats.rows import IdText, Row, as_text, kept_fields, rubric_label
+from ragassay.formats.rows import IdText, Row, as_text, rubric_label, unknown_fields
 from ragassay.formats.sniff import Format
 from ragassay.records import Document, HumanLabel, Record, Rejection
 
@@ -117,7 +117,7 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
         read=lambda item: parse(QuestionRow, item.fields),
         key_of=lambda row: row.id,
         repeated=lambda row, _: Problem(
-            "id", f"the id {found_text(row.id)} is on an earlier line", "unique ids"
+            "id", f"the id {quote_text(row.id)} is on an earlier line", "unique ids"
         ),
     )
     if not rows:
@@ -185,9 +185,9 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     """Convert an answer to a record with the id `question_id/generator/variant[/target_rubric]`."""
     row = parse(RatedAnswerRow, item.fields)
     if (question := questions.get(row.question_id)) is None:
-        text = f"the questions file has no {found_text(row.question_id)}"
+        text = f"the questions file has no {quote_text(row.question_id)}"
         raise ProblemError("question_id", text, "the id of a question in it")
-    return _of_rated(row).record(question.text, question.sources, kept_fields(row))
+    return _of_rated(row).record(question.text, question.sources, unknown_fields(row))
 
 
 def _of_rated(row: RatedAnswerRow) -> _SynthesisRow:
@@ -310,7 +310,7 @@ def read_refactored(item: Item) -> Record:
     """Convert a rated answer to a record. Benign answers are repeated for each rubric."""
     row = parse(RefactoredRow, item.fields)
     hidden = ("original-synthesis", "evaluation")
-    metadata = {name: text for name, text in kept_fields(row).items() if name not in hidden}
+    metadata = {name: text for name, text in unknown_fields(row).items() if name not in hidden}
     return _of_refactored(row).record(row.research_question, _papers(row.papers), metadata)
 
 

@@ -19,7 +19,7 @@ from ragassay.graphs.base import failure_of, pause_before_retry
 from ragassay.graphs.evidence_state import QueryTask, SufficiencyTask
 from ragassay.judges import BaseJudge, JudgeReply, Question
 from ragassay.metrics.stats.uncertainty import Condition
-from ragassay.model_names import noted_options
+from ragassay.model_names import public_options
 from ragassay.process import in_thread
 from ragassay.records import (
     Case,
@@ -142,7 +142,7 @@ def _asking(run: Run) -> tuple[str, ...]:
         f"{settings.prompting.samples} samples, seed {settings.prompting.judge_seed}, "
         f"decisions {settings.prompting.decisions}",
         run.prompts_sha256,
-        *noted_options(settings.judge.model_options),
+        *public_options(settings.judge.model_options),
     )
 
 

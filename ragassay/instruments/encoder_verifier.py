@@ -17,10 +17,10 @@ from ragassay.models.entailment import (
     NO_LABEL,
     SUPPORTS,
     EntailmentModel,
+    as_contradiction,
     bounds_of,
     labels_known,
     reads_whole,
-    speaking_against,
     unsupported_spans,
 )
 from ragassay.records import VERDICT_SETS, Comparison, EvidenceSpan, Failure, Usage, Verdict
@@ -58,7 +58,7 @@ def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequ
     """
     if difference is None or difference.kind != "number":
         return shares
-    return speaking_against(shares)
+    return as_contradiction(shares)
 
 
 def kind_of(best: int, verdict: Verdict, difference: Difference | None) -> str:

@@ -154,7 +154,7 @@ class BaseJudge(ABC):
         """
         raise SettingsError(NEEDS_JUDGE)
 
-    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
+    def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
         """Raise an error if the judge cannot rate all rubrics.
 
         Raises:
@@ -205,7 +205,7 @@ class NoJudge(BaseJudge):
 
     name = INSTRUMENTS
 
-    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
+    def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
         """Reject all rubrics."""
         for name in rubrics:
             raise SettingsError(f"rubric {name}: {NEEDS_JUDGE}")

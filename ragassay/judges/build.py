@@ -40,7 +40,7 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
             members = [_build_member(one, settings, rubrics, signals) for one in others]
             judge = Panel((judge, *members))
     for one in judge.members or (judge,):
-        one.refuse_unrated(rubrics)
+        one.require_rubrics(rubrics)
     return judge
 
 

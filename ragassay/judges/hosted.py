@@ -192,7 +192,7 @@ class PublishedJudge(BaseJudge):
         with dspy.context(lm=self.rating_lm):
             return await rate_published(answer.case, rubric, self.form)
 
-    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
+    def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
         """Reject rubrics that neither the model nor the signals can rate."""
         words_of(self.form)  # Raises ExtraError if the prompts are not installed.
         rated = f"the rubrics of {self.form.rubric_set}"

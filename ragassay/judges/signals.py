@@ -37,7 +37,7 @@ class SignalJudge(BaseJudge):
         """Rate the answer from its signals. `others` is ignored."""
         return self.judge(answer.signals or Signals(), rubric.name)
 
-    def refuse_unrated(self, rubrics: Mapping[str, Rubric]) -> None:
+    def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
         """Reject rubrics without a fitted model."""
         for name in rubrics:
             if not self.rates_by_signals(name):

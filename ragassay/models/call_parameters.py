@@ -27,7 +27,7 @@ REASONING_FACTOR = 16
 
 
 @dataclass(frozen=True)
-class Refusable:
+class RefusableParameter:
     """Parameter that some endpoints refuse.
 
     Attributes:
@@ -56,49 +56,51 @@ _FORMAT = (
 _TOKENS = r"max(?:imum)?[_ ](?:\w{1,20}[_ ])?tokens|maxoutputtokens"
 
 REFUSABLE = (
-    Refusable(
+    RefusableParameter(
         "logprobs",
         r"log[_ -]?prob\w*|log probabilit\w+|response_?logprobs",
         ("logprobs", "top_logprobs"),
         "no log-probabilities, so a rating is the number in the reply",
         "You are not allowed to request logprobs from this model",
     ),
-    Refusable(
+    RefusableParameter(
         "json_schema",
         _FORMAT,
         ("response_format",),
         "no JSON schema, so only the prompt specifies the reply format",
         "Invalid parameter: 'response_format' of type 'json_schema' is not supported",
     ),
-    Refusable(
+    RefusableParameter(
         "json_object",
         _FORMAT,
         ("response_format",),
         "no JSON mode",
         "'response_format.type' must be 'json_schema' or 'text'",
     ),
-    Refusable(
+    RefusableParameter(
         "max_tokens",
         _TOKENS,
         ("max_tokens",),
         "max_completion_tokens instead of max_tokens",
         "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens'.",
     ),
-    Refusable(
+    RefusableParameter(
         "max_completion_tokens",
         _TOKENS,
         ("max_completion_tokens",),
         "no limit on reply tokens",
         "Unrecognized request argument supplied: max_completion_tokens",
     ),
-    Refusable(
+    RefusableParameter(
         "temperature",
         r"temperature",
         ("temperature",),
         "the endpoint's default temperature",
         "'temperature' does not support 0 with this model. Only the default (1) is supported.",
     ),
-    Refusable("seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"),
+    RefusableParameter(
+        "seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"
+    ),
 )
 """Refusable parameters, in order of precedence if a message names several."""
 
@@ -154,7 +156,7 @@ def _refusal_pattern(words: str) -> re.Pattern[str]:
     )
 
 
-def _is_sent(param: Refusable, sent: Mapping[str, Any]) -> bool:
+def _is_sent(param: RefusableParameter, sent: Mapping[str, Any]) -> bool:
     if param.sent_as == ("response_format",):
         return (sent.get("response_format") or {}).get("type") == param.name
     return any(sent.get(name) is not None for name in param.sent_as)
@@ -165,7 +167,7 @@ def options_of(name: str) -> tuple[str, ...]:
     return next((param.sent_as for param in REFUSABLE if param.name == name), ())
 
 
-def apply_learnt(options: Mapping[str, Any], learnt: Collection[str]) -> dict[str, Any]:
+def apply_learned(options: Mapping[str, Any], learnt: Collection[str]) -> dict[str, Any]:
     """Return the options of a call without None values and refused parameters."""
     remaining = {name: value for name, value in options.items() if value is not None}
     if REASONING in learnt and remaining.get("max_tokens"):
@@ -233,12 +235,12 @@ _LEARNT: dict[tuple[str, str], list[str]] = {}
 """Refused parameters and `REASONING`, by model and endpoint."""
 
 
-def learnt_of(model: str, api_base: str | None) -> tuple[str, ...]:
+def learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
     """Return what this process has learned about an endpoint, in order."""
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
 
-def lessons_of(refused: str, message: str) -> tuple[str, ...]:
+def parse_refusal(refused: str, message: str) -> tuple[str, ...]:
     """Return what to learn from a refusal, such as that no token limit is supported."""
     is_renamed = refused != "max_tokens" or "max_completion_tokens" in message
     return (refused,) if is_renamed else ("max_tokens", "max_completion_tokens")

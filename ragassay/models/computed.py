@@ -109,7 +109,7 @@ _OPEN: list[ComputedStore] = []
 
 
 @contextmanager
-def computed_in(folder: Path, most_mb: int) -> Iterator[None]:
+def caching_results(folder: Path, most_mb: int) -> Iterator[None]:
     """Cache computed arrays in a folder, for all threads, while the context is active.
 
     A maximum size of 0 disables the cache. Concurrent runs may exit their contexts in any order.

@@ -19,11 +19,11 @@ from ragassay.models.embeddings import closest_cosine
 from ragassay.models.entailment import (
     COLUMNS,
     SUPPORTS,
+    CachedEntailment,
     EntailmentModel,
     Pair,
-    Remembered,
+    as_contradiction,
     doubt_about,
-    speaking_against,
 )
 from ragassay.models.fitted_models import CLASSIFIER, FittedThresholds, PairClassifier
 from ragassay.models.verifiers import AdaptedVerifier, adapted_verifier, entailment_model
@@ -70,7 +70,7 @@ class EntailmentCorrectness:
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
-        self._model, self._embedder = Remembered(model), embedder
+        self._model, self._embedder = CachedEntailment(model), embedder
         self.name, self.digest, self.threshold = model.name, model.digest, 0.5
         self.bounds = self._model.bounds
 
@@ -92,7 +92,7 @@ class EntailmentCorrectness:
         texts = [passage for _, passage in pairs]
         for n, (claim, body) in enumerate(bodies):
             if difference_of(claim, body, "", texts[:n] + texts[n + 1 :]):
-                shares[n] = speaking_against(shares[n])
+                shares[n] = as_contradiction(shares[n])
         cosines: list[float] = []
         if self._embedder and any(bound.least_cosine is not None for bound in self.bounds):
             cosines = [closest_cosine(claim, body, self._embedder) for claim, body in bodies]

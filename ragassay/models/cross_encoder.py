@@ -247,7 +247,7 @@ DROPOUT = 0.1
 BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
-CALM = 8.0
+DAMPING_FACTOR = 8.0
 """Factor for the standard deviation in standardization. It prevents oscillation in training with
 over a thousand features."""
 
@@ -267,7 +267,7 @@ class StandardisedHead(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """Return logits, shape (n_pairs, n_labels)."""
-        scaled = (input - self.mean) / (CALM * self.spread)
+        scaled = (input - self.mean) / (DAMPING_FACTOR * self.spread)
         return super().forward(nn.functional.dropout(scaled, DROPOUT, self.training))
 
     def standardise(self, features: Tensor) -> None:

@@ -212,7 +212,7 @@ MOST_KEPT = 100_000
 """Maximum number of stored vectors: about 700 papers, 150 MB at 384 dimensions."""
 
 
-class KeptVectors:
+class VectorCache:
     """Embedder like `Embedder.encode_many` that stores vectors and drops the oldest ones."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -252,7 +252,7 @@ def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDAr
 class RoleEncoder:
     """Embedder with role prefixes, usable as an `Encode` function."""
 
-    def __init__(self, model: str = MINILM, embedder: Embedder | KeptVectors | None = None) -> None:
+    def __init__(self, model: str = MINILM, embedder: Embedder | VectorCache | None = None) -> None:
         self.name = model
         self._embedder = embedder or Embedder(model)
         self._form = form_of(model)

@@ -65,7 +65,7 @@ class EntailmentModel(Protocol):
         ...
 
 
-class Remembered:
+class CachedEntailment:
     """Model with an LRU cache of pairs, because perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
@@ -119,7 +119,7 @@ def unsupported_spans(model: EntailmentModel, pair: Pair) -> tuple[UnsupportedSp
     return spans(*pair) if spans else ()
 
 
-def speaking_against(shares: Sequence[float]) -> list[float]:
+def as_contradiction(shares: Sequence[float]) -> list[float]:
     """Return the probabilities of `COLUMNS`, with all support counted as contradiction."""
     return [0.0, shares[SUPPORTS] + shares[CONTRADICTS], shares[NEUTRAL]]
 

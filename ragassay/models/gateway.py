@@ -21,21 +21,21 @@ from ragassay.errors import (
     ModelError,
     SettingsError,
 )
-from ragassay.model_names import INSTRUMENTS, is_local, is_ours, provider_of
+from ragassay.model_names import INSTRUMENTS, is_local, is_ragassay_model, provider_of
 from ragassay.models.batch_queue import BatchQueue, batch_queue
 from ragassay.models.call_parameters import (
     REASONING,
-    apply_learnt,
+    apply_learned,
     learn,
-    learnt_of,
-    lessons_of,
+    learned_parameters,
     options_of,
     parameters_of,
+    parse_refusal,
     portable_format,
     refused_parameter,
 )
 from ragassay.models.call_reply import answered_by, read_usage, reply_of
-from ragassay.models.limiter import RunLimiter, limiter_or
+from ragassay.models.limiter import RunLimiter, current_limiter
 from ragassay.models.litellm_library import batch_price_usd, disable_logging, import_litellm
 from ragassay.models.local.provider import register_provider
 from ragassay.models.prompt_caching import PromptCaching
@@ -43,8 +43,8 @@ from ragassay.models.provider_errors import (
     PROVIDERS,
     is_about_the_question,
     lacks_key,
+    missing_key_message,
     needs_key,
-    no_key,
     retry_after_s,
     trim_error,
     typed_error,
@@ -101,7 +101,7 @@ class JudgeLM(dspy.LM):
             register_provider(settings.literature.cache_dir, settings.prompting.local_dtype)
         supported = frozenset(litellm.get_supported_openai_params(settings.judge.model) or ())
         self.takes_schema = "response_format" in supported
-        self.calls_tools = "tools" in supported and not is_ours(settings.judge.model)
+        self.calls_tools = "tools" in supported and not is_ragassay_model(settings.judge.model)
         options, self._user_options = parameters_of(settings, supported, litellm)
         super().__init__(
             settings.judge.model,
@@ -153,7 +153,7 @@ class JudgeLM(dspy.LM):
         """
         messages = messages or [{"role": "user", "content": prompt}]
         requested, response = self.kwargs | kwargs | self._user_options, None
-        if requested.get("response_format") and not is_ours(self.model):
+        if requested.get("response_format") and not is_ragassay_model(self.model):
             requested["response_format"] = portable_format(requested["response_format"])
         # In batch mode, a separate first call would take as long as all the others together.
         first = nullcontext() if self.is_batched else self._caching.first_alone(messages, requested)
@@ -163,7 +163,7 @@ class JudgeLM(dspy.LM):
             while response is None:
                 if self.fatal is not None:
                     raise self.fatal
-                options = apply_learnt(requested, self._learnt)
+                options = apply_learned(requested, self._learnt)
                 with arriving() as arrival:
                     try:
                         async with self._sending(messages, options) as (sent, note):
@@ -213,11 +213,11 @@ class JudgeLM(dspy.LM):
         Otherwise pause calls to the endpoint as it requests, and raise the converted error.
         """
         self._learn_from(error, sent)
-        if self.fatal is None and apply_learnt(requested, self._learnt) != sent:
+        if self.fatal is None and apply_learned(requested, self._learnt) != sent:
             return
         wait_s = retry_after_s(error)
         if wait_s is not None and wait_s <= MOST_COOLDOWN_S:
-            await limiter_or(self._own_limiter).hold(self._endpoint, wait_s)
+            await current_limiter(self._own_limiter).hold(self._endpoint, wait_s)
         # Errors of hosted models may quote the key, so they are not chained.
         cause = error if is_local(self.model) else None
         raise self.fatal or self._convert_error(error, arrival) from cause
@@ -225,7 +225,7 @@ class JudgeLM(dspy.LM):
     @property
     def _learnt(self) -> Any:
         """Parameters that the endpoint has refused, and `REASONING`."""
-        return learnt_of(self.model, self._api_base)
+        return learned_parameters(self.model, self._api_base)
 
     def _learn_from(self, error: Exception, options: Mapping[str, Any]) -> None:
         """Record the parameter that an error message refuses, if any."""
@@ -241,7 +241,7 @@ class JudgeLM(dspy.LM):
                 f"{self.model} refuses {by_user[0]}, set by --model-option: {trim_error(error)}"
             )
             return
-        learn(self.model, self._api_base, *lessons_of(refused, message))
+        learn(self.model, self._api_base, *parse_refusal(refused, message))
 
     @asynccontextmanager
     async def _sending(
@@ -275,7 +275,7 @@ class JudgeLM(dspy.LM):
 
     @asynccontextmanager
     async def _admit_call(self) -> AsyncIterator[Meter]:
-        limiter, paid = limiter_or(self._own_limiter), Meter()
+        limiter, paid = current_limiter(self._own_limiter), Meter()
         try:
             await limiter.admit(self._endpoint)
         except FatalModelError as error:
@@ -321,7 +321,7 @@ def _has_key(model: str) -> bool:
 def _missing_key(model: str) -> str:
     """Return an error message with the environment variables to set."""
     missing = import_litellm().validate_environment(model).get("missing_keys") or ()
-    return no_key(sorted(name for name in missing if name.endswith("_KEY")))
+    return missing_key_message(sorted(name for name in missing if name.endswith("_KEY")))
 
 
 DECISIONS = "/v1/decisions"

@@ -170,6 +170,6 @@ def limit_calls(limiter: Limiter) -> Iterator[None]:
         _LIMITER.reset(token)
 
 
-def limiter_or(default: Limiter) -> Limiter:
+def current_limiter(default: Limiter) -> Limiter:
     """Return the limiter of the current run, or the model's own limiter outside a run."""
     return _LIMITER.get() or default

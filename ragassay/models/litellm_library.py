@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ragassay.model_names import BATCH_PROVIDERS, is_local, provider_of
-from ragassay.models.prompt_caching import CHARS_A_TOKEN
+from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.process import importing
 
 CALLBACKS = (
@@ -120,7 +120,7 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
     """Return the maximum cost of requests: replies of maximum length, and nothing cached."""
     n_sent = n_received = 0
     for n_chars, body in bodies:
-        n_sent += n_chars // CHARS_A_TOKEN
+        n_sent += n_chars // CHARS_PER_TOKEN
         n_received += _most_reply_tokens(body)
     return batch_tokens_usd(model, n_sent, n_received)
 

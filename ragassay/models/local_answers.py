@@ -56,7 +56,7 @@ class ServerModel:
 
 
 @dataclass(frozen=True)
-class ServerRead:
+class ServerDescription:
     """Server description read from its responses.
 
     Attributes:
@@ -94,12 +94,12 @@ class ServerAnswers:
         return self.by_path.get(path) is REFUSED
 
 
-def read_server(answers: ServerAnswers) -> ServerRead | None:
+def read_server(answers: ServerAnswers) -> ServerDescription | None:
     """Return the server description. None if it is not a model server."""
     return next(filter(None, (read(answers) for read in _READERS)), None)
 
 
-def _read_by_owner(answers: ServerAnswers) -> ServerRead | None:
+def _read_by_owner(answers: ServerAnswers) -> ServerDescription | None:
     """Read vLLM and llama.cpp. llama.cpp also supports Ollama's paths."""
     rows = answers.rows_at("/v1/models", "data") or []
     kind = next(filter(None, (_OWNERS.get(_text(row, "owned_by").lower()) for row in rows)), None)
@@ -109,16 +109,18 @@ def _read_by_owner(answers: ServerAnswers) -> ServerRead | None:
     if kind == "llama_cpp":
         n_context = _number(_object(props.get("default_generation_settings")), "n_ctx")
         version = _text(props, "build_info")
-        return ServerRead(kind, version, tuple(_llama_cpp_model(row, n_context) for row in rows))
+        return ServerDescription(
+            kind, version, tuple(_llama_cpp_model(row, n_context) for row in rows)
+        )
     if kind == "vllm":
         models = tuple(
             replace(_plain(row), n_context=_number(row, "max_model_len")) for row in rows
         )
-        return ServerRead(kind, _text(answers.object_at("/version"), "version"), models)
+        return ServerDescription(kind, _text(answers.object_at("/version"), "version"), models)
     return None
 
 
-def _read_lm_studio(answers: ServerAnswers) -> ServerRead | None:
+def _read_lm_studio(answers: ServerAnswers) -> ServerDescription | None:
     rows = answers.rows_at("/api/v0/models", "data")
     if rows is None:
         return None
@@ -132,15 +134,15 @@ def _read_lm_studio(answers: ServerAnswers) -> ServerRead | None:
         )
         for row in rows
     )
-    return ServerRead("lm_studio", "", models)
+    return ServerDescription("lm_studio", "", models)
 
 
-def _read_ollama(answers: ServerAnswers) -> ServerRead | None:
+def _read_ollama(answers: ServerAnswers) -> ServerDescription | None:
     rows = answers.rows_at("/api/tags", "models")
     version = _text(answers.object_at("/api/version"), "version")
     if rows is None or not version:
         return None
-    return ServerRead("ollama", version, tuple(map(_ollama_model, rows)))
+    return ServerDescription("ollama", version, tuple(map(_ollama_model, rows)))
 
 
 def _ollama_model(row: Mapping[str, Any]) -> ServerModel:
@@ -169,19 +171,19 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
     return replace(model, can_judge=can_judge, n_context=n_context, remote_host=remote_host)
 
 
-def _read_other(answers: ServerAnswers) -> ServerRead | None:
+def _read_other(answers: ServerAnswers) -> ServerDescription | None:
     """Read any server with an OpenAI model list, or one that requires a key for the list."""
     rows = answers.rows_at("/v1/models", "data")
     if rows is not None:
-        return ServerRead("other", "", tuple(map(_plain, rows)))
+        return ServerDescription("other", "", tuple(map(_plain, rows)))
     if not answers.refuses("/v1/models"):
         return None
     # vLLM requires the key only under /v1.
     version = _text(answers.object_at("/version"), "version")
-    return ServerRead("vllm" if version else "other", version, None)
+    return ServerDescription("vllm" if version else "other", version, None)
 
 
-_READERS: Sequence[Callable[[ServerAnswers], ServerRead | None]] = (
+_READERS: Sequence[Callable[[ServerAnswers], ServerDescription | None]] = (
     _read_by_owner,
     _read_lm_studio,
     _read_ollama,

@@ -46,7 +46,7 @@ class Text2Text:
     def fits(self, prompt: Prompt) -> bool:
         """Return whether the prompt without its passage fits."""
         with self.model.lend() as (tokenizer, _):
-            return room_for(tokenizer, prompt, self._n_tokens) >= 0
+            return passage_budget(tokenizer, prompt, self._n_tokens) >= 0
 
     @computed_by_host
     def shares(self, prompts: Sequence[Prompt], words: Sequence[str]) -> NDArray[np.float64]:
@@ -77,7 +77,7 @@ class Text2Text:
         return [text.strip() for text in texts]
 
 
-def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
+def passage_budget(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
     """Return the number of tokens available for the passage."""
     before, _, after = prompt
     return n_tokens - len(tokenizer(f"{before}\n{after}", split_special_tokens=True).input_ids)
@@ -86,7 +86,7 @@ def room_for(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> int:
 def fit_prompt(tokenizer: Any, prompt: Prompt, n_tokens: int = N_TOKENS) -> str:
     """Return a prompt with the passage truncated to fit. The other parts are never truncated."""
     before, passage, after = prompt
-    n_free = room_for(tokenizer, prompt, n_tokens)
+    n_free = passage_budget(tokenizer, prompt, n_tokens)
     encoding = tokenizer(
         passage, add_special_tokens=False, return_offsets_mapping=True, split_special_tokens=True
     )

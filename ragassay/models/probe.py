@@ -21,12 +21,12 @@ from ragassay.errors import ExtraError, FatalModelError, ModelError
 from ragassay.model_names import is_local, provider_of
 from ragassay.models.call_parameters import (
     REASONING,
-    apply_learnt,
+    apply_learned,
     base_parameters,
     learn,
-    learnt_of,
-    lessons_of,
+    learned_parameters,
     options_of,
+    parse_refusal,
     refused_parameter,
 )
 from ragassay.models.provider_errors import (
@@ -34,9 +34,9 @@ from ragassay.models.provider_errors import (
     Provider,
     address_of,
     meaning_of,
+    missing_key_message,
     needs_key,
-    no_key,
-    quota_words,
+    quota_message,
     refusal,
     trim_error,
     unreachable,
@@ -125,16 +125,16 @@ def _check(settings: Settings) -> None:
     options, own_names = base_parameters(settings)
     requested = options | {"response_format": PROBE_FORMAT} | own_names | {"max_tokens": 1}
     while True:  # Each iteration leaves out one more refused parameter.
-        learnt = learnt_of(judge.model, judge.api_base)
-        options = apply_learnt(requested, [name for name in learnt if name != REASONING])
+        learnt = learned_parameters(judge.model, judge.api_base)
+        options = apply_learned(requested, [name for name in learnt if name != REASONING])
         status, message = _answer_by_http(judge.model, base, provider, options)
         meaning = meaning_of(status, message) if status >= 400 else None
         refused = "" if meaning else refused_parameter(status, message, options)
         if not refused or set(options_of(refused)) & set(own_names):
             break
-        learn(judge.model, judge.api_base, *lessons_of(refused, message))
+        learn(judge.model, judge.api_base, *parse_refusal(refused, message))
     if meaning == "quota":
-        raise FatalModelError(quota_words(judge.model, trim_error(message)))
+        raise FatalModelError(quota_message(judge.model, trim_error(message)))
     if meaning == "no_model" or (status in (401, 403, 404) and not refused):
         reason = refusal(404 if meaning else status, message, judge.model, base)
         raise FatalModelError(f"{judge.model}: {reason}")
@@ -205,7 +205,7 @@ def _require_key(model: str, api_base: str | None) -> None:
     provider = PROVIDERS.get(provider_of(model))
     has_key = provider is None or any(map(os.environ.get, provider.keys)) or _has_key_in_code(model)
     if provider and not has_key and needs_key(model, api_base):
-        raise FatalModelError(f"{model}: {no_key(provider.keys)}")
+        raise FatalModelError(f"{model}: {missing_key_message(provider.keys)}")
 
 
 def _has_key_in_code(model: str) -> bool:

@@ -29,7 +29,7 @@ from ragassay.model_names import is_local, provider_of
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
-CHARS_A_TOKEN = 4
+CHARS_PER_TOKEN = 4
 """Approximate characters per token of English text."""
 
 CACHE_S = 240.0
@@ -106,7 +106,7 @@ def takes_breakpoint(model: str) -> bool:
     return supports_openai_prompt_cache_breakpoint(model, "openai")
 
 
-def least_cached_tokens(model: str) -> int:
+def min_cached_tokens(model: str) -> int:
     """Return the minimum length of a cached prefix, from LiteLLM's model list."""
     from litellm.utils import get_prompt_cache_min_tokens
 
@@ -119,8 +119,8 @@ class PromptCaching:
     def __init__(self, settings: Settings) -> None:
         self._provider = provider_of(settings.judge.model)
         self.way = way_of(settings.judge.model, settings.judge.api_base or "")
-        min_tokens = least_cached_tokens(settings.judge.model) if self.way != "none" else 0
-        self._least_chars = min_tokens * CHARS_A_TOKEN
+        min_tokens = min_cached_tokens(settings.judge.model) if self.way != "none" else 0
+        self._least_chars = min_tokens * CHARS_PER_TOKEN
         self._locks: weakref.WeakValueDictionary[str, asyncio.Lock] = weakref.WeakValueDictionary()
         self._last_used: dict[str, float] = {}
 

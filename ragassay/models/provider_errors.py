@@ -79,7 +79,7 @@ def meaning_of(status: int, message: str) -> Meaning | None:
     return next((meaning for meaning, pattern in _MEANINGS if pattern.search(message)), None)
 
 
-def quota_words(model: str, message: str) -> str:
+def quota_message(model: str, message: str) -> str:
     """Return the error message for a quota that is used up."""
     return f"the quota of {model} is used up; pay its provider or choose another model ({message})"
 
@@ -206,7 +206,7 @@ def needs_key(model: str, api_base: str | None) -> bool:
     return not (provider_of(model) == "openai" and is_elsewhere)
 
 
-def no_key(names: Sequence[str]) -> str:
+def missing_key_message(names: Sequence[str]) -> str:
     """Return the error message for a missing key, given its environment variables."""
     variables = " or ".join(names) or "the key of its provider"
     return f"no key for this model; set {variables} in the environment ({ANY_KEY})"
@@ -292,7 +292,7 @@ def _typed_by_meaning(
     meaning: Meaning | None, message: str, model: str, base: str
 ) -> ModelError | None:
     if meaning == "quota":
-        return FatalModelError(quota_words(model, message))
+        return FatalModelError(quota_message(model, message))
     if meaning == "too_long":
         return PromptTooLongError(message)
     if meaning == "no_model":

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ragassay.errors import InputError, SettingsError, first_problem
 from ragassay.extras import EXTRAS, need
 from ragassay.files import read_small
-from ragassay.model_names import PROVIDER, SMOLLM2, is_ours
+from ragassay.model_names import PROVIDER, SMOLLM2, is_ragassay_model
 from ragassay.models.weights import (
     SMOLLM2_GGUF_SHA256,
     SMOLLM2_PACKAGE,
@@ -109,7 +109,7 @@ def metadata_of(model: str) -> TunedNote | None:
     Raises:
         SettingsError: The adapter is invalid.
     """
-    if not is_ours(model):
+    if not is_ragassay_model(model):
         return None
     folder = adapter_folder(model.partition(f"{PROVIDER}/")[2])
     return read_note(folder) if folder else None

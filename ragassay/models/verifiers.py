@@ -31,10 +31,10 @@ from ragassay.models.availability import unavailable_text
 from ragassay.models.computed import computed_once
 from ragassay.models.entailment import (
     PACKAGED,
+    CachedEntailment,
     EntailmentModel,
     NliModel,
     Pair,
-    Remembered,
     pair_encoder,
 )
 from ragassay.models.fact_checkers import open_checker
@@ -122,11 +122,11 @@ def _adapter_base(adapter: adapters.Adapter, cache_dir: Path) -> PairEncoder:
 
 
 @functools.cache
-def minilm_verifier() -> Remembered:
+def minilm_verifier() -> CachedEntailment:
     """Return the embedded verifier of this process."""
     parts = (adapters.WHOLE, adapters.CLOSEST)
     models = tuple(adapted_verifier(adapter, Path()) for adapter in parts)
-    return Remembered(MeanVerifier(MINILM_VERIFIER, models))
+    return CachedEntailment(MeanVerifier(MINILM_VERIFIER, models))
 
 
 @functools.cache
@@ -142,7 +142,7 @@ def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerif
     return AdaptedVerifier(adapter, cache_dir)
 
 
-class StandIn:
+class FallbackVerifier:
     """Embedded verifier used in place of an unavailable model, as its name shows."""
 
     def __init__(self, unavailable: str) -> None:
@@ -195,7 +195,7 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
     except OSError as error:
         if reason := _no_substitute(name, kind, model):
             raise SettingsError(reason) from error
-        return StandIn(name)
+        return FallbackVerifier(name)
     except SettingsError:
         raise
     except (ValueError, RecursionError) as error:  # raised by libraries for broken models
@@ -230,7 +230,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open a verifier by name, or raise `SettingsError`. There is no substitute."""
     found = entailment_model(name, cache_dir, n_labels)
-    if isinstance(found, StandIn):
+    if isinstance(found, FallbackVerifier):
         raise SettingsError(
             f"verifier {name} is unavailable; pass a Hugging Face id, a folder, or a verifier from "
             "`ragassay verifiers kinds`"

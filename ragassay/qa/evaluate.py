@@ -14,7 +14,7 @@ from ragassay.formats.papers.pairs import read_pairs
 from ragassay.instruments.pair_rater import EmbeddedPairRater
 from ragassay.model_names import INSTRUMENTS, MINILM
 from ragassay.models.cards import load_card
-from ragassay.models.embeddings import KeptVectors, RoleEncoder
+from ragassay.models.embeddings import RoleEncoder, VectorCache
 from ragassay.models.fitted_raters import PAIR_RATER
 from ragassay.models.weights import sha256_of
 from ragassay.options import EvaluateKeywords, OptionStyle, settings_of
@@ -217,7 +217,7 @@ async def judge_pairs(
         RunMismatchError: The folder belongs to a different run.
         FatalModelError: The judge is unavailable.
     """
-    embedder = KeptVectors(tools.models.embedder)
+    embedder = VectorCache(tools.models.embedder)
     if tools.models.pair_rater is not None and embedder.name == MINILM:
         tools = tools.with_models(pair_rater=EmbeddedPairRater(embedder))
     result = await run(pairs_job(input_pairs), tools, folder, listen, has_reports=False)
@@ -277,7 +277,7 @@ def _collect_notes(input_pairs: InputPairs, result: RunResult) -> tuple[str, ...
 
 def _measure_pairs(
     input_pairs: InputPairs,
-    embedder: KeptVectors,
+    embedder: VectorCache,
     compared: Compared,
     folder: RunFolder | None,
     listen: Listener,

@@ -21,10 +21,10 @@ from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import OpenCases
 from ragassay.graphs.case import Input, fingerprint, open_case_of
 from ragassay.graphs.evaluate import EvaluateGraph, build_evaluate_graph
-from ragassay.model_names import is_on_vllm, is_ours
+from ragassay.model_names import is_on_vllm, is_ragassay_model
 from ragassay.models.batches import batching
 from ragassay.models.call_reply import unbooked_usage
-from ragassay.models.computed import computed_in
+from ragassay.models.computed import caching_results
 from ragassay.models.gateway import Meter, meter_calls
 from ragassay.models.limiter import Limiter, limit_calls
 from ragassay.process import patient_collector
@@ -119,7 +119,7 @@ async def run_records(
             await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
         else:
             literature = tools.settings.literature
-            cache = computed_in(literature.cache_dir / "computed", literature.computed_mb)
+            cache = caching_results(literature.cache_dir / "computed", literature.computed_mb)
             with opened_store(path) as store, cache:
                 local = replace(tools, store=store)
                 async with _batching(tools, folder, listen), judging(local, keep, listen) as judge:
@@ -183,7 +183,9 @@ async def judging(
 
 
 def _n_in_flight(tools: Run) -> int:
-    has_local = any(is_ours(name) and not is_on_vllm(name) for name in tools.settings.judge.judges)
+    has_local = any(
+        is_ragassay_model(name) and not is_on_vllm(name) for name in tools.settings.judge.judges
+    )
     limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
     if tools.settings.limits.batch:  # A batch contains the calls of all answers.
         limit = tools.n_slots

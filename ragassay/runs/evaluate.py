@@ -21,7 +21,7 @@ from ragassay.models.call_reply import mixture_notes
 from ragassay.models.cards import load_card
 from ragassay.models.fitted_raters import shipped_rater
 from ragassay.models.litellm_library import listed_price_usd
-from ragassay.models.prompt_caching import CHARS_A_TOKEN
+from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.models.tuned import metadata_of
 from ragassay.models.weights import SMOLLM2_GGUF_SHA256
 from ragassay.records import (
@@ -148,11 +148,11 @@ class Plan:
 def plan(job: Job, tools: Run) -> Plan:
     """Estimate calls and tokens without asking a model."""
     n_calls = n_shared_tokens = n_escalated = n_escalated_tokens = 0
-    task_tokens, shared_calls = TASK_CHARS // CHARS_A_TOKEN, list[SharedCalls]()
+    task_tokens, shared_calls = TASK_CHARS // CHARS_PER_TOKEN, list[SharedCalls]()
     n_per_question = _most_calls_per_question(tools)
     for record in job.records:
         open_case = new_open_case(record, tools)
-        context_tokens = len(open_case.case.context) // CHARS_A_TOKEN
+        context_tokens = len(open_case.case.context) // CHARS_PER_TOKEN
         counts = [
             evaluator.n_most_calls(open_case, tools)
             * (n_per_question if evaluator.is_weighed else 1)

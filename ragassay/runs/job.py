@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragassay.errors import InputError
-from ragassay.formats import ReadResult, read_records, records_from_rows, with_gold
+from ragassay.formats import ReadResult, add_gold_nuggets, read_records, records_from_rows
 from ragassay.formats.named_fields import input_notes
 from ragassay.formats.objects import response_parts, rows_of, source_objects
 from ragassay.formats.problems import Problem, require_records
@@ -250,7 +250,7 @@ def _from_memory(
         raise InputError("questions cannot be used with records, which contain their questions")
     _check_ids(rows)
     read = answered_records(rows) if answered else ReadResult(tuple(rows), (), "records")
-    return with_gold(read, nuggets)
+    return add_gold_nuggets(read, nuggets)
 
 
 def _sha256(records: Sequence[Record]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ragassay.formats import read_labels, read_records
 from ragassay.formats.assignments import AssignedAnswer, read_assignments
 from ragassay.formats.nuggetizer import ASSIGNED
-from ragassay.formats.problems import nothing_in
+from ragassay.formats.problems import empty_file_error
 from ragassay.metrics.papers.nuggets import assignment_scores, nuggetizer_scores
 from ragassay.metrics.papers.rankings import by_people
 from ragassay.metrics.stats.alignment import align_labels
@@ -55,7 +55,7 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     # An unreadable answer is rejected as an answer and as a label.
     rejections = tuple(dict.fromkeys([*read.rejections, *labelled.rejections]))
     if not evaluations:
-        raise nothing_in(path, "answer of a named system with a label by people", rejections)
+        raise empty_file_error(path, "answer of a named system with a label by people", rejections)
     return evaluations, rejections
 
 

@@ -20,10 +20,10 @@ from ragassay.model_names import (
     is_local,
 )
 from ragassay.models.availability import is_of_hub, need_judge, need_verifier
-from ragassay.models.call_parameters import learn, learnt_note, learnt_of
+from ragassay.models.call_parameters import learn, learned_parameters, learnt_note
 from ragassay.models.litellm_library import batch_tokens_usd, import_litellm, listed_price_usd
 from ragassay.models.probe import check_judges
-from ragassay.models.prompt_caching import least_cached_tokens, way_of
+from ragassay.models.prompt_caching import min_cached_tokens, way_of
 from ragassay.retrievers.reranked_literature import EMBEDDED, NONE
 from ragassay.runs.folder import (
     RunFolder,
@@ -87,7 +87,7 @@ def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: 
     """Estimate the cost of one judge's share of the calls."""
     judge = settings.judge
     is_cached = way_of(judge.model, judge.api_base or "") != "none"
-    least = least_cached_tokens(judge.model) if is_cached else 0
+    least = min_cached_tokens(judge.model) if is_cached else 0
     n_sent = n_received = n_read = n_written = 0
     for shared in calls:
         n_calls = -(-shared.n_calls // n_judges)
@@ -123,7 +123,9 @@ def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 
 def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
     """Write the parameters refused by the judges' endpoints, if any."""
-    refused = {j.judge.model: list(learnt_of(j.judge.model, j.judge.api_base)) for j in judges}
+    refused = {
+        j.judge.model: list(learned_parameters(j.judge.model, j.judge.api_base)) for j in judges
+    }
     if any(refused.values()):
         known = {model: names for model, names in refused.items() if names}
         write_whole(folder / FILE, json.dumps(known, indent=2) + "\n")
@@ -132,7 +134,7 @@ def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
 def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
     """Return a note for each judge with parameters that its endpoint refuses."""
     notes = (
-        learnt_note(judge.model, learnt_of(judge.model, judge.api_base))
+        learnt_note(judge.model, learned_parameters(judge.model, judge.api_base))
         for judge in (settings.judge for settings in judges)
     )
     return tuple(note for note in notes if note)

@@ -15,7 +15,7 @@ from ragassay.model_names import (
     FormChoice,
     JudgeForm,
     form_of,
-    is_ours,
+    is_ragassay_model,
     parse_options,
     split_endpoint,
 )
@@ -159,7 +159,7 @@ class JudgeSettings(SettingsGroup):
     @property
     def instruments_decide(self) -> bool:
         """Return whether instruments score everything except rubrics by default."""
-        return is_ours(self.model) or not self.has_judge
+        return is_ragassay_model(self.model) or not self.has_judge
 
     @property
     def escalated_to(self) -> str | None:

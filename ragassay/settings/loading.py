@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pydantic import ValidationError
 
 from ragassay.errors import SettingsError, first_problem
-from ragassay.model_names import noted_options, provider_of, split_endpoint
+from ragassay.model_names import provider_of, public_options, split_endpoint
 from ragassay.settings.group import AffectsResult
 from ragassay.settings.settings import FIELDS, GROUP_OF, Settings
 
@@ -108,7 +108,7 @@ def result_values(settings: Settings) -> dict[str, object]:
 def noted_settings(settings: Settings) -> dict[str, str | int | float | bool | None]:
     """Return the settings that affect results, as stored in the manifest."""
     noted = {name: _plain(value) for name, value in result_values(settings).items()}
-    if overrides := noted_options(settings.judge.model_options):
+    if overrides := public_options(settings.judge.model_options):
         noted["model_options"] = _plain(overrides)
     return noted
 

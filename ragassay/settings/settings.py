@@ -15,7 +15,7 @@ from ragassay.model_names import (
     EMBEDDED,
     MINILM_VERIFIER,
     is_local,
-    is_ours,
+    is_ragassay_model,
     provider_of,
     split_endpoint,
 )
@@ -152,7 +152,7 @@ class Settings(BaseSettings):
         """Maximum number of concurrent model calls."""
         if self.limits.batch and not is_local(self.judge.model):
             return BATCH_SLOTS
-        return self.limits.concurrency or (64 if is_ours(self.judge.model) else 16)
+        return self.limits.concurrency or (64 if is_ragassay_model(self.judge.model) else 16)
 
     @property
     def chosen_verifier(self) -> str:
@@ -186,12 +186,12 @@ class Settings(BaseSettings):
         if not self.judge.has_judge:
             return 0
         rounds = self.retrieval.evidence_rounds
-        return min(rounds, 1) if is_ours(self.judge.model) else rounds
+        return min(rounds, 1) if is_ragassay_model(self.judge.model) else rounds
 
     @property
     def judges_sufficiency(self) -> bool:
         """Return whether the judge decides if passages are sufficient. Local judges do not."""
-        return self.query_rounds > 0 and not is_ours(self.judge.model)
+        return self.query_rounds > 0 and not is_ragassay_model(self.judge.model)
 
     @property
     def cites_by_nuggets(self) -> bool:
@@ -207,7 +207,7 @@ class Settings(BaseSettings):
         if self.prompting.max_source_chars:
             return self.prompting.max_source_chars
         readers = self.judge.judges if self.judge.names_model else (self.judge.escalated_to or "",)
-        is_small = any(map(is_ours, readers)) or any(
+        is_small = any(map(is_ragassay_model, readers)) or any(
             name != "plain" for name in self.judge.form_names
         )
         return SOURCE_CHARS_LOCAL if is_small else SOURCE_CHARS_HOSTED

@@ -14,7 +14,7 @@ from ragassay.graphs.each import Items, ParaphraseTools, SentenceTask, build_par
 from ragassay.model_names import INSTRUMENTS, is_embedded_base, split_endpoint
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
-from ragassay.models.prompt_caching import CHARS_A_TOKEN
+from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.models.tuned import with_base_model
 from ragassay.perturbations import Rephrase, perturb_answers
 from ragassay.perturbations.wording_attacks import REDUNDANCY
@@ -53,7 +53,7 @@ def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
     if not sentences:
         return Plan(0, 0, 0, 0, cost=Estimate())
     n_chars = sum(len(sentence) for sentence in sentences) + len(sentences) * TASK_CHARS
-    n_tokens = n_chars // CHARS_A_TOKEN
+    n_tokens = n_chars // CHARS_PER_TOKEN
     calls = SharedCalls(len(sentences), 0, n_tokens // len(sentences))
     cost = estimate_cost([calls], paraphraser_settings(settings, job.options.paraphraser))
     return Plan(0, len(sentences), n_tokens, 0, cost=cost)

@@ -15,7 +15,7 @@ from ragassay.formats import write_records
 from ragassay.graphs.writing import WORDS
 from ragassay.model_names import split_endpoint
 from ragassay.models.limiter import RunLimiter
-from ragassay.models.prompt_caching import CHARS_A_TOKEN
+from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.options import EvaluateKeywords, OptionStyle, settings_of, several
 from ragassay.process import in_thread, run_sync
 from ragassay.records import Record, Usage
@@ -260,7 +260,7 @@ def plan_calls(
     """Estimate calls and tokens without calling a model, assuming that no work is finished."""
     records = questions.records
     sizes = [sum(len(source.text) for source in question.sources) for question in records]
-    n_tokens = sum(min(s.source_chars, n) // CHARS_A_TOKEN for n in sizes for s in generators)
+    n_tokens = sum(min(s.source_chars, n) // CHARS_PER_TOKEN for n in sizes for s in generators)
     n_ratings = 0
     for judge in judges:
         tools = build_run(judge)

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from ragassay.testing.chat_completions import JsonObject, compact_json, error_body
 from ragassay.testing.faults import BatchPlan, ScriptedBatch
-from ragassay.testing.script import Script, refuse_unusable
+from ragassay.testing.script import Script, validate_request
 
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 
@@ -213,7 +213,7 @@ class BatchServer:
         return {"custom_id": key, "result": result}
 
     def _answer_body(self, body: JsonObject) -> tuple[int, JsonObject]:
-        recorded, fault = self._script.take(refuse_unusable(body))
+        recorded, fault = self._script.take(validate_request(body))
         answer = self._script.answer(recorded, fault)
         return answer.status, json.loads(answer.body)
 

@@ -18,8 +18,8 @@ from ragassay.testing.script import (
     Script,
     ScriptedAnswer,
     bad_request,
-    refuse_unusable,
     require_object,
+    validate_request,
 )
 
 _MAX_BODY_BYTES = 64 * 2**20
@@ -79,7 +79,7 @@ class LoopbackServer:
         try:
             body = require_object(json.loads(await request.read()))
             model = request.match_info.get("model")
-            asked = refuse_unusable(self._script.manner.read_request(body, model))
+            asked = validate_request(self._script.manner.read_request(body, model))
         except (InputError, ValueError) as error:
             return await _send(request, bad_request(str(error)))
         self._n_in_flight += 1

@@ -226,7 +226,7 @@ def require_object(body: object) -> JsonObject:
     return cast(JsonObject, body)
 
 
-def refuse_unusable(request: JsonObject) -> JsonObject:
+def validate_request(request: JsonObject) -> JsonObject:
     """Return a request, or raise `InputError` if it has no messages or needs streaming."""
     if not messages_of(request):
         raise InputError("'messages' must be a list of at least one message")

@@ -15,9 +15,9 @@ from pydantic import AliasChoices, Field
 from ragassay.errors import InputError
 from ragassay.formats.gold import read_nugget_banks
 from ragassay.formats.items import Item, Place, content_of, iter_items
-from ragassay.formats.problems import Problem, found_text, validate
+from ragassay.formats.problems import Problem, quote_text, validate
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.topics import whole_bytes
+from ragassay.formats.topics import read_small_file
 from ragassay.formats.workbench.bank_items import BankItem, BankKind, RubricBank, bank_item_id
 from ragassay.formats.workbench.banks import BankResult, read_test_banks
 from ragassay.records import Rejection
@@ -115,7 +115,7 @@ def read_bank_import(
     Raises:
         InputError: The file cannot be opened, is empty, or has an unknown format.
     """
-    data = whole_bytes(path)
+    data = read_small_file(path)
     if data.lstrip().startswith((b"{", b"[")):
         result = _read_json(path, kind)
     else:
@@ -173,7 +173,7 @@ def _read_items(path: Path, read: Callable[[Item], Iterator[Imported]]) -> Itera
 def _read_keyed(item: Item) -> Iterator[Imported]:
     row = validate(KeyedRow, item.fields)
     if not isinstance(row, Problem) and row.key and row.choices and row.key not in row.choices:
-        text = f"the key {found_text(row.key)} is not one of the choices"
+        text = f"the key {quote_text(row.key)} is not one of the choices"
         row = Problem("correctKey", text, ", ".join(row.choices))
     if isinstance(row, Problem):
         yield item.place.reject(row)
@@ -195,7 +195,7 @@ def _read_lesson(item: Item) -> Iterator[Imported]:
     for name, fields in row.questions.texts.items():
         question = validate(TqaQuestionRow, fields)
         if not isinstance(question, Problem) and question.key.text not in question.choices:
-            text = f"the key {found_text(question.key.text)} is not one of the choices"
+            text = f"the key {quote_text(question.key.text)} is not one of the choices"
             question = Problem("correctAnswer", text, ", ".join(question.choices))
         if isinstance(question, Problem):
             field = f"questions.nonDiagramQuestions.{name}.{question.field}"

@@ -14,13 +14,13 @@ from ragassay.formats.items import Place, content_of
 from ragassay.formats.problems import (
     Problem,
     describe_value,
-    found_text,
+    empty_file_error,
     is_object,
     join_path,
-    nothing_in,
+    quote_text,
 )
 from ragassay.formats.retrieval import RetrievalRun, read_columns
-from ragassay.formats.topics import whole_bytes
+from ragassay.formats.topics import read_small_file
 from ragassay.formats.values import parse_json
 from ragassay.formats.workbench.paragraphs import QueryParagraphs
 from ragassay.metrics.stats.intervals import build_score, mean_interval
@@ -95,19 +95,19 @@ def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
         if score is None:
             return Problem("score", f"found {describe_value(columns[1])}", "a number")
         if columns[0] in scores:
-            text = f"{found_text(columns[0])} is a duplicate; the first score is used"
+            text = f"{quote_text(columns[0])} is a duplicate; the first score is used"
             return Problem("system", text, "each system once")
         scores[columns[0]] = score
         return None
 
     rejections = read_columns(path, add)
     if not scores:
-        raise nothing_in(path, "system", rejections)
+        raise empty_file_error(path, "system", rejections)
     return scores, rejections
 
 
 def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
-    value = parse_json(whole_bytes(path))
+    value = parse_json(read_small_file(path))
     if isinstance(value, Problem) or not is_object(value) or not value:
         raise InputError(f"{path}: expected a JSON object {{system: rank}}")
     ranks = {name: _parse_number(rank) for name, rank in value.items()}
@@ -120,7 +120,7 @@ def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     ]
     scores = {name: -rank for name, rank in ranks.items() if rank is not None}
     if not scores:
-        raise nothing_in(path, "system", rejections)
+        raise empty_file_error(path, "system", rejections)
     return scores, rejections
 
 

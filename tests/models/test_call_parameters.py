@@ -9,7 +9,7 @@ from case_tables import each_case
 from ragassay.models.call_parameters import (
     REASONING,
     REFUSABLE,
-    apply_learnt,
+    apply_learned,
     learnt_note,
     options_of,
     refused_parameter,
@@ -100,7 +100,7 @@ def test_what_was_not_sent_is_not_refused() -> None:
 def test_a_call_carries_what_its_endpoint_takes(
     learnt: tuple[str, ...], left: dict[str, Any]
 ) -> None:
-    assert apply_learnt({**SENT, "tools": None}, learnt) == left
+    assert apply_learned({**SENT, "tools": None}, learnt) == left
 
 
 def test_the_note_says_what_was_left_out() -> None:

@@ -13,8 +13,8 @@ from ragassay.models.entailment import (
     CONTRADICTS,
     NEUTRAL,
     SUPPORTS,
+    CachedEntailment,
     NliModel,
-    Remembered,
     entailment_columns,
 )
 
@@ -69,7 +69,7 @@ def test_a_remembered_model_is_asked_once_about_a_pair_while_it_is_kept():
             self.asked.extend(claim for claim, _ in pairs)
             return np.array([[len(claim), 0.0, 0.0] for claim, _ in pairs])
 
-    model = Remembered(Counting(), n_kept=2)
+    model = CachedEntailment(Counting(), n_kept=2)
     found = model.probabilities([("a", "x"), ("bb", "x"), ("a", "x")])
     assert found[:, 0].tolist() == [1, 2, 1]
     assert model.probabilities([("bb", "x"), ("ccc", "x")])[:, 0].tolist() == [2, 3]

@@ -8,7 +8,7 @@ import pytest
 
 from ragassay.errors import BudgetError
 from ragassay.models import limiter as limiters
-from ragassay.models.limiter import HEADROOM, RunLimiter, limit_calls, limiter_or
+from ragassay.models.limiter import HEADROOM, RunLimiter, current_limiter, limit_calls
 
 START = 1000.0
 
@@ -154,7 +154,7 @@ async def test_an_unknown_price_is_said_and_not_taken_for_nothing():
 
 def test_a_model_uses_the_limiter_of_the_run_that_calls_it():
     own, shared = RunLimiter(), RunLimiter()
-    assert limiter_or(own) is own
+    assert current_limiter(own) is own
     with limit_calls(shared):
-        assert limiter_or(own) is shared
-    assert limiter_or(own) is own
+        assert current_limiter(own) is shared
+    assert current_limiter(own) is own

@@ -22,7 +22,7 @@ from ragassay.models.correctness import EntailmentCorrectness
 from ragassay.models.embeddings import Embedder
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS, NliModel, labels_known
 from ragassay.models.scorers import AlignScore, ScoringVerifier, SummaC, weights_file
-from ragassay.models.verifiers import StandIn, entailment_model, present_model
+from ragassay.models.verifiers import FallbackVerifier, entailment_model, present_model
 from ragassay.models.written_labels import WrittenLabels
 from ragassay.prompts.model_forms import load_verifier_kinds
 
@@ -284,7 +284,7 @@ def test_weights_that_are_nowhere_are_named(tmp_path: Path):
 
 def test_what_is_named_by_its_kind_is_not_replaced(tmp_path: Path):
     absent = tmp_path / "absent"
-    assert isinstance(entailment_model("google/flan-t5-none", tmp_path), StandIn)
+    assert isinstance(entailment_model("google/flan-t5-none", tmp_path), FallbackVerifier)
     with pytest.raises(SettingsError, match="is unavailable"):
         entailment_model(f"flan:{absent}", tmp_path)
     with pytest.raises(SettingsError, match="ragassay verifiers kinds"):

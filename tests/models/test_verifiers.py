@@ -19,8 +19,8 @@ from ragassay.models.adapters import SMOLLM2
 from ragassay.models.cards import load_card
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
 from ragassay.models.verifiers import (
+    FallbackVerifier,
     MeanVerifier,
-    StandIn,
     adapted_verifier,
     entailment_model,
     minilm_verifier,
@@ -66,7 +66,7 @@ def test_the_cards_are_of_the_shipped_weights(tmp_path: Path):
 def test_the_embedded_verifier_stands_in_for_what_cannot_be_had_and_says_so(tmp_path: Path):
     absent = str(tmp_path / "absent")
     model = entailment_model(absent, tmp_path)
-    assert isinstance(model, StandIn)
+    assert isinstance(model, FallbackVerifier)
     assert model.name == f"{MINILM_VERIFIER} in place of {absent}"
     assert model.digest == entailment_model(EMBEDDED, tmp_path).digest
 

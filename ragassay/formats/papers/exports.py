@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
-from ragassay.formats.output import JsonRow, json_bytes, whole_file, write_values
+from ragassay.formats.output import JsonRow, json_bytes, replacing_file, write_values
 from ragassay.formats.workbench.bank_items import BankItem, RubricBank
 from ragassay.formats.workbench.banks import write_test_banks
 from ragassay.records import Paper, QAPair
@@ -33,7 +33,7 @@ Example = Callable[[Paper, Sequence[QAPair]], tuple[str, str]]
 """Function that returns the instruction and output of a training example."""
 
 
-def told_so(instruction: str) -> Example:
+def with_instruction(instruction: str) -> Example:
     """Return a function for examples with a fixed instruction, and SciQAG's list of pairs."""
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
@@ -97,7 +97,7 @@ def _write_rows(rows: Sequence[JsonRow], path: Path) -> int:
 
 
 def _write_document(rows: Sequence[JsonRow], path: Path, opening: bytes, closing: bytes) -> int:
-    with whole_file(path) as handle:
+    with replacing_file(path) as handle:
         handle.write(opening + b",\n".join(map(json_bytes, rows)) + closing)
     return len(rows)
 

@@ -33,11 +33,11 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     parse,
+    quote_text,
 )
 from ragassay.formats.rows import IdText, Row
-from ragassay.formats.sniff import Format, recognise
+from ragassay.formats.sniff import Format, detect_format
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
@@ -141,7 +141,7 @@ def read_papers(path: AnyPath) -> PaperFile:
             elif paper.id in papers:
                 first = places[paper.id]
                 where = f"line {first.line} of {first.file}" if first.line else first.file
-                text = f"the paper {found_text(paper.id)} is already on {where}"
+                text = f"the paper {quote_text(paper.id)} is already on {where}"
                 rejections.append(place.reject(Problem("id", text, "unique ids")))
             else:
                 papers[paper.id], places[paper.id] = paper, place
@@ -241,7 +241,7 @@ def _read_json(path: Path, name: str) -> _Read:
 
 
 def _json_paper(item: Item, name: str) -> Paper:
-    if recognise(item.keys, (PAPER,)) is None:
+    if detect_format(item.keys, (PAPER,)) is None:
         text = f"found {describe_value(item.fields)}"
         raise ProblemError("", text, f"a paper: {PAPER.keys}")
     return read_paper_row(item, name)[0]

@@ -13,7 +13,7 @@ from ragassay.formats.files import DAMAGE, damage_text, open_binary
 from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.papers.jats_text import Flow, lines_of, table_text, text_of
 from ragassay.formats.papers.prose import flat, kind_of_heading, plain_id
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
@@ -295,8 +295,8 @@ def _root_problem(root: Element) -> Problem:
     if declares_entities(root):
         return _entities()
     message = " ".join(" ".join(map(str, root.itertext())).split())
-    content = f" with the text {found_text(message)}" if message else ""
-    return Problem("root", f"the root element is {found_text(root.tag)}{content}", _EXPECTED)
+    content = f" with the text {quote_text(message)}" if message else ""
+    return Problem("root", f"the root element is {quote_text(root.tag)}{content}", _EXPECTED)
 
 
 def _entities() -> Problem:
@@ -315,7 +315,7 @@ def _replace_entities(article: Element) -> Problem | None:
         character = html5.get(f"{entity.name};")
         parent = entity.getparent()
         if character is None or parent is None:
-            text = f"the entity {found_text(entity.text)} is unknown"
+            text = f"the entity {quote_text(entity.text)} is unknown"
             return Problem("", text, "characters instead of entities")
         before, text = entity.getprevious(), character + (entity.tail or "")
         if before is None:

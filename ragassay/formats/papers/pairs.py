@@ -21,9 +21,9 @@ from ragassay.formats.items import Item, Place, content_of, iter_items
 from ragassay.formats.output import write_values
 from ragassay.formats.papers.files import PAIR, PAPER, PairRow, files_of, read_paper_row
 from ragassay.formats.papers.prose import plain_id
-from ragassay.formats.problems import Problem, ProblemError, found_text, parse
-from ragassay.formats.sniff import recognise
-from ragassay.formats.topics import whole_bytes
+from ragassay.formats.problems import Problem, ProblemError, parse, quote_text
+from ragassay.formats.sniff import detect_format
+from ragassay.formats.topics import read_small_file
 from ragassay.records import Paper, QAPair, Rejection
 
 SHAPES = (__doc__ or "").partition("\n\n")[2]
@@ -96,7 +96,7 @@ def _items(path: Path) -> Iterator[Item | Rejection]:
 
 def _table_items(path: Path) -> Iterator[Item | Rejection]:
     try:
-        text = whole_bytes(path).decode("utf-8")
+        text = read_small_file(path).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 ({error}); expected:\n{SHAPES}") from error
     header = text.partition("\n")[0]
@@ -109,9 +109,9 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
-    if recognise({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
+    if detect_format({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
         expected = f"expected a header with question and answer, or:\n{SHAPES}"
-        raise InputError(f"{path} starts with {found_text(header)}; {expected}")
+        raise InputError(f"{path} starts with {quote_text(header)}; {expected}")
     while True:
         line = rows.line_num + 1
         try:
@@ -144,7 +144,7 @@ class _PairReading:
 
     def add(self, item: Item, name: str) -> None:
         try:
-            if recognise(item.keys, (PAIR, PAPER)) is PAPER:
+            if detect_format(item.keys, (PAIR, PAPER)) is PAPER:
                 self._add_paper(item, name)
             else:
                 self.rows.append((parse(PairRow, item.fields), item.place))
@@ -154,7 +154,7 @@ class _PairReading:
     def _add_paper(self, item: Item, name: str) -> None:
         paper, rows = read_paper_row(item, name)
         if paper.id in self.file_papers:
-            text = f"the paper {found_text(paper.id)} already appeared"
+            text = f"the paper {quote_text(paper.id)} already appeared"
             raise ProblemError("doi", text, "unique ids")
         self.file_papers[paper.id] = paper
         self.rows.extend((row.model_copy(update={"paper": paper.id}), item.place) for row in rows)
@@ -175,7 +175,7 @@ class _PairReading:
             numbers[paper] += 1
             name = row.id or f"{paper or _NO_PAPER}/{numbers[paper]}"
             if name in pairs:
-                text = f"the pair {found_text(name)} is already on line {lines[name]}"
+                text = f"the pair {quote_text(name)} is already on line {lines[name]}"
                 self._reject(place, Problem("id", text, "unique ids"))
             else:
                 pairs[name], lines[name] = _pair(row, name, paper), place.line
@@ -193,7 +193,7 @@ class _PairReading:
         for known in (name, plain_id(name)):
             if known in papers:
                 return known
-        text = f"the paper {found_text(name)} is unknown"
+        text = f"the paper {quote_text(name)} is unknown"
         return Problem("paper", text, f"one of {len(papers)} ids, such as {next(iter(papers))!r}")
 
 

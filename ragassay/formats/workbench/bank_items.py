@@ -56,8 +56,8 @@ def read_notes(value: object) -> BankNotes:
 def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
     """Return an `info` field with ragassay's notes, which `read_notes` can read."""
     own = parse_value(info) if info else None
-    is_ours = _notes(own) is not None  # Info that looks like notes must be nested in them.
-    if not (history or is_secret or is_ours):
+    looks_like_notes = _notes(own) is not None  # Then it must be nested in the notes.
+    if not (history or is_secret or looks_like_notes):
         return {} if own is None else {"info": own}
     notes: JsonRow = {"secret": is_secret}
     if history:

@@ -38,10 +38,10 @@ from ragassay.formats.problems import (
     Problem,
     ProblemError,
     describe_value,
-    found_text,
     is_list,
     is_object,
     parse,
+    quote_text,
 )
 from ragassay.formats.rows import IdText, Row
 from ragassay.formats.sniff import Format, sniff
@@ -281,7 +281,7 @@ def read_test_banks(path: AnyPath) -> BankResult:
 
 
 def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
-    text = f"the bank of {found_text(bank.query_id)} is already on line {line}"
+    text = f"the bank of {quote_text(bank.query_id)} is already on line {line}"
     return Problem("query_id", text, "a bank for each query and facet")
 
 
@@ -298,7 +298,7 @@ def read_bank(item: Item) -> RubricBank:
     for i, item_row in enumerate(row.items):
         if item_row.query_id not in (None, row.query_id):
             text = f"found {describe_value(item_row.query_id)}, which is not the bank's query"
-            raise ProblemError(f"items.{i}.query_id", text, found_text(row.query_id))
+            raise ProblemError(f"items.{i}.query_id", text, quote_text(row.query_id))
     notes = read_notes(row.info)
     return RubricBank(
         query_id=row.query_id,

@@ -30,15 +30,15 @@ from pydantic import (
 from ragassay.errors import InputError
 from ragassay.files import AnyPath
 from ragassay.formats.files import RawLine, iter_lines
-from ragassay.formats.items import Item, JunkCount, Place, content_of, shorten_text
+from ragassay.formats.items import Item, Place, UnreadableLineCount, content_of, shorten_text
 from ragassay.formats.output import JsonRow, write_values
 from ragassay.formats.problems import (
     Problem,
     describe_value,
-    found_text,
     is_list,
     is_object,
     parse,
+    quote_text,
     validate,
 )
 from ragassay.formats.rows import IdText, Row
@@ -223,7 +223,7 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
         if isinstance(query, Rejection):
             rejections.append(query)
         elif query.query_id in queries:
-            text = f"the query {found_text(query.query_id)} already appeared"
+            text = f"the query {quote_text(query.query_id)} already appeared"
             expected = "all paragraphs of a query on one line"
             rejections.append(place.reject(Problem("0", text, expected)))
         else:
@@ -236,7 +236,7 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
 
 def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Place]]:
     """Yield queries and rejections with their position. Rejected paragraphs precede the query."""
-    junk = JunkCount(path)
+    junk = UnreadableLineCount(path)
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
         place = Place(str(path), line.number, f"line-{line.number}", shorten_text(text))
@@ -272,7 +272,7 @@ def _read_paragraphs(
     for i, fields in enumerate(rows):
         paragraph = _paragraph(fields)
         if isinstance(paragraph, GradedParagraph) and paragraph.paragraph_id in paragraphs:
-            text = f"the id {found_text(paragraph.paragraph_id)} already appeared"
+            text = f"the id {quote_text(paragraph.paragraph_id)} already appeared"
             paragraph = Problem("paragraph_id", text, "unique ids within a query")
         if isinstance(paragraph, Problem):
             own = replace(place, content=content_of(fields), path=f"1.{i}")

@@ -16,7 +16,7 @@ from ragassay.agents.verifiers import Verifier
 from ragassay.errors import InputError
 from ragassay.evaluators.base import Run
 from ragassay.formats.items import Item, iter_items
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.formats.reviews import claim_items, nugget_items
 from ragassay.formats.rows import IdText, Row
 from ragassay.optimizers.compiling.answer_tasks import (
@@ -75,7 +75,7 @@ class ClaimTask(CompileTask):
             return Problem("evidence", missing, "evidence, or sentences")
         label = self._label(row.label)
         if label is None:
-            found = f"found the text {found_text(row.label)}"
+            found = f"found the text {quote_text(row.label)}"
             return Problem("label", found, " or ".join(self.labels))
         case = plain_case(key_of(item), row.question or row.claim, row.answer or row.claim)
         span = EvidenceSpan(document=key_of(item), text=passage, start=0, end=len(passage))

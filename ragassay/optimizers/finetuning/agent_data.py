@@ -109,7 +109,7 @@ _VERIFIER = TunedVerifier()
 PROMPT_TOKENS = 900
 """Approximate number of tokens for the instruction, the keywords and the reply."""
 
-CHARS_A_TOKEN = 3
+CHARS_PER_TOKEN = 3
 """Conservative estimate of characters per token, so that most groups of sections fit."""
 
 LEAST_CHARS = 1_000
@@ -135,7 +135,7 @@ def qa_examples(
                 by_paper.setdefault(pair.paper, (texts[pair.paper], []))[1].append(pair)
     if not by_paper:
         raise InputError("found no paper for any pair; set --papers to the file of papers")
-    n_chars = max(LEAST_CHARS, (row_tokens - PROMPT_TOKENS) * CHARS_A_TOKEN)
+    n_chars = max(LEAST_CHARS, (row_tokens - PROMPT_TOKENS) * CHARS_PER_TOKEN)
     examples = [
         one for paper, pairs in by_paper.values() for one in _examples(paper, pairs, n_chars)
     ]

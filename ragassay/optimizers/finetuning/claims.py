@@ -11,7 +11,7 @@ from pydantic import AliasChoices, Field
 from scipy.cluster.hierarchy import DisjointSet
 
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.formats.reviews import claim_items
 from ragassay.formats.rows import Row
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
@@ -125,7 +125,7 @@ def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
     if label is None:
         return Problem(
             "label",
-            f"found the text {found_text(row.label)}",
+            f"found the text {quote_text(row.label)}",
             " or ".join(dict.fromkeys(WORDS.values())),
         )
     if problem := row.find_wrong_mark():

@@ -13,7 +13,7 @@ from pydantic import AliasChoices, Field
 
 from ragassay.evaluators.build_run import build_run
 from ragassay.formats.items import Item
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.formats.reviews import claim_items
 from ragassay.models.adapters import CORRECTNESS
 from ragassay.optimizers.compiling.answer_tasks import SentenceLabelTask
@@ -98,7 +98,7 @@ def _pairs(row: CorrectnessRow, item: Item) -> list[LabelledPair] | Problem:
     word = str(row.label).strip().lower()
     label = next((i for i, name in enumerate(CORRECTNESS) if word in LABEL_WORDS[name]), None)
     if label is None:
-        problem = f"found the text {found_text(str(row.label))}"
+        problem = f"found the text {quote_text(str(row.label))}"
         return Problem("label", problem, "correct or incorrect")
     if wrong_mark := row.find_wrong_mark():
         return wrong_mark

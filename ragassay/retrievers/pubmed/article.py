@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lxml.etree import _Element as Element
 
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.dates_links import article_links, earliest, exact_date, free_date
 
@@ -83,11 +83,11 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
     """
     text = _flat(element)
     if element is None or not PMID.match(text):
-        found = f"found {found_text(text)}" if text else "the PMID is missing"
+        found = f"found {quote_text(text)}" if text else "the PMID is missing"
         return Problem("PMID", found, "1 to 8 digits")
     version = element.get("Version") or "1"
     if not _VERSION.match(version):
-        return Problem("PMID.Version", f"found {found_text(version)}", "a number from 1")
+        return Problem("PMID.Version", f"found {quote_text(version)}", "a number from 1")
     return text, int(version)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import date as calendar_date
 from functools import lru_cache
 
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.records.inputs import ArticleLink, LinkKind
 
 FIRST_YEAR, LAST_YEAR = 1600, 2100
@@ -38,7 +38,7 @@ def exact_date(year: str, month: str = "", day: str = "") -> str | Problem:
     if not year:
         return ""
     shown = " ".join(part for part in (year, month, day) if part)
-    problem = Problem("published", f"found the date {found_text(shown)}", _EXPECTED)
+    problem = Problem("published", f"found the date {quote_text(shown)}", _EXPECTED)
     if not _is_number(year, 4) or not FIRST_YEAR <= int(year) <= LAST_YEAR:
         return problem
     if not month:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ragassay.formats.files import RawLine, iter_lines
 from ragassay.formats.items import MAX_CONTENT, Place, shorten_text
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import NO_TITLE, PMID, plain_doi
@@ -71,7 +71,7 @@ class _MedlineRecord:
         elif self.last is not None and text[:1].isspace():
             self.last.append(text)
         else:
-            message = f"the line {found_text(text)} belongs to no field"
+            message = f"the line {quote_text(text)} belongs to no field"
             self.problem = self.problem or Problem("", message, _EXPECTED_LINE)
 
     def values(self, tag: str) -> list[str]:
@@ -107,7 +107,7 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
                 yield _read_article(record, str(path))
             problem = Problem("", line.problem, line.expected)
             if not line.problem:
-                message = f"not MEDLINE text: found {found_text(text)}"
+                message = f"not MEDLINE text: found {quote_text(text)}"
                 problem = Problem("", message, _EXPECTED_LINE)
             yield _reject_line(line, text, str(path), problem)
             return
@@ -154,7 +154,7 @@ def _read_article(record: _MedlineRecord, file: str) -> Article | Rejection:
 def _build_article(record: _MedlineRecord) -> Article | Problem:
     pmid = record.value("PMID")
     if not PMID.match(pmid):
-        found = f"found {found_text(pmid)}" if pmid else "the PMID is missing"
+        found = f"found {quote_text(pmid)}" if pmid else "the PMID is missing"
         return Problem("PMID", found, "1 to 8 digits")
     title = record.value("TI")
     if not title or title == NO_TITLE:

@@ -17,7 +17,7 @@ from lxml.etree import _Element as Element
 from ragassay.formats.files import DAMAGE, damage_text, open_binary
 from ragassay.formats.items import Place, shorten_text
 from ragassay.formats.papers.jats import WHOLE_FILE, declares_entities, forget, line_of, not_xml
-from ragassay.formats.problems import Problem, found_text
+from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Rejection
 from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
@@ -137,14 +137,14 @@ class _Stream:
         if root.tag in _ROOTS:
             return None
         error = " ".join((root.findtext("ERROR") or "").split())
-        detail = f" with the error {found_text(error)}" if error else ""
-        text = f"the root element is {found_text(root.tag)}{detail}"
+        detail = f" with the error {quote_text(error)}" if error else ""
+        text = f"the root element is {quote_text(root.tag)}{detail}"
         return self._reject(1, Problem("", text, "a PubmedArticleSet"))
 
     def _parse_items(self, element: Element) -> Iterator[PubmedItem]:
         entity = next(element.iter(Entity), None)
         if entity is not None:
-            text = f"a reference to the entity {found_text(entity.text)}, which is not expanded"
+            text = f"a reference to the entity {quote_text(entity.text)}, which is not expanded"
             yield self._reject_record(element, Problem("", text, "characters, not entities"))
         elif element.tag == _DELETIONS:
             for child in element.iterchildren("PMID"):

@@ -75,13 +75,13 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
-    is_ours = not ray.is_initialized()
-    if is_ours:
+    is_ragassay_model = not ray.is_initialized()
+    if is_ragassay_model:
         connect(ray, address, n_workers)
     try:
         yield n_workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
     finally:
-        if is_ours:
+        if is_ragassay_model:
             ray.shutdown()
 
 

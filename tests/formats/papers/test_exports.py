@@ -11,7 +11,7 @@ from ragassay.errors import InputError
 from ragassay.formats import exam_items, read_records, read_test_banks, records_from_rows
 from ragassay.formats.exam_queries import read_exam_queries
 from ragassay.formats.papers import EXPORT_FORMS, export_pairs
-from ragassay.formats.papers.exports import document_address, told_so
+from ragassay.formats.papers.exports import document_address, with_instruction
 from ragassay.records import Paper, PaperSection, QAPair
 
 PAPER = Paper(
@@ -158,7 +158,7 @@ def test_jsonl_is_a_file_of_queries_too(export):
 
 
 def test_sft_is_an_example_a_paper(export):
-    first, second = rows_of(export("sft", example=told_so("Write pairs.")))
+    first, second = rows_of(export("sft", example=with_instruction("Write pairs.")))
     assert (first["instruction"], first["input"]) == ("Write pairs.", PAPER.text)
     assert json.loads(first["output"]) == [
         {"Q": "How long?", "A": "5 h."},
@@ -170,9 +170,12 @@ def test_sft_is_an_example_a_paper(export):
 
 @pytest.mark.parametrize("form", EXPORT_FORMS)
 def test_the_same_pairs_give_the_same_bytes_packed_or_not(export, form):
-    plain = export(form, "a.json", example=told_so("Do.")).read_bytes()
-    assert export(form, "b.json", example=told_so("Do.")).read_bytes() == plain
-    assert gzip.decompress(export(form, "c.json.gz", example=told_so("Do.")).read_bytes()) == plain
+    plain = export(form, "a.json", example=with_instruction("Do.")).read_bytes()
+    assert export(form, "b.json", example=with_instruction("Do.")).read_bytes() == plain
+    assert (
+        gzip.decompress(export(form, "c.json.gz", example=with_instruction("Do.")).read_bytes())
+        == plain
+    )
 
 
 @pytest.mark.parametrize(
