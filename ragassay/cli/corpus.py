@@ -261,7 +261,9 @@ def evaluate(
     as_json: Json = False,
     **options: Any,
 ) -> int:
-    """Evaluate the search with nDCG@10, R@100, MRR and MAP and their 95 % intervals.
+    """Evaluate the search on queries with judgments.
+
+    Computes nDCG@10, R@100, MRR and MAP with 95 % intervals over queries.
 
     For example, to test whether vectors improve the search:
 

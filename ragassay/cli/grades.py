@@ -79,7 +79,7 @@ def passages(
     depth: Depth = 20,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Write passages in the format of the Rubric workbench, for grading with its programs.
+    """Write passages for grading with the Rubric workbench.
 
     The file includes systems, judgments and grades. The workbench only reads gzip files, so OUT
     should end in .jsonl.gz.

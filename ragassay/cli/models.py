@@ -47,10 +47,10 @@ def find_judges(
     url: Annotated[list[str] | None, Option(metavar="URL")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find judges on this machine, served by Ollama, LM Studio, vLLM or llama.cpp.
+    """Find judges on local model servers.
 
-    It checks ports 11434, 1234, 8000 and 8080, and addresses in environment variables such as
-    OLLAMA_HOST. No model is loaded.
+    It finds models of Ollama, LM Studio, vLLM and llama.cpp. It checks ports 11434, 1234, 8000 and
+    8080, and addresses in environment variables such as OLLAMA_HOST. No model is loaded.
 
     For example:
 
@@ -71,7 +71,7 @@ def find_judges(
 
 @app.command("list")
 def list_models(as_json: Json = False) -> None:
-    """List embedded, shipped and downloadable models with their role, size and source."""
+    """List embedded, shipped and downloadable models."""
     items = (
         *registry.registered_models(),
         *registry.fact_checkers(load_settings().literature.cache_dir),
@@ -87,7 +87,7 @@ def list_models(as_json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show the model card: training, results with 95 % intervals, and limitations.
+    """Show the model card: training, results and limitations.
 
     For example:
 

@@ -125,10 +125,11 @@ def assign(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Label every gold nugget as supported, partially supported or not supported by each answer.
+    """Label which gold nuggets each answer supports.
 
-    The output is in the nuggetizer format: assignments, and a file with four scores per answer
-    and their means in a line "all". Failed assignments are labeled "failed" and not scored.
+    Labels are supported, partially supported and not supported. The output is in the nuggetizer
+    format: assignments, and a file with four scores per answer and their means in a line "all".
+    Failed assignments are labeled "failed" and not scored.
 
     Options:
         metrics: Output file for the scores. By default OUT.metrics.jsonl.
@@ -166,13 +167,13 @@ def fit(
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:
-    """Fit a model that decides whether two nuggets state the same fact, as in BioACE.
+    """Fit a model that matches nuggets, as in BioACE.
 
-    A Bayesian Gaussian mixture separates similar pairs from others. Optuna searches for the
-    probability threshold with the best F1, similarity and number of alignments on held-out folds;
-    among equally good thresholds, the middle one is used. These objectives need no labels and do
-    not measure correctness. If FILE contains known matches, agreement with them is optimized and
-    printed instead.
+    It decides whether two nuggets state the same fact. A Bayesian Gaussian mixture separates
+    similar pairs from others. Optuna searches for the probability threshold with the best F1,
+    similarity and number of alignments on held-out folds; among equally good thresholds, the middle
+    one is used. These objectives need no labels and do not measure correctness. If FILE contains
+    known matches, agreement with them is optimized and printed instead.
 
     To use the result, set RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
 

@@ -33,7 +33,7 @@ N_CHARS = 60
 
 @app.command("list")
 def list_prompts() -> None:
-    """List all agents with the hash, fields and first words of their prompts.
+    """List all agents and their prompts.
 
     Agents with a star can be optimized with `ragassay optimize`.
     """
@@ -71,7 +71,7 @@ def show(agent: str, prompts: Annotated[Path | None, Option(metavar="PATH")] = N
 
 @app.command()
 def diff(path: Path) -> None:
-    """Show a unified diff between a compiled prompt and the shipped one, and its examples.
+    """Compare a compiled prompt with the shipped one.
 
     Options:
         path: File written by `ragassay optimize`.

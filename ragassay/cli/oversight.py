@@ -64,12 +64,12 @@ def cover(
     runs: Runs = None,
     official: Official = None,
 ) -> Tables:
-    """Show the share of test bank items covered by the top passages of each system.
+    """Show the coverage of the test bank by each system.
 
-    The table also shows the share relative to the items that any graded passage covers. Both are
-    means over queries, with standard errors. _overall_ is the share covered by all passages
-    together. --csv also contains the scores of the original workbench (exam, n_exam), which count
-    undefined shares as 0.
+    The table shows the share of items covered by the top passages, and the share relative to the
+    items that any graded passage covers. Both are means over queries, with standard errors.
+    _overall_ is the share covered by all passages together. --csv also contains the scores of the
+    original workbench (exam, n_exam), which count undefined shares as 0.
 
     For example:
 
@@ -150,7 +150,7 @@ def annotators(
     like_original: bool = False,
     latex: Path | None = None,
 ) -> Tables:
-    """Show the agreement of grades with human judgments, by grade and as Cohen's kappa.
+    """Show the agreement of grades with human judgments.
 
     The label of a passage is the rating of its best item, with --min-answers 2 of its second best,
     and so on.
@@ -189,7 +189,7 @@ def verify(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show extracted answers next to the grades for each item, most certain first.
+    """Show extracted answers next to the grades of each item.
 
     If texts that do not answer an item are rated high, change the prompt or the model.
 
@@ -217,10 +217,10 @@ def grid(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show the grades of a query, with passages as rows (best first) and items as columns.
+    """Show the grades of a query as a table.
 
-    A cell shows a rating, or whether the item is covered; "?" means no grade. --csv also contains
-    the extracted answers and the passages.
+    Passages are rows, best first, and items are columns. A cell shows a rating, or whether the item
+    is covered; "?" means no grade. --csv also contains the extracted answers and the passages.
 
     For example:
 
@@ -248,7 +248,9 @@ def missing(
     direct_class: DirectClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show relevant passages that cover no item, which indicate gaps in the test bank.
+    """Show relevant passages that cover no item.
+
+    They indicate gaps in the test bank.
 
     For example:
 
@@ -275,7 +277,7 @@ def spurious(
     finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show items covered by non-relevant passages, by any passage, or by none.
+    """Show items that non-relevant or no passages cover.
 
     For example:
 
@@ -296,10 +298,10 @@ def spurious(
 
 @shows_grades(100, takes_first=False)
 def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = None) -> Tables:
-    """Show the agreement between graders as Cohen's kappa and Krippendorff's alpha.
+    """Show the agreement between graders.
 
-    A grader is a model with a prompt class. Models are also compared over all kinds of items, for
-    the prompt classes they share.
+    The tables show Cohen's kappa and Krippendorff's alpha. A grader is a model with a prompt class.
+    Models are also compared over all kinds of items, for the prompt classes they share.
 
     For example:
 

@@ -232,10 +232,10 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Test which errors in question-answer pairs a judge notices, by perturbing pairs.
+    """Test which errors in pairs a judge notices.
 
-    The perturbations are a wrong number (accuracy), "in this paper" (agnosticism), half an answer
-    (completeness), an unrelated question (relevance) and a self-contradictory answer
+    Pairs are perturbed with a wrong number (accuracy), "in this paper" (agnosticism), half an
+    answer (completeness), an unrelated question (relevance) and a self-contradictory answer
     (reasonableness). Original and perturbed pairs are rated one at a time, and the judge is rated
     trusted, weak or blind in each dimension.
 

@@ -228,9 +228,10 @@ def split(
     seed: Annotated[int, Option(min=0)] = 0,
     secret: Annotated[list[str] | None, Option(metavar="ID")] = None,
 ) -> int:
-    """Split a test bank into a public and a secret part, to prevent tuning systems on it.
+    """Split a test bank into a public and a secret part.
 
-    Each query and each facet is in both parts. Items marked as secret stay secret.
+    This prevents tuning systems on the whole test bank. Each query and each facet is in both parts.
+    Items marked as secret stay secret.
 
     For example:
 
@@ -259,9 +260,10 @@ def split(
 
 @app.command()
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
-    """Merge test banks, combining known answers and histories of equal items.
+    """Merge test banks.
 
-    If test banks contradict each other, the first one is used and the exit code is 3.
+    Known answers and histories of equal items are combined. If test banks contradict each other,
+    the first one is used and the exit code is 3.
 
     Options:
         banks: Test banks to merge.
@@ -287,7 +289,7 @@ def lint(
     quiet: Quiet = False,
     **options: Unpack[Keywords],
 ) -> int:
-    """Find items that are unsuitable for grading, and suggest improvements.
+    """Find items that are unsuitable for grading.
 
     The checks find leading questions ("isn't it?"), questions that contain their known answer,
     double questions, questions to the reader ("Have you ..."), questions without a clear subject

@@ -135,7 +135,7 @@ def import_bank(
 def queries(
     file: Annotated[Path, Argument(metavar="QUERIES")], *, target: Annotated[Path, Option("--out")]
 ) -> int:
-    """Write queries in the format of the Rubric workbench, {"id": "text"}.
+    """Write queries in the Rubric workbench format.
 
     To write other workbench files, use `testbank create`, `import`, `edit --out`, `split` and
     `merge` for test banks, `grades passages` for ungraded passages, and `grade` and `grades merge`

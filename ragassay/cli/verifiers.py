@@ -78,7 +78,7 @@ Seed = Annotated[int, Option(min=0, help="Random seed for sampling.")]
 
 @app.command()
 def kinds(as_json: Json = False) -> None:
-    """List the published verifiers, in addition to NLI models and judges.
+    """List the published verifiers.
 
     Known Hugging Face models can be used by name. Use KIND:MODEL for others, where MODEL is a
     Hugging Face name or a folder; KIND alone is the published model. AlignScore and SummaC-Conv
@@ -243,13 +243,13 @@ def separate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Test whether scores separate supporting documents from unrelated ones (BioACE, algorithm 1).
+    """Test if scores separate supporting documents.
 
-    Each answer sentence with a supporting document, according to human labels, is scored against
-    this document (the best window of three sentences), and against the documents of a sentence
-    from another question. The table shows both mean scores, how often the first is higher, and the
-    AUROC, also for human-marked evidence if there is any. By default, all-MiniLM-L6-v2 and the
-    embedded verifier are compared.
+    This is algorithm 1 of BioACE. Each answer sentence with a supporting document, according to
+    human labels, is scored against this document (the best window of three sentences), and against
+    the documents of a sentence from another question. The table shows both mean scores, how often
+    the first is higher, and the AUROC, also for human-marked evidence if there is any. By default,
+    all-MiniLM-L6-v2 and the embedded verifier are compared.
 
     For example:
 
@@ -293,12 +293,13 @@ def support(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure the share of answer sentences supported by their citations (BioACE, figure 7a).
+    """Measure how many sentences citations support.
 
-    Supp(AS) is the share of sentences supported by any cited document. Supp(CS) only considers
-    documents labeled as supporting by people, so values close to 1 mean agreement with the labels.
-    A document supports a sentence if any window of three sentences scores at or above the model's
-    threshold. Sentences without citations are unscored. Without labels, only Supp(AS) is shown.
+    This reproduces figure 7a of BioACE. Supp(AS) is the share of sentences supported by any cited
+    document. Supp(CS) only considers documents labeled as supporting by people, so values close to
+    1 mean agreement with the labels. A document supports a sentence if any window of three
+    sentences scores at or above the model's threshold. Sentences without citations are unscored.
+    Without labels, only Supp(AS) is shown.
 
     For example:
 
@@ -343,11 +344,12 @@ def at_k(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure the share of answer sentences supported by the top k documents (BioACE, figure 7b).
+    """Measure how many sentences top documents support.
 
-    Two scores are available. "correctness_at_k" is that of BioACE: documents are searched with the
-    question, and --depth of them are reranked. "correctness_at_k_by_claim" is that of an
-    evaluation: documents are searched with the sentence, 50 of them are reranked, and k is
+    This reproduces figure 7b of BioACE, with the top k documents of a search. Two scores are
+    available. "correctness_at_k" is that of BioACE: documents are searched with the question, and
+    --depth of them are reranked. "correctness_at_k_by_claim" is that of an evaluation: documents
+    are searched with the sentence, 50 of them are reranked, and k is
     RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES. Sentences without search results are unscored. Set
     RAGASSAY_LITERATURE__RERANKER=none to disable reranking.
 
