@@ -59,7 +59,6 @@ class State:
         prepared: Completed preparations.
         found: Passages found for sentences, in sentence order.
         cited: Passages of cited documents, in citation order.
-        searches: Evidence searches.
         citation_warnings: Findings about cited articles, such as retractions.
         signals: Measurements of the answer, if any.
         readings: Readings by fine-tuned judges, by judge name.

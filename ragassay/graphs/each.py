@@ -49,7 +49,6 @@ EachGraph = CompiledStateGraph[ItemsState, Any, Items, EachResult]
 
 
 def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: int) -> EachGraph:
-    """Compile a graph with one node that processes an item; see `add_call`."""
     builder = StateGraph(
         ItemsState, context_schema=context, input_schema=Items, output_schema=EachResult
     )

@@ -127,7 +127,6 @@ def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Tas
 
 
 def _preparations(run: Run) -> list[str]:
-    """Return the preparations needed by the evaluators of the run."""
     needed = {need for evaluator in run.evaluators for need in evaluator.needs}
     if not (run.computes_signals or run.readers):
         needed.discard("signals")

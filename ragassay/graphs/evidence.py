@@ -127,7 +127,6 @@ def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str
 
 
 def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
-    """Return the searches that can continue in another round."""
     return [search for search in state.searches if search.end == "out_of_rounds"]
 
 

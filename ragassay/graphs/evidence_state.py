@@ -62,8 +62,6 @@ class SufficiencyJudgment:
         sentence: 1-based sentence number.
         key: Key of the task, which depends on the passages.
         is_enough: Whether the passages are sufficient. False if the judgment failed.
-        usage: Tokens and cost.
-        failure: Reason why there is no judgment.
     """
 
     sentence: int
@@ -82,8 +80,6 @@ class Draft:
         round: 1-based round.
         query: Query for evidence for the sentence.
         opposite: Opposite of the sentence, a query for evidence against it.
-        usage: Tokens and cost.
-        failure: Reason why there are no queries.
     """
 
     sentence: int
@@ -117,7 +113,6 @@ class Report:
     Attributes:
         sentence: 1-based sentence number.
         cited: Ids of the documents that the agent cites for and against the sentence.
-        usage: Tokens and cost.
         failure: Reason why the agent stopped early.
     """
 
@@ -140,11 +135,7 @@ class EvidenceState:
 
     Attributes:
         round: Number of finished rounds.
-        drafts: Queries written by the model.
-        reports: Results of the agents.
         judgments: Sufficiency judgments, in the order of the rounds.
-        answered: Hits of each query.
-        pool: All found documents, by id.
         found: Best passages for each sentence so far.
         cited: Best passages of cited documents.
     """

@@ -23,10 +23,8 @@ class NuggetJob:
     """Input of the nugget graph: a question to write nuggets for.
 
     Attributes:
-        topic: Question id.
         sources: Texts to write nuggets from: documents, an answer or a reference.
         n_window: Number of sources per window.
-        n_most: Maximum number of nuggets.
         accept_all: Whether to accept all nuggets without a review.
     """
 
@@ -76,9 +74,6 @@ class NuggetState:
         listed: Running list of nuggets.
         left_out: Facts that were left out.
         importances: Importance of the listed nuggets.
-        failures: Failed calls.
-        usage: Total usage of all calls.
-        nuggets: Final nuggets.
     """
 
     topic: str = ""
@@ -105,8 +100,6 @@ class NuggetList:
     Attributes:
         nuggets: Nuggets, vital nuggets first.
         left_out: Facts that were left out, in the order of writing.
-        failures: Failed calls.
-        usage: Total usage of all calls.
     """
 
     nuggets: tuple[Nugget, ...]

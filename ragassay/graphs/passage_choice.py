@@ -50,7 +50,6 @@ def _spans(
 
 
 def _whole_document(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
-    """Return the concatenated passages of a document as one span."""
     text = joined_text(documents)
     if not text.strip():
         return ()
@@ -92,11 +91,7 @@ def candidates_for(
 def chosen_passages(
     state: EvidenceState, case: Case, candidates: Candidates, run: Run
 ) -> tuple[Found, ...]:
-    """Return the best passages for each sentence, and passages against it from other documents.
-
-    Args:
-        candidates: Candidate documents of each sentence.
-    """
+    """Return the best passages for each sentence, and passages against it from other documents."""
     found: list[Found] = []
     for side in ("for", "against"):
         claims = {n: c for n, c in _claims(state, case, side).items() if n in candidates}

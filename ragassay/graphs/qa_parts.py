@@ -141,7 +141,6 @@ def _pack_units(units: Sequence[str], n_most: int, between: str = SECTION_BREAK)
 
 
 def _sample_evenly(texts: Sequence[str], n: int) -> list[str]:
-    """Return up to `n` evenly spaced texts."""
     n = min(n, len(texts))
     return [texts[i * len(texts) // n] for i in range(n)]
 

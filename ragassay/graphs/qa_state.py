@@ -46,8 +46,6 @@ class QATools:
 
     Attributes:
         tools: Run with the agents and settings.
-        writer: Model that writes and repairs pairs.
-        fold: Function that finds duplicates.
         rate: Function that rates pairs with a second model. None to use only rules.
         rater: Name of the second model. Empty without one.
         window_tokens: Context window of the writer in tokens. None if unknown.
@@ -69,10 +67,8 @@ class QAJob:
     """Input of the graph: a paper to write pairs from.
 
     Attributes:
-        paper: Paper id.
         number: Number of pairs to write.
         keywords: Topics of the pairs. If empty, keywords of the paper are used.
-        way: Writing method.
         long: Part of the paper in a prompt.
         section_chars: Maximum length of a group of sections in characters.
         rounds: Maximum number of rounds to repair flawed pairs and write missing pairs.
@@ -140,11 +136,7 @@ class QAState:
         open: Drafts that are not accepted yet.
         kept: Accepted drafts.
         dropped: Rejected drafts with their flaws.
-        ratings: All ratings.
-        n_empty: Number of pairs without a question or an answer.
         end: Reason why the work ended. None while it continues.
-        failures: Failed calls.
-        usage: Total usage of all calls.
     """
 
     paper: str = ""
@@ -185,10 +177,6 @@ class QAPairs:
         kept: Accepted drafts, by part of the paper and order of drafting.
         dropped: Rejected drafts, in the order of rejection.
         ratings: All ratings, including ratings of repaired pairs.
-        n_empty: Number of pairs without a question or an answer.
-        end: Reason why the work ended.
-        failures: Failed calls.
-        usage: Total usage of all calls.
     """
 
     kept: Sequence[DraftPair]

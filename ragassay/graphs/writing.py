@@ -38,7 +38,6 @@ class ExamJob:
     """Input of the exam graph: a query, or one facet of it, to write items for.
 
     Attributes:
-        query: Query id.
         text: Query text, or the title that the facet belongs to.
         facet: Id of the facet. Empty for the whole query.
         facet_text: Heading of the facet. Empty for the whole query.
@@ -61,11 +60,8 @@ class ExamState:
 
     Attributes:
         query, text, kind, facet, facet_text, sources, wants_answers, number: See `ExamJob`.
-        texts: Texts of the items.
         answers: Answer to each item, or "" if unknown.
         n_unfounded: Number of answers that no source states.
-        failures: Failed calls.
-        usage: Total usage of all calls.
     """
 
     query: str = ""
@@ -145,7 +141,6 @@ class SynthesisJob:
     """Input of the synthesis graph: a question to write a synthesis for.
 
     Attributes:
-        topic: Question id.
         sources: Papers to use, at least one.
         words: Approximate number of words.
     """
@@ -163,8 +158,6 @@ class SynthesisState:
     Attributes:
         topic, question, sources, words: See `SynthesisJob`.
         text: Synthesis. Empty until it is written, or if writing failed.
-        failures: Failed calls.
-        usage: Total usage of all calls.
     """
 
     topic: str = ""

@@ -183,7 +183,6 @@ def _rank_findings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _view_grades(evaluation: Evaluation) -> tuple[OwnView, ...]:
-    """Return the grades on test bank items, followed by the relevance grades."""
     texts = {item.id: item.text for item in evaluation.exam}
     exam = (
         OwnView(

@@ -251,7 +251,6 @@ def _line(score: ScoreChange, limit: float) -> ScoreLine:
 
 
 def _limit(scores: Sequence[ScoreChange]) -> float:
-    """Return the smallest axis limit that fits all intervals."""
     ends = [
         abs(gain)
         for score in scores

@@ -231,5 +231,4 @@ def _name(name: str) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace characters that XML cannot represent."""
     return _NOT_XML.sub("\ufffd", one_line(text))

@@ -235,9 +235,6 @@ class _Parts:
 
     Args:
         columns: Titles of the scores for filtering and sorting, by key.
-
-    Attributes:
-        cards: Findings so far, by level.
     """
 
     def __init__(self, environment: Environment, columns: Mapping[str, str]) -> None:

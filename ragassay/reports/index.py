@@ -203,7 +203,6 @@ def _percent(value: float | None, scale: tuple[float, float]) -> float | None:
 
 
 def _rubric_mean(scores: Mapping[str, Score], evaluations: Sequence[Outlined]) -> Score | None:
-    """Return the rubric mean with the interval of its mean over answers."""
     mean = rubric_mean(scores)
     if mean is None:
         return None

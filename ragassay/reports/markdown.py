@@ -42,7 +42,6 @@ def markdown_pieces(
         evaluations: Evaluations in display order. May be empty.
         failures: Records without an evaluation.
         rejections: Input lines that could not be read.
-        audit: Audit of the judge, if available.
         repeats: Consistency of repeated verdicts, if measured.
 
     Returns:

@@ -172,7 +172,6 @@ def _without_tags(text: str) -> str:
 def _between(
     evaluation: Evaluation, start: int, end: int, *, is_last: bool = False
 ) -> Iterator[ProseBlock]:
-    """Yield the text lines and the reasoning between two statements."""
     position = start
     for first, last in evaluation.reasoning:
         if start <= first < end:
@@ -208,7 +207,6 @@ def _view_sentence(
 
 
 def _verdict_state(view: SentenceView) -> State:
-    """Return the state of a sentence without findings."""
     tones = [verdict.chip.tone for verdict in (*(view.evidence or ()), *view.citations)]
     if view.label:
         tones.append(view.label.tone)

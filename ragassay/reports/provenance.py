@@ -217,7 +217,6 @@ def _code(value: str) -> Shown:
 
 
 def _prompt_text(fingerprint: PromptFingerprint) -> str:
-    """Return a compiled prompt's agent and its held-out results."""
     rubrics = f" ({', '.join(fingerprint.rubrics)})" if fingerprint.rubrics else ""
     text = f"{fingerprint.agent}{rubrics}: by {fingerprint.optimizer} for {fingerprint.model}"
     if fingerprint.before is not None and fingerprint.after is not None:

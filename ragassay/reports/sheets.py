@@ -415,7 +415,6 @@ def sheet_rows(sheet: Sheet) -> list[dict[str, Plain]]:
 
 
 def _file_table(sheet: Sheet) -> tuple[list[str], list[list[Plain]]]:
-    """Return the column keys and rows for files."""
     positions = [n for n, column in enumerate(sheet.columns) if column.key]
     rows = [
         [cell.value if isinstance(cell := row[n], Shown) else cell for n in positions]

@@ -52,9 +52,7 @@ class AccessControl:
         """Return the reason to refuse a request, or "" if it is allowed.
 
         Args:
-            method: HTTP method in upper case.
             headers: Request headers by lower-case name.
-            cookies: Cookies by name.
             token: Token in the URL. May be empty.
         """
         hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}

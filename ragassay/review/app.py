@@ -33,7 +33,6 @@ class Submission(Frozen):
 
     Attributes:
         id: Id created by the browser, so that resending has no effect.
-        n: Number of the item.
         field: Field of the item, one of its edits, "removed", "note" or "added".
         undoes: Id of the review to undo.
     """
@@ -154,7 +153,6 @@ def build_app(
     """Build the ASGI application.
 
     Args:
-        who: Suggested reviewer name.
         on_done: Called when a reviewer ends a review that a run waits for.
     """
     routes = _Routes(session, access, who, on_done)

@@ -71,7 +71,6 @@ class ReviewItem:
         written: Texts of a verdict that is a list of texts.
         confidence: Confidence of the model. Empty if unknown.
         states: Reasons to review the item.
-        priority: Review priority, highest first.
         because: Reasons to review the item, as text.
         opinions: Verdicts of several judges or graders.
         sentence: 1-based sentence number. None for the whole answer.

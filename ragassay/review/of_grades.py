@@ -162,7 +162,6 @@ class GradesSource(ReviewSource):
 
     @cached_property
     def _elsewhere(self) -> dict[tuple[str, str], list[tuple[str, VerdictBase]]]:
-        """Records and grades by item."""
         grades: dict[tuple[str, str], list[tuple[str, VerdictBase]]] = {}
         for record, passage in self.passages.items():
             for key, graded in passage.grades.items():

@@ -225,7 +225,6 @@ def _lines(
 
 
 def _passages(verdicts: Sequence[VerdictBase], evaluation: Evaluation) -> tuple[Passage, ...]:
-    """Return the distinct passages of the verdicts, in their order."""
     titles = {document.id: document.title for document in evaluation.sources}
     passages: dict[tuple[str, int], Passage] = {}
     for verdict in verdicts:
@@ -274,7 +273,6 @@ def _row(
 
 
 def _gold_section(item: ReviewItem, evaluation: Evaluation) -> Section:
-    """Return the gold nuggets with their matching answer nuggets."""
     matches = {match.gold: match for match in evaluation.matches}
     rows = []
     for position, nugget in enumerate(evaluation.gold_nuggets):

@@ -63,7 +63,6 @@ def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
 
     Args:
         who: Name of the reviewer. If empty, the page asks for it.
-        suggested: Suggested reviewer name.
         nonce: Nonce of the Content Security Policy.
     """
     order = queue(session, Filter(), who)

@@ -21,10 +21,6 @@ from ragassay.review.session import ReviewSession
 def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
     """Open a review source.
 
-    Args:
-        path: Run folder, graded file or file of test banks.
-        banks: Test banks with the item texts of a graded file.
-
     Raises:
         InputError: The path is not a review source, or there is nothing to review.
     """
@@ -55,9 +51,6 @@ def serve_page(
     """Serve the page until SIGTERM or SIGINT.
 
     Args:
-        path: Run folder, graded file or file of test banks.
-        banks: Test banks with the item texts of a graded file.
-        who: Suggested reviewer name.
         port: Port to listen on. With 0, the operating system chooses one.
         opens: Whether to open the page in a browser.
         on_ready: Called when the server accepts requests.

@@ -29,7 +29,6 @@ class Progress:
     """Progress of a reviewer.
 
     Attributes:
-        n: Number of items.
         n_done: Number of items this reviewer has reviewed.
         left_s: Estimated remaining time in seconds. None if the pace is unknown.
     """

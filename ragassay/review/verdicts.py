@@ -121,9 +121,7 @@ def item_of(
     """Return the review item for a verdict.
 
     Args:
-        record: Id of the answer.
         item_text: Text that is judged.
-        system: System that wrote the answer.
         labels: Labels of the evaluator, if the verdict does not define them.
         hints: Explanations of the choices.
         n_labels: Number of labels that claims were judged with. 0 if unknown.

@@ -66,7 +66,6 @@ class AuditJob:
         job: Job with the unperturbed answers.
         perturbed: Perturbed answers with the targets that apply.
         asks: Unperturbed and perturbed answers, each with the parts to evaluate.
-        options: Options of the audit.
         n_unchanged: Number of answers that each attack did not change.
         paraphrases: Paraphrases by a model. Empty with rules, or before the model is called.
     """
@@ -99,7 +98,6 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
 
     Args:
         job: Job with the answers. Perturbed answers among them are skipped.
-        options: Options of the audit.
         is_judged: Whether the unperturbed answers were already judged with the same settings.
 
     Raises:
@@ -262,7 +260,6 @@ def _choose_targets(
 
 
 def _available_targets(record: Record, tools: Run) -> frozenset[str]:
-    """Return the scores and score groups that an answer can have."""
     settings = tools.settings
     names = {
         RUBRIC + name for name in tools.rubrics if not record.rubrics or name in record.rubrics

@@ -48,7 +48,6 @@ class BankFile:
 
     Attributes:
         banks: Banks with all edits applied and ids for all items.
-        rejections: Unreadable lines.
         reviews: All reviews including undone ones, oldest first.
         n_stray: Number of reviews of unknown items.
     """
@@ -262,7 +261,6 @@ def repeats(
     Args:
         texts: Texts of one query.
         kind: Whether the texts are nuggets or questions.
-        encode: Function that embeds texts.
         least: Minimum similarity of duplicate nuggets. Default: value in `ALIKE`.
     """
     if len(texts) < 2:

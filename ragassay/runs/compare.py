@@ -42,7 +42,6 @@ class SystemComparison:
     """Comparison of several systems.
 
     Attributes:
-        systems: Evaluations by system.
         keys: Scores to rank the systems by.
         warnings: Reasons why the systems may not be comparable.
         rejections: Unreadable parts of files with human labels.
@@ -237,7 +236,6 @@ def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> lis
 
 
 def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
-    """Return the runs, or the systems of a single run."""
     if len(runs) > 1:
         return tuple(
             Side(name, run.evaluations) for name, run in zip(_run_names(runs), runs, strict=True)

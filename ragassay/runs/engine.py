@@ -89,9 +89,7 @@ async def run_records(
 
     Args:
         records: Records with distinct ids.
-        tools: Context of the graph.
         folder: Folder of finished work, which is not repeated.
-        listen: Callback for progress events.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached. Finished work is
@@ -161,8 +159,6 @@ async def judging(
 
     Args:
         tools: Context of the graph. Finished work in its store is not repeated.
-        keep: Callback for each result.
-        listen: Callback for progress events.
         limiter: Limiter of the model calls. Default: the run's limiter.
 
     Raises:
@@ -198,9 +194,6 @@ class AnswerJudge:
 
     Attributes:
         slots: Semaphore that limits the number of concurrent answers.
-        keep: Callback for each result.
-        listen: Callback for progress events.
-        group: Task group of the answers.
     """
 
     tools: Run
@@ -249,7 +242,6 @@ class AnswerJudge:
 
 
 def _with_failed_calls(evaluation: Evaluation, failed: Usage) -> Evaluation:
-    """Add the usage of failed calls to an evaluation."""
     if not failed.n_calls:
         return evaluation
     by_part = evaluation.usage_by_part | {FAILED_CALLS: failed}

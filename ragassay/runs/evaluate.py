@@ -108,7 +108,6 @@ class Plan:
     """Estimated calls, tokens and cost of a run.
 
     Attributes:
-        n_records: Number of answers.
         n_calls: Maximum number of model calls. There may be fewer because calls are shared,
             searches end early, and panels only deliberate after disputes.
         n_prompt_tokens: Approximate number of tokens sent.
@@ -186,7 +185,6 @@ def n_most_escalated(open_case: OpenCase, tools: Run) -> int:
 
 
 def _most_calls_per_question(tools: Run) -> int:
-    """Return the maximum number of calls per rating or label."""
     judges = [lm for lm in tools.judge.models if not lm.gives_logprobs]
     return max((_most_calls(lm) for lm in judges), default=1)
 
@@ -216,8 +214,6 @@ async def run(
     """Run a job. With a folder, resume an earlier start of the same run.
 
     Args:
-        folder: Folder for finished work.
-        listen: Callback for progress events.
         has_reports: Whether to write reports to the folder.
 
     Raises:
@@ -288,7 +284,6 @@ def manifest_of(job: Job, tools: Run) -> Manifest:
 
 
 def _grades(job: Job, tools: Run) -> bool:
-    """Return whether the run grades anything."""
     has_items = bool(tools.grading.item_ways) and any(record.exam for record in job.records)
     return tools.settings.evaluation.wants("grades") and (
         has_items or bool(tools.grading.direct_ways)

@@ -78,8 +78,6 @@ def parse_thresholds(
     """Parse thresholds in the form `SCORE=VALUE`. The prefix `rubric.` may be omitted.
 
     Args:
-        texts: Thresholds as text.
-        rubric_set: Rubric set of the run.
         own: Names of custom rubrics.
         option: Name of the option for error messages.
         evaluators: Names of custom evaluators.
@@ -229,7 +227,6 @@ def _is_serious(finding: Finding) -> bool:
 
 
 def _with_rubric_mean(evaluation: Evaluation) -> Evaluation:
-    """Add the rubric mean to the scores of an evaluation."""
     mean = rubric_mean(evaluation.scores)
     if mean is None:
         return evaluation
@@ -240,7 +237,6 @@ def gate(changes: Sequence[Change], margin: float | None = None) -> tuple[Change
     """Return the scores that are worse than the baseline or could not be measured.
 
     Args:
-        changes: Comparisons with the baseline.
         margin: A score that is worse by more than this share of its scale also fails if the
             difference is not significant. With None, only significant differences fail.
     """

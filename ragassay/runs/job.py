@@ -48,9 +48,7 @@ class Job:
 
     Attributes:
         rejections: Unreadable lines of the input.
-        answers: Fingerprint of the answers.
         corpus: Documents for cited ids and evidence.
-        corpus_fingerprint: Fingerprint of the corpus.
         note: Note on how the corpus is searched.
         failures: Questions that an application did not answer.
         application: Latency and cost of the application, if it wrote the answers.
@@ -88,10 +86,7 @@ def read_job(
         corpus: Corpus accepted by `open_literature`, documents, a LangChain retriever or any
             `Literature`.
         limit: Maximum number of answers, from the first.
-        questions: File of topics.
-        nuggets: File of gold nuggets.
         testbank: File of a test bank, or items for all answers.
-        settings: Settings for the corpus search.
         answered: Whether the answers are needed. Empty answers are then rejected.
         columns: Column names, as for `read_records`.
 
@@ -281,7 +276,6 @@ def _literature(corpus: BaseRetriever | Iterable[SourceLike]) -> Literature:
 
 
 def _notes(fields: Mapping[str, str], records: Sequence[Record]) -> tuple[str, ...]:
-    """Return notes on how the input was read."""
     n = sum(isinstance(r.answer, str) and bool(find_reasoning(r.answer)) for r in records)
     notes = input_notes(fields, records)
     if not n:

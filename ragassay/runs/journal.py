@@ -114,7 +114,6 @@ class EditRequest:
     """A nugget list to edit.
 
     Attributes:
-        topic: Question id.
         nuggets: Importance and text of each nugget.
         left_out: Reason and text of each fact that was left out.
     """

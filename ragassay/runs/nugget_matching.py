@@ -43,7 +43,6 @@ class AssignedRun:
     """Result of assigning the nuggets of a file.
 
     Attributes:
-        answers: Answers with their assignments, in the order of the records.
         n_unscored: Number of nuggets whose assignment failed.
     """
 
@@ -65,10 +64,8 @@ async def assign_nuggets(
 
     Args:
         records: Records. Those without gold nuggets are skipped.
-        tools: Context of the graph.
         out: Output file with one line per answer, in the format of the nuggetizer's `assign`.
         metrics: Output file with one line per answer, and the means on a last line "all".
-        listen: Callback for progress events.
 
     Raises:
         InputError: No record has gold nuggets, a file cannot be written, or another process is
@@ -201,11 +198,8 @@ def fit_file(
     """Embed the nuggets, fit the matcher and write it.
 
     Args:
-        found: Result of `read_match_file`.
-        embedder: Embedding model for the similarities.
         out: Output file of the matcher (JSON).
         n_trials: Number of thresholds to try.
-        seed: Random seed.
         on_step: Called after each embedded answer and each trial.
 
     Raises:

@@ -125,12 +125,10 @@ async def write_nuggets(
 
     Args:
         jobs: Jobs with distinct topics.
-        tools: Context of the graph.
         out: Output file, in the format of the nuggetizer's `create`.
         edit: Function to edit a single list. None to accept all lists.
         review: Function to edit all lists together instead of `edit`.
         tell: Callback for the reason why an edit is invalid.
-        listen: Callback for progress events.
 
     Raises:
         FatalModelError: The model is unavailable.
@@ -200,7 +198,6 @@ class _NuggetJobs:
 def _chooser(
     edit: Editor | None, tell: Callable[[str], None], reviewed: Mapping[str, Rows]
 ) -> Callable[[EditRequest], Rows]:
-    """Return a function that returns the reviewed, edited or unchanged list."""
 
     def choose(request: EditRequest) -> Rows:
         if request.topic in reviewed:

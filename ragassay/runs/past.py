@@ -135,7 +135,6 @@ def _count_lines(path: Path) -> int:
 
 
 def _is_locked(path: Path) -> bool:
-    """Return whether another process is using a folder."""
     from filelock import FileLock, Timeout
 
     file = path / ".lock"

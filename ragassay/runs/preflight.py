@@ -84,7 +84,6 @@ def estimate_cost(calls: Sequence[SharedCalls], settings: Settings) -> Estimate:
 
 
 def _estimate_judge(calls: Sequence[SharedCalls], settings: Settings, n_judges: int) -> Estimate:
-    """Estimate the cost of one judge's share of the calls."""
     judge = settings.judge
     is_cached = way_of(judge.model, judge.api_base or "") != "none"
     least = min_cached_tokens(judge.model) if is_cached else 0
@@ -174,7 +173,6 @@ def check_installed(
 
 
 def _need_corpus(corpus: object, settings: Settings) -> None:
-    """Check the libraries that search a corpus folder."""
     if isinstance(corpus, str | Path) and Path(corpus).is_dir():
         need("tantivy")
         if settings.literature.search in ("dense", "hybrid"):
@@ -182,7 +180,6 @@ def _need_corpus(corpus: object, settings: Settings) -> None:
 
 
 def _need_tables(values: Iterable[object]) -> None:
-    """Check the libraries that read Parquet files and Excel workbooks."""
     for value in values:
         for path in value if isinstance(value, list | tuple) else (value,):
             if isinstance(path, Path) and path.is_file() and _starts_as_table(path):

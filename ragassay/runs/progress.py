@@ -24,7 +24,6 @@ class Event:
     """A progress event of a run.
 
     Attributes:
-        n_expected: Number of newly expected calls.
         n_calls: Number of finished or failed calls.
         n_records: Number of finished answers.
         usage: Usage of the finished calls.

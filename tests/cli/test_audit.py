@@ -115,7 +115,7 @@ def test_dry_run_asks_nobody_and_writes_nothing(command, sample, tmp_path, monke
     ("arguments", "said"),
     [
         (["--attacks", "bribery"], "unknown attack 'bribery'"),
-        (["--given"], "no unperturbed answer with a perturbed one"),
+        (["--given"], "no unperturbed answer with a perturbed version"),
         (["--rubric", "beauty"], "unknown rubric 'beauty'"),
     ],
 )

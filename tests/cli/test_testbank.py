@@ -208,7 +208,7 @@ def test_split_and_merge_carry_the_history(bank: Path, tmp_path: Path):
     _, err = run("merge", whole, bank, "--out", whole)
     run("edit", whole, "--who", "Bo", "--item", "aa", "--text", "Other?")
     assert "conflict: q1/aa00" in run("merge", bank, whole, "--out", tmp_path / "c", code=3)[1]
-    assert "give another name" in run("merge", bank, "--out", whole, code=1)[1]
+    assert "choose another file name" in run("merge", bank, "--out", whole, code=1)[1]
     assert "share" in run(*given, "--share", 2, code=1)[1]
 
 

@@ -34,7 +34,7 @@ SAID = {
     ("run.json", "cut"): "run.json is damaged",
     ("run.json", "emptied"): "run.json is damaged",
     ("run.json", "garbage"): "run.json is damaged",
-    ("evaluations.jsonl", "garbage"): "is damaged.*move it away, and the same command makes it",
+    ("evaluations.jsonl", "garbage"): "is damaged.*move the file away and run the same command",
     ("verdicts.sqlite", "cut"): ASIDE.format("verdicts.sqlite"),
     ("verdicts.sqlite", "garbage"): ASIDE.format("verdicts.sqlite"),
 }

@@ -168,7 +168,7 @@ def test_where_nothing_leads_the_page_does_not_say_that_all_is_well(run):
     answer = ANSWER.model_copy(update={"verdicts": ANSWER.verdicts[:2], "findings": (LOOK,)})
     page, text = pages(run, answer)
     assert "no main finding" in page and "no main finding" in text
-    assert "No inappropriate sentence" not in page
+    assert "no inappropriate sentences" not in page
 
 
 def test_the_second_judges_mark_names_the_leaning():

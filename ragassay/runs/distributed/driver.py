@@ -143,10 +143,7 @@ async def work_in_cluster(
     Args:
         records: Records with distinct ids.
         tools: Run, which the workers rebuild.
-        kind: Kind of work.
         path: File of finished work, if any.
-        keep: Callback for each result.
-        listen: Callback for progress events.
 
     Raises:
         ExtraError: Ray is not installed.
@@ -249,7 +246,6 @@ class _Driver:
         await self._collect(0.0)
 
     async def _collect(self, wait_s: float) -> None:
-        """Store the batches delivered by the workers."""
         for batch in await self.hub.collect.remote(wait_s):
             if batch.rows and self.path is not None:
                 with opened_store(self.path) as store:
@@ -329,7 +325,6 @@ class _Driver:
         future.result()
 
     def _list_unfinished(self, shard: list[Group]) -> list[Group]:
-        """Return the unfinished records of a shard."""
         groups = (tuple(r for r in group if r.id not in self.done) for group in shard)
         return [group for group in groups if group]
 

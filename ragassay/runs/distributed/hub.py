@@ -228,8 +228,6 @@ class WorkerTask:
     """Data shared by all shards of a run.
 
     Attributes:
-        run_arguments: Arguments to rebuild the run.
-        identity: Identity of the work at the driver.
         has_rows: Whether there is finished work of an earlier start.
         models: Actors that serve models, by node.
         run: Unique id of the run, because a worker process may serve several runs.
