@@ -58,8 +58,8 @@ def test_clinical_changes_have_a_bar_of_four_in_five():
     [
         (
             [pairs(20, 0), pairs(13, 7, severity="subtle")],
-            "Detects 20 of 20 extreme and 13 of 20 subtle perturbations; a trusted judge detects at "
-            "least 70 % of subtle.",
+            "Detects 20 of 20 extreme and 13 of 20 subtle perturbations; a trusted judge detects "
+            "at least 70 % of subtle.",
         ),
         ([pairs(3, 0)], "3 pairs on 3 questions are not enough for a verdict (44 to 100 %)"),
         ([pairs(10, 10)], "possibly by chance (30 to 70 %)"),

@@ -177,7 +177,7 @@ def test_names_are_matched_without_provider_publisher_and_case():
 
 @pytest.mark.parametrize("pair", [("nobody", "a"), ("J", "nothing")])
 def test_a_pair_of_unknown_names_is_refused(pair):
-    with pytest.raises(InputError, match="unknown (judge|system)"):
+    with pytest.raises(InputError, match=r"unknown (judge|system)"):
         own_systems(["J"], ["a"], [pair])
 
 
