@@ -107,9 +107,13 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.documents)
 
-    @functools.cached_property
+    @property
     def sha256(self) -> str:
         """Hash of all documents in order."""
+        return self._sha256
+
+    @functools.cached_property
+    def _sha256(self) -> str:
         digest = hashlib.sha256()
         for document in self.documents:
             digest.update(document.model_dump_json().encode())
