@@ -1,1 +1,1 @@
-"""One module per agent. An agent is a DSPy module: records in, records out, one task."""
+"""Agents that call a model, implemented as DSPy modules with typed inputs and outputs."""

@@ -1,1 +1,1 @@
-"""SciQAG: write question-answer pairs from papers, and judge them."""
+"""Generation and evaluation of question-answer pairs from papers (SciQAG)."""

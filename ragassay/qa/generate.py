@@ -203,7 +203,7 @@ class _PairJobs:
         """Run a job, or load its stored pairs."""
         async with self._slots:
             try:
-                found = await self._read_or_write(job)
+                result = await self._read_or_write(job)
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
@@ -212,24 +212,27 @@ class _PairJobs:
                 self._listen(Event(n_records=1))
         pairs = tuple(
             draft.pair.model_copy(update={"id": f"{job.paper}/{n}"})
-            for n, draft in enumerate(found.kept, 1)
+            for n, draft in enumerate(result.kept, 1)
         )
-        problems = list(dict.fromkeys(f"{one.reason}: {one.detail}" for one in found.failures))
+        failures = (f"{failure.reason}: {failure.detail}" for failure in result.failures)
+        problems = list(dict.fromkeys(failures))
         if not pairs and not problems:
             problems = ["all pairs were dropped because of flaws"]
-        return PaperPairs(job.paper, pairs, found, "; ".join(problems))
+        return PaperPairs(job.paper, pairs, result, "; ".join(problems))
 
     async def _read_or_write(self, job: QAJob) -> QAPairs:
         store, paper = self._tools.tools.store, self._tools.papers[job.paper]
         key = qa_key(self._tools, paper, "paper", JOB.dump_json(job))
-        found = await store.get(key, PAIRS)
-        if found is None:
+        result = await store.get(key, PAIRS)
+        if result is None:
             values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
             state = QAState(**values)  # Fields that no node has written get their defaults.
-            found = QAPairs(**{field.name: getattr(state, field.name) for field in fields(QAPairs)})
-            found = replace(found, usage=found.usage + failed)
-            if found.kept:
-                store.keep(key, found, PAIRS)
+            result = QAPairs(
+                **{field.name: getattr(state, field.name) for field in fields(QAPairs)}
+            )
+            result = replace(result, usage=result.usage + failed)
+            if result.kept:
+                store.keep(key, result, PAIRS)
             else:
                 store.forget(qa_prefix(self._tools, paper))
-        return found
+        return result

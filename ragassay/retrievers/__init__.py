@@ -1,1 +1,1 @@
-"""Find evidence: passages, BM25, reranking; LangChain retrievers."""
+"""Retrieval of documents and evidence passages."""

@@ -1,1 +1,1 @@
-"""The Rubric-Grading Workbench (Dietz 2024): test banks, grading, oversight, leaderboards."""
+"""The Rubric Workbench (Dietz 2024): test banks, grading, oversight and leaderboards."""

@@ -185,9 +185,11 @@ async def _write_by_rule(
     check_by_rule(plan)
     written: list[WrittenBank] = []
     for job in jobs:
-        found = await in_thread(clause_nuggets, job, tools) if job.sources else None
-        problem = "" if found and found.texts else _no_sources(plan.origin)
-        written.append(WrittenBank(job, None if problem else found, problem))
+        items = await in_thread(clause_nuggets, job, tools) if job.sources else None
+        if items and items.texts:
+            written.append(WrittenBank(job, items))
+        else:
+            written.append(WrittenBank(job, problem=_no_sources(plan.origin)))
         listen(Event(n_records=1))
     return tuple(written)
 
@@ -236,22 +238,22 @@ class _BankJobs:
             return WrittenBank(job, problem=_no_sources(origin))
         async with self._slots:
             key, store = self._key(job), self._tools.store
-            found = await store.get(key, ITEMS)
-            if found is None:
-                found = await self._run(job)
-                if found.texts:
-                    store.keep(key, found, ITEMS)
+            items = await store.get(key, ITEMS)
+            if items is None:
+                items = await self._run(job)
+                if items.texts:
+                    store.keep(key, items, ITEMS)
             self._listen(Event(n_records=1))
-        if found.texts:
-            return WrittenBank(job, found)
-        problems = (f"{failure.reason}: {failure.detail}" for failure in found.failures)
+        if items.texts:
+            return WrittenBank(job, items)
+        problems = (f"{failure.reason}: {failure.detail}" for failure in items.failures)
         return WrittenBank(job, problem="; ".join(problems))
 
     async def _run(self, job: ExamJob) -> ExamItems:
         self._listen(Event(n_expected=1))
         values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
-        found = ExamItems(**values)
-        return replace(found, usage=found.usage + failed)
+        items = ExamItems(**values)
+        return replace(items, usage=items.usage + failed)
 
     def _key(self, job: ExamJob) -> str:
         parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]

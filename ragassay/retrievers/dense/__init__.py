@@ -1,1 +1,1 @@
-"""Vectors of a corpus in Chroma: create, update and search them."""
+"""Dense search with vectors stored in Chroma."""

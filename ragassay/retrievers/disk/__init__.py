@@ -1,1 +1,1 @@
-"""A corpus on disk: built file by file, searched by BM25."""
+"""Corpora on disk with BM25 search."""

@@ -1,1 +1,1 @@
-"""Read PubMed's XML and MEDLINE files, and search PubMed over the network."""
+"""Parsers for PubMed XML and MEDLINE files, and search of PubMed over the network."""
