@@ -1,4 +1,4 @@
-"""Run the walk-throughs of `examples` as a user would."""
+"""Run the walk-throughs in `examples` as a user would."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def walk_of(example: str) -> ModuleType:
 
 
 def told(commands: Sequence[Sequence[str]], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Run commands; return what each prints, by its first words."""
+    """Run commands, and return their output by their first words."""
     monkeypatch.setenv("COLUMNS", "120")
     found: dict[str, str] = {}
     for command in commands:
