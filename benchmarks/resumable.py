@@ -218,7 +218,6 @@ def write_answers(path: Path, n_answers: int) -> Path:
 
 
 def write_claims(path: Path, start: int, n_claims: int) -> Path:
-    """Write labeled claims."""
     labels = ("supports", "contradicts", "neutral")
     rows = [
         {"claim": f"Drug {n} heals.", "evidence": f"Trial {n} of it.", "label": labels[n % 3]}

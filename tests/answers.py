@@ -32,9 +32,6 @@ def answer(
     """Return an evaluation.
 
     Args:
-        record_id: Record id.
-        topic: Topic of the question.
-        system: System name.
         labels: Text and relevance label of each sentence.
         citations: Sentence, document and verdict of each citation.
         scores: Values by key.
@@ -78,7 +75,6 @@ def answer(
 def written_run(
     path: Path, evaluations: Sequence[Evaluation], *, is_finished: bool = True, **fields: object
 ) -> Path:
-    """Write a run folder with evaluations."""
     from ragassay.metrics.stats.summary import summarize
 
     folder = RunFolder(path)

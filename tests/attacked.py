@@ -34,7 +34,6 @@ def record_of(
     question: str = "What is aspirin good for?",
     sources: tuple[Document, ...] = SOURCES,
 ) -> Record:
-    """Return a record with three cited sentences."""
     return Record(id=id, question=question, answer=answer, sources=sources)
 
 
@@ -47,7 +46,6 @@ OTHER = Record(
 
 
 def attack_named(name: str) -> Attack:
-    """Return the attack with a name."""
     return next(attack for attack in ATTACKS if attack.name == name)
 
 
@@ -73,6 +71,5 @@ def attacked(
 
 
 def text_after(name: str, answer: str, seed: int = 0) -> str | None:
-    """Return the answer text after an attack."""
     damaged = attacked(name, record_of(answer), OTHER, seed=seed)
     return str(damaged.record.answer) if damaged else None

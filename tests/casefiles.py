@@ -39,7 +39,6 @@ CASE = Case(
 def filed(
     case: Case, verdicts: Sequence[VerdictBase] = (), signals: Signals | None = None
 ) -> OpenCase:
-    """Return the case file with verdicts."""
     known = {VerdictKey(one.evaluator, one.item): one for one in verdicts}
     record = Record(id=case.record_id, question=case.question, answer=case.answer)
     return OpenCase("case", record, case, signals=signals, verdicts=known)
@@ -52,6 +51,5 @@ def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run
 
 
 async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    """Evaluate a record with the whole graph."""
     graph = build_evaluate_graph(tools.settings.judge.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]

@@ -59,7 +59,6 @@ class Collector:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """Serve on a free port."""
     collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):

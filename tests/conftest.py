@@ -36,8 +36,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# No deadlines, because busy machines are slow. Cases are the same in each run, so failures come from
-# code changes. `--hypothesis-profile searching` looks for new cases.
+# No deadlines, because busy machines are slow. Cases are the same in each run, so that failures
+# come from code changes. `--hypothesis-profile searching` looks for new cases.
 hypothesis.settings.register_profile("searching", deadline=None)
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("repeatable")
@@ -154,7 +154,6 @@ def settings() -> Iterator[Settings]:
 
 @pytest.fixture(scope="session")
 def sample() -> Path:
-    """Return the sample data of the repository."""
     return ROOT / "examples" / "sample"
 
 

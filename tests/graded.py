@@ -100,5 +100,4 @@ def passage(
 
 
 def query(name: str, *passages: GradedParagraph) -> QueryParagraphs:
-    """Return the passages of a query."""
     return QueryParagraphs(name, passages)

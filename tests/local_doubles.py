@@ -150,7 +150,6 @@ class Double:
 
     Attributes:
         url: Base address without a path.
-        port: Port number.
         asked: Method and path of each request, in order.
         headers: Headers of each POST.
         bodies: Body of each POST.
@@ -246,7 +245,6 @@ def _answer(
 
 
 def _ollama_chat(model: ScriptedModel, body: dict[str, Any]) -> tuple[int, object]:
-    """Reply in Ollama's format."""
     options = body.get("options", {})
     asked = {"model": "m", "messages": body["messages"], "max_tokens": options.get("num_predict")}
     if body.get("format"):

@@ -1,4 +1,4 @@
-"""LiteLLM's results for errors and refusals of each provider, checked by `testing/test_manners.py`."""
+"""Outcomes of each provider's errors and refusals in LiteLLM, for `testing/test_manners.py`."""
 
 from __future__ import annotations
 

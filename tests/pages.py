@@ -66,7 +66,6 @@ def check_inert(page: str) -> None:
 
 
 def unpacked(page: str) -> dict[str, list]:
-    """Return the lists that a page's script unpacks, by name."""
     lists: dict[str, list] = {}
     for node in html.document_fromstring(page).xpath("//script[@data-pack]"):
         members = json.loads(zlib.decompress(base64.b64decode(node.text)))

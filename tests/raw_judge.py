@@ -139,5 +139,4 @@ def rated(rating: str, rationale: str = "It reads well.") -> dict[str, Any]:
 
 
 def error(message: str, **more: object) -> Mapping[str, object]:
-    """Return an error body in OpenAI's format."""
     return {"error": {"message": message, "type": "error", "param": None, **more}}

@@ -93,7 +93,6 @@ def client_of(session: ReviewSession, who: str = "ann") -> TestClient:
 
 
 def number(session: ReviewSession, evaluator: str, item: str, record: str = "q1") -> int:
-    """Return the number of an item."""
     found = session.number_of((evaluator, record, item))
     assert found is not None
     return found

@@ -37,7 +37,6 @@ class Served:
 
     Attributes:
         url: Base URL for OpenAI clients.
-        process: Server process.
         outside: File that lists attempted connections to other machines.
         told: Output on stderr so far.
     """

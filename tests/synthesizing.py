@@ -38,7 +38,6 @@ def n_written(model: ScriptedModel) -> int:
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    """Write JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 

@@ -105,7 +105,7 @@ def led(found: list[Evaluation]) -> set[tuple[str, int | None]]:
 
 
 def truth(*default: str) -> set[tuple[str, int | None]]:
-    """Return the records and sentences in the truth table that a run without a judge must report."""
+    """Return the records and sentences that a run without a judge must report."""
     rows = yaml.safe_load((ROOT / "examples/sample/truth.yaml").read_text(encoding="utf-8"))
     return {(row["record"], row["sentence"]) for row in rows if row["default"] in default}
 

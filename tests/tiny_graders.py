@@ -58,7 +58,6 @@ def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> 
 
 
 def teach(model, n_steps: int, **batch: torch.Tensor) -> None:
-    """Train a model on one batch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(n_steps):
         model(**batch).loss.backward()
@@ -86,7 +85,6 @@ def bert_tokenizer(
 
 
 def bert_config(n_words: int, **more: object) -> transformers.BertConfig:
-    """Return the configuration of a one-layer BERT."""
     return transformers.BertConfig(
         vocab_size=n_words,
         hidden_size=16,
@@ -99,7 +97,6 @@ def bert_config(n_words: int, **more: object) -> transformers.BertConfig:
 
 
 def tiny_reader(folder: Path) -> str:
-    """Write a random reader to a folder."""
     tokenizer = bert_tokenizer(TEXT, "[CLS] $A [SEP] $B:1 [SEP]:1")
     torch.manual_seed(5)
     config = bert_config(len(tokenizer), initializer_range=0.5)

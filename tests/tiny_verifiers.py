@@ -68,8 +68,8 @@ def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
 def tiny_alignscore(folder: Path) -> tuple[str, str]:
     """Write a random checkpoint with the published keys, and the folder of its encoder.
 
-    Keys are those of AlignScore's program: the encoder, its language modeling head, three heads, and
-    trainer state.
+    The keys are those of AlignScore's program: the encoder, its language modeling head, three
+    heads, and trainer state.
     """
     tokenizer = _pair_tokenizer()
     torch.manual_seed(9)

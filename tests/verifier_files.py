@@ -35,7 +35,7 @@ def sentence(text: str, *citations: Mapping[str, object]) -> dict[str, object]:
 
 
 def write_medaesqa(path: Path) -> Path:
-    """Write two questions in MedAESQA's format, with the fields of its paper and released program."""
+    """Write two questions in MedAESQA's format, with the fields of its paper and its program."""
     first = [
         sentence(
             "Alpha lowered pressure.",

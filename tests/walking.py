@@ -16,7 +16,6 @@ GROUPS = ("testbank", "grades", "qa")
 
 
 def walk_of(example: str) -> ModuleType:
-    """Load the script of a walk-through."""
     path = Path(__file__).parents[1] / "examples" / example / "walk.py"
     spec = importlib.util.spec_from_file_location(f"{example}_walk", path)
     assert spec and spec.loader

@@ -95,7 +95,6 @@ def own_packages() -> Iterator[None]:
 
 
 def forget_words() -> None:
-    """Clear the cached texts of a package."""
     from ragassay.agents import published_judge
 
     published_judge.yescieval_class.cache_clear()
