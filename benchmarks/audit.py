@@ -153,7 +153,7 @@ def print_audit(name: str, pairs: Sequence[PerturbedPair]) -> None:
         if name != "given":
             print_table(f"{name}, {family}, by attack", grouped(chosen, "attack"))
             pooled = [p for p in chosen if p.damage.attack.startswith("off_topic")]
-            print_table(f"{name}, {family}, off-topic text, by its origin", grouped(pooled, "pool"))
+            print_table(f"{name}, {family}, off-topic text, by origin", grouped(pooled, "pool"))
 
 
 if __name__ == "__main__":

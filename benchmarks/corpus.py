@@ -7,7 +7,7 @@ The first part compares queries/s with rank-bm25 on the 31,932 abstracts of the 
 run: for the 10 best articles, which is the default, and for the 100 best. Our search returns
 articles, while rank-bm25 returns positions.
 
-For each size, the second part builds a corpus of abstracts whose sentences are sampled from the
+For each size, the second part builds a corpus of abstracts with sentences sampled from the
 real ones. It prints the build rate, the index size, the latency of the SciFact train claims at
 k = 100, and the peak memory of separate build and search processes. Search memory is reported with
 and without mapped index pages. The last line extrapolates the two largest sizes to the 38 million

@@ -2,7 +2,7 @@
 
     python benchmarks/corpus_clients.py --shared ../shared --sizes 100000 1000000
 
-The articles come from benchmarks/corpus.py: abstracts of realistic length whose sentences are
+The articles come from benchmarks/corpus.py: abstracts of realistic length with sentences
 sampled from 31,932 real ones with a fixed seed. Each SciFact train claim is used as a query once.
 Clients are threads of one process, as in an evaluation. The embedded reranker reorders the best 50
 of the 1,000 hits. Its token vectors are stored in advance, as by `ragassay corpus embed --tokens`,

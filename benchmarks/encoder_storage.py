@@ -84,7 +84,6 @@ class Encoder:
 
 
 def load(weights: Mapping[str, Rows]) -> Encoder:
-    """Load the default verifier and embedder with these weights."""
     minilm.minilm_weights = lambda: dict(weights)  # type: ignore[assignment]
     minilm.minilm_texts.cache_clear()
     embedder = Embedder()
@@ -96,7 +95,6 @@ def load(weights: Mapping[str, Rows]) -> Encoder:
 
 
 def compare(shared: Path, encoders: Mapping[str, Encoder], n_claims: int) -> dict[str, Changes]:
-    """Compare claims with their sources, using every encoder."""
     found = {name: Changes() for name in encoders}
     for set_name in SETS:
         for claim in read_set(shared, set_name)[:n_claims]:

@@ -53,7 +53,6 @@ def job_of_many(n: int) -> Any:
 
 
 def one(args: argparse.Namespace) -> None:
-    """Run one engine in this process, and print its time and memory."""
     import psutil
 
     start = time.perf_counter()

@@ -46,7 +46,6 @@ class Refusing(BaseHTTPRequestHandler):
 
 
 def faults(port: int, folder: Path) -> dict[str, Sequence[str]]:
-    """Return the command that causes each fault."""
     (folder / "file").touch()
     at = f"http://127.0.0.1:{port}"
     return {
@@ -69,7 +68,6 @@ def faults(port: int, folder: Path) -> dict[str, Sequence[str]]:
 def measured(
     arguments: Sequence[str], environment: dict[str, str], wait_s: float
 ) -> dict[str, object]:
-    """Run a ragassay command, and return its time, processor time, output lines and exit code."""
     before, start = os.times(), time.perf_counter()
     command = [sys.executable, "-m", "ragassay", *arguments]
     process = subprocess.Popen(

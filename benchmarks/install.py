@@ -33,7 +33,6 @@ print(json.dumps(sizes))
 
 
 def build_wheel(python: Path, folder: Path) -> Path:
-    """Build a wheel from this checkout, and return its path."""
     subprocess.run(
         [python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, ROOT],
         check=True,
@@ -51,7 +50,6 @@ def size_of(folder: Path) -> int:
 def measure(
     environment: Path, wheel: Path | None, extras: str, choices: list[str]
 ) -> dict[str, object]:
-    """Install into a new environment, and measure time and size."""
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
     wheel = wheel or build_wheel(python, environment / "wheel")

@@ -66,7 +66,6 @@ WAYS: dict[str, Callable[[PairRow], float]] = {
 
 
 def share_text(right: Sequence[bool]) -> str:
-    """Format a share with its interval and n."""
     interval = share_interval(sum(right), len(right))
     if interval is None:
         return "none"
@@ -75,7 +74,6 @@ def share_text(right: Sequence[bool]) -> str:
 
 
 def auc_text(values: Sequence[float], labels: Sequence[bool], groups: Sequence[str]) -> str:
-    """Format an AUC with its interval."""
     score = discrimination(values, labels, groups).auroc
     return f"AUC {score.value:.3f} ({score.low:.2f} to {score.high:.2f})"
 

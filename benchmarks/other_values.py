@@ -109,7 +109,6 @@ def _draws() -> random.Random:
 
 
 def rows_of(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a gzipped JSON Lines file."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 

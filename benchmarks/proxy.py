@@ -87,7 +87,6 @@ def server(model: str | None, nice: int) -> Iterator[tuple[str, str, psutil.Proc
 
 
 def question(rng: random.Random) -> dict[str, object]:
-    """Return the request body of a rating."""
     is_new = rng.random() < 0.1
     seed = random.Random(rng.getrandbits(32) if is_new else rng.randrange(8))
     answer = " ".join(seed.choices(WORDS, k=80))

@@ -8,7 +8,7 @@ these data were read.
 
 - found: answer numbers that occur in the source (equation 2), compared as quantities and as digit
   strings.
-- planted: each number of an answer whose numbers are all found is replaced by a wrong one in every
+- planted: in answers with all numbers found, each number is replaced by a wrong one in every
   applicable way. "Elsewhere" checks only whether the number occurs. "Near" also checks its unit and
   nearby words. A wrong number that occurs by chance still counts as planted.
 - accused: original numbers of the same answers that are reported as wrong.

@@ -145,29 +145,22 @@ def files(*names: str) -> Callable[[Path], object]:
 
 def n_verdicts(out: Path) -> int:
     """Return the number of model verdicts in a run folder, without correctness verdicts."""
-    file = out / "verdicts.sqlite"
-    if not file.exists():
-        return 0
-    with sqlite3.connect(file) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'finished'")
-        if tables.fetchone() is None:
-            return 0
-        query = (
-            'SELECT count(*) FROM finished WHERE NOT instr(value, \'"evaluator":"correctness"\')'
-        )
-        return int(connection.execute(query).fetchone()[0])
+    return n_finished(out / "verdicts.sqlite", 'NOT instr(value, \'"evaluator":"correctness"\')')
 
 
 def n_syntheses(out: Path) -> int:
     """Return the number of syntheses stored next to an answers file."""
-    file = out / "answers.jsonl.state.sqlite"
+    return n_finished(out / "answers.jsonl.state.sqlite", "instr(value, '{\"text\"') = 1")
+
+
+def n_finished(file: Path, condition: str) -> int:
     if not file.exists():
         return 0
     with sqlite3.connect(file) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'finished'")
         if tables.fetchone() is None:
             return 0
-        query = "SELECT count(*) FROM finished WHERE instr(value, '{\"text\"') = 1"
+        query = f"SELECT count(*) FROM finished WHERE {condition}"
         return int(connection.execute(query).fetchone()[0])
 
 
@@ -218,7 +211,6 @@ def write_answers(path: Path, n_answers: int) -> Path:
 
 
 def write_claims(path: Path, start: int, n_claims: int) -> Path:
-    """Write labeled claims."""
     labels = ("supports", "contradicts", "neutral")
     rows = [
         {"claim": f"Drug {n} heals.", "evidence": f"Trial {n} of it.", "label": labels[n % 3]}

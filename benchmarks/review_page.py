@@ -126,7 +126,6 @@ def next_ms(page: Any, key: str, n: int, pause_ms: float) -> list[float]:
 
 
 def print_times(name: str, values: list[float]) -> None:
-    """Print the median and the maximum."""
     print(
         f"{name:<46}{statistics.median(values):8.0f} ms  worst {max(values):6.0f}  n {len(values)}"
     )

@@ -128,7 +128,6 @@ class ClaimSet:
 
 
 def sets_of_claims(shared: Path) -> dict[str, ClaimSet]:
-    """Return the claims by set name."""
     claims = {
         "SciFact, held out of training": split_scifact(shared)[1],
         "SciFact, all of train": read_scifact_claims(shared),

@@ -216,7 +216,6 @@ def share(part: int, whole: int) -> str:
 
 
 def count_claims(name: str, readings: Sequence[Reading]) -> list[str]:
-    """Return a row of the claims table."""
     pairs = [pair for one in readings for pair in zip(one.found, one.has_marks, strict=True)]
     kinds = Counter(kind for kind, _ in pairs)
     n_claims = len(pairs) - kinds["no words"]
@@ -230,7 +229,6 @@ def count_claims(name: str, readings: Sequence[Reading]) -> list[str]:
 
 
 def count_statements(name: str, readings: Sequence[Reading]) -> list[str]:
-    """Return a row of the statements table."""
     kinds = Counter(
         kind
         for one in readings

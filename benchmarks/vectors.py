@@ -156,7 +156,6 @@ def share(found: NDArray[np.int64], true: NDArray[np.int64], k: int) -> float:
 
 
 def measured(collection: Any, folder: Path, pid: int, all_of: Vectors, queries: Vectors) -> dict:
-    """Return memory, disk size, latencies and recall of a loaded server."""
     collection.query(query_embeddings=queries[:1], n_results=K, include=[])
     row: dict[str, Any] = {"server_peak_gib": gib(pid, "VmHWM"), "server_gib": gib(pid, "VmRSS")}
     files = (path for path in folder.rglob("*") if path.is_file())

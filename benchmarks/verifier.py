@@ -104,14 +104,12 @@ def word_svm(train: Sequence[Example]) -> Predict:
 
 
 def shown(score: Score) -> str:
-    """Format a value with its interval."""
     if score.value is None or score.low is None or score.high is None:
         return "undefined"
     return f"{score.value:.3f} ({score.low:.3f} to {score.high:.3f})"
 
 
 def report(name: str, rows: Sequence[Example], groups: Sequence[str], found: list[int]) -> None:
-    """Print one line of the table."""
     truth = [LABELS[row.label] for row in rows]
     result = agreement(truth, [LABELS[label] for label in found], LABELS, groups)
     recalls = ", ".join(f"{c.label} {c.recall.value or 0:.2f}" for c in result.classes)
@@ -160,7 +158,6 @@ class Tuned:
 
 
 def opened(name: str, embedder: Embedder) -> EntailmentModel | Tuned:
-    """Return the model with a name."""
     if name.startswith(f"{PROVIDER}/") and not is_pair_verifier(name):
         return Tuned(name, embedder)
     return entailment_model(name, load_settings().literature.cache_dir)
@@ -189,7 +186,6 @@ def report_model(
 
 
 def read_sets(shared: Path) -> dict[str, list[LabelledClaim]]:
-    """Return the evaluation data by name."""
     findings = finding_claims(read_findings(shared, "dev"), random.Random(SEED), 1)
     return {
         "Citation-Integrity dev": read_citation_integrity(shared, "dev"),
@@ -200,7 +196,6 @@ def read_sets(shared: Path) -> dict[str, list[LabelledClaim]]:
 
 
 def baselines(shared: Path, embedder: Embedder) -> dict[str, Predict]:
-    """Return the fitted baselines by name."""
     claims = [*split_scifact(shared)[0], *read_citation_integrity(shared, "train")]
     train = claim_examples(claims)
     return {
@@ -211,7 +206,6 @@ def baselines(shared: Path, embedder: Embedder) -> dict[str, Predict]:
 
 
 def print_tables(shared: Path, models: Sequence[EntailmentModel | Tuned]) -> None:
-    """Print the results of baselines and models on each set."""
     systems = baselines(shared, Embedder())
     for name, claims in read_sets(shared).items():
         rows, groups = claim_examples(claims), [claim.group for claim in claims]

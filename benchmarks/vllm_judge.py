@@ -35,7 +35,6 @@ LOOKED_UP, FOUND = "vllm:prefix_cache_queries", "vllm:prefix_cache_hits"
 
 
 def counted(api_base: str) -> dict[str, float]:
-    """Return vLLM's counters by name."""
     url = f"{api_base.removesuffix('/').removesuffix('/v1')}/metrics"
     with urllib.request.urlopen(url) as reply:
         text = reply.read().decode()
@@ -46,14 +45,12 @@ def counted(api_base: str) -> dict[str, float]:
 
 
 def judged(records: Sequence[Record], **settings: Any) -> list[Judgment]:
-    """Return all ratings of a judge, in order."""
     resolved = load_settings(**settings)
     results = ragassay.evaluate(records, only=["rubrics"], settings=resolved, progress=True)
     return [one for evaluation in results for one in evaluation.judgments]
 
 
 def print_likeness(remote: Sequence[Judgment], local: Sequence[Judgment]) -> None:
-    """Print how similar the ratings of two judges are."""
     pairs = [(a, b) for a, b in zip(remote, local, strict=True) if a.score and b.score]
     row = {
         "the same": sum(a.rating == b.rating for a, b in pairs),

@@ -132,13 +132,11 @@ def labels_of(rows: Sequence[Sequence[str | int]]) -> dict[str, dict[str, int]]:
 
 
 def released_lines(path: Path) -> Iterator[list[str]]:
-    """Yield the columns of a released qrels file."""
     with gzip.open(path, "rt") as lines:
         yield from (line.split() for line in lines)
 
 
 def leaderboard(shared: Path) -> None:
-    """Compare the leaderboards of all label sets."""
     with tempfile.TemporaryDirectory() as name:
         taus = _oracles(shared / "oracles" / "workbench", Path(name))
     for other, released in (("fagb", "self-rated"), ("self-rated", "fagb")):

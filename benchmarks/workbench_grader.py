@@ -51,7 +51,6 @@ SINGLE_SIGNALS = ("least", "sentence", "settles")
 
 
 def auroc(rows: Sequence[Row], truth: Sequence[bool], scores: Sequence[float]) -> str:
-    """Format AUROC with its 95 % interval over queries, and the mean within queries."""
     found = discrimination(scores, truth, [row.query for row in rows])
     return f"{shown(found.auroc)}, within a query {shown(found.paired_auroc)}"
 
@@ -176,7 +175,6 @@ def with_negatives(
 
 
 def report_other_data(name: str, cases: Iterator[Case]) -> None:
-    """Print the results of the shipped weights on other data."""
     embedder, verifier, model = Embedder(), minilm_verifier(), shipped_exam_model()
     grader = EmbeddedExamGrader(embedder, verifier)
     truth: list[bool] = []
@@ -204,7 +202,6 @@ def report_other_data(name: str, cases: Iterator[Case]) -> None:
 
 
 def speed(shared: Path) -> None:
-    """Print the processor time of ten items and a passage on one core."""
     import torch
 
     from training.released_grades import read_released

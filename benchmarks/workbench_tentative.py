@@ -19,7 +19,7 @@ import numpy as np
 from ragassay.workbench.cover import Rankings
 from ragassay.workbench.leaderboards import rubric_boards, with_official
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # where training/ stands
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
 from training.exam import KINDS, Row, held_out, kept_rows
 

@@ -29,16 +29,13 @@ def answer(
     scores: Mapping[str, float] | None = None,
     **fields: object,
 ) -> Evaluation:
-    """An evaluation.
+    """Return an evaluation.
 
     Args:
-        record_id: Its id.
-        topic: Its question.
-        system: Its system.
         labels: Text and relevance label of each sentence.
         citations: Sentence, document and verdict of each citation.
         scores: Values by key.
-        fields: Further fields of the evaluation.
+        fields: Other fields of the evaluation.
     """
     pointers: dict[int, list[Citation]] = {}
     for sentence, document, _ in citations:
@@ -78,7 +75,6 @@ def answer(
 def written_run(
     path: Path, evaluations: Sequence[Evaluation], *, is_finished: bool = True, **fields: object
 ) -> Path:
-    """A run folder that holds evaluations."""
     from ragassay.metrics.stats.summary import summarize
 
     folder = RunFolder(path)
@@ -95,7 +91,7 @@ def written_run(
 
 
 def changed(evaluation: Evaluation, **fields: Any) -> Evaluation:
-    """The evaluation with other fields; a list such as `labels` replaces its kind of verdicts."""
+    """Return the evaluation with other fields, where lists such as `labels` replace verdicts."""
     named = {OLD_FIELDS[name]: verdicts for name, verdicts in fields.items() if name in OLD_FIELDS}
     kept = [one for one in evaluation.verdicts if one.evaluator not in named]
     new = [verdict for verdicts in named.values() for verdict in verdicts]

@@ -1,4 +1,4 @@
-"""Small records to damage, and one attack at a time."""
+"""Small records to perturb, and helpers that run one attack."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def record_of(
     question: str = "What is aspirin good for?",
     sources: tuple[Document, ...] = SOURCES,
 ) -> Record:
-    """A record of three cited sentences."""
     return Record(id=id, question=question, answer=answer, sources=sources)
 
 
@@ -47,7 +46,6 @@ OTHER = Record(
 
 
 def attack_named(name: str) -> Attack:
-    """An attack."""
     return next(attack for attack in ATTACKS if attack.name == name)
 
 
@@ -60,7 +58,7 @@ def attacked(
     retracted: Collection[str] = RETRACTED,
     rephrase: Rephrase | None = None,
 ) -> PerturbedAnswer | None:
-    """One attack on one record; None where it is left unchanged."""
+    """Run one attack on a record, and return None if it does not apply."""
     damaged = perturb_answers(
         [record, *others],
         attacks=[attack_named(name)],
@@ -73,6 +71,5 @@ def attacked(
 
 
 def text_after(name: str, answer: str, seed: int = 0) -> str | None:
-    """The answer after an attack."""
     damaged = attacked(name, record_of(answer), OTHER, seed=seed)
     return str(damaged.record.answer) if damaged else None

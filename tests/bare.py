@@ -1,4 +1,4 @@
-"""Run `ragassay` in a process that lacks libraries and has no network."""
+"""Run `ragassay` in a process without some libraries and without network."""
 
 from __future__ import annotations
 
@@ -13,20 +13,17 @@ from conftest import ROOT
 from ragassay.extras import EXTRAS
 
 ALSO_BASE = {"nltk"}
-"""TextBlob brings it."""
+"""Dependency of TextBlob."""
 
 ABSENT = {module for modules in EXTRAS.values() for module in modules} - ALSO_BASE
 BROUGHT = {"PIL", "boto3", "datasets", "kubernetes", "sqlalchemy"}
-"""What others bring, or nobody asks for."""
+"""Dependencies of other libraries, or unused modules."""
 
 
 def run_without(
     modules: set[str], *calls: str, cwd: Path, package: Path = ROOT, home: Path | None = None
 ) -> dict[str, Any]:
-    """Run calls in a process in which these modules are not installed.
-
-    Returns what `without.py` prints.
-    """
+    """Run calls in a process that lacks these modules, and return the output of `without.py`."""
     done = subprocess.run(
         [sys.executable, ROOT / "tests" / "without.py", ",".join(sorted(modules)), *calls],
         cwd=cwd,
@@ -34,7 +31,7 @@ def run_without(
             "PYTHONPATH": str(package),
             "PATH": "/usr/bin:/bin",
             "HOME": str(home or cwd),
-            # Tests run beside each other: threads of one would wait for those of the other.
+            # Tests run in parallel, so use one thread per process.
             "OMP_NUM_THREADS": "1",
         },
         capture_output=True,

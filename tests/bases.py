@@ -1,4 +1,4 @@
-"""Tiny random base models in folders, as the hub has them."""
+"""Tiny random base models in folders, in the layout of the hub."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SIZES = {
 
 
 def save_base(folder: Path, architecture: str, start: str = "") -> str:
-    """Write a model of three layers with its tokenizer; returns its name.
+    """Write a three-layer model with its tokenizer, and return its name.
 
     Args:
-        folder: Made.
+        folder: Folder to create.
         architecture: One of `ARCHITECTURES`.
-        start: A token that the tokenizer puts before every text.
+        start: Token that the tokenizer prepends to every text.
     """
     tokenizer = tiny_tokenizer()
     if start:

@@ -1,4 +1,4 @@
-"""Pages in headless Chromium. A test module imports the fixtures that it uses."""
+"""Fixtures for pages in headless Chromium."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WAIT_MS = 20_000
 
 
 def until(page: Any, condition: str) -> None:
-    """Wait until a condition holds; the page's policy forbids the library's own way of waiting."""
+    """Wait for a condition. Playwright's own method is blocked by the page's policy."""
     for _ in range(WAIT_MS // 25):
         if page.evaluate(condition):
             return
@@ -22,7 +22,7 @@ def until(page: Any, condition: str) -> None:
 
 
 def serious_faults(page: Any) -> list[str]:
-    """Return what axe-core holds against a page, from serious up, with the elements."""
+    """Return axe-core violations with impact "serious" or higher, with their elements."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     return [
         f"{fault['id']}: {[node['html'][:90] for node in fault['nodes'][:3]]}"
@@ -32,14 +32,14 @@ def serious_faults(page: Any) -> list[str]:
 
 
 def overflow(page: Any) -> int:
-    """Return by how many pixels a page is wider than its window."""
+    """Return how many pixels a page is wider than its window."""
     root = "document.documentElement"
     return page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """The browser; without one, the test is skipped."""
+    """Return the browser, or skip the test if it is not installed."""
     if CHROMIUM is None:
         pytest.skip("no chromium is installed")
     playwright = pytest.importorskip("playwright.sync_api")
@@ -51,9 +51,9 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def browse(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open an address in a browser of its own; an error that its page reports fails the test.
+    """Open an address in a new browser context, and fail on page errors.
 
-    But not one whose words have `expected` in them.
+    Errors that contain `expected` are ignored.
     """
     problems: list[str] = []
     contexts = []

@@ -8,7 +8,7 @@ from ragassay.cli import app
 
 
 def call(*arguments: object, **environment: str) -> tuple[int, str, str]:
-    """Run a command in this process: its exit code, its output and what it said on stderr."""
+    """Run a command in this process, and return its exit code, stdout and stderr."""
     result = CliRunner(env=environment).invoke(app, [str(one) for one in arguments])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -16,7 +16,7 @@ def call(*arguments: object, **environment: str) -> tuple[int, str, str]:
 
 
 def run(*arguments: object, code: int = 0, **environment: str) -> tuple[str, str]:
-    """Run a command that ends with this code: its output and what it said on stderr."""
+    """Run a command that exits with this code, and return its stdout and stderr."""
     found, out, err = call(*arguments, **environment)
     assert found == code, out + err
     return out, err

@@ -1,7 +1,7 @@
-"""Tests over a table of cases: one test that tries every row and names all that failed.
+"""Table tests that check all rows in one test and report all failures.
 
-`@each_case("text, expected", TABLE)` stands where `@pytest.mark.parametrize` would, for tables
-whose rows need no test of their own: that costs more than most rows take.
+`@each_case("text, expected", TABLE)` replaces `@pytest.mark.parametrize` for tables whose rows need
+no separate tests, because separate tests take longer than most rows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ids = Callable[[Any], Any] | Iterable[str] | None
 
 
 class Failures:
-    """The cases of a table that failed, raised as one error after the last."""
+    """Failures of a table's cases, raised as one error at the end."""
 
     def __init__(self) -> None:
         self.n_cases = 0
@@ -30,7 +30,7 @@ class Failures:
 
     @contextlib.contextmanager
     def case(self, label: str) -> Iterator[None]:
-        """Try one case; a failure is kept and the next case goes on."""
+        """Run one case, and record a failure without stopping."""
         self.n_cases += 1
         try:
             yield
@@ -41,7 +41,7 @@ class Failures:
             self.errors[f"{self.n_cases}: {label}"] = error
 
     def raise_any(self) -> None:
-        """Raise an error that names every failed case; an empty table is one, too."""
+        """Raise an error that lists all failed cases, or an error for an empty table."""
         assert self.n_cases, "the table has no case"
         if self.errors:
             lines = [
@@ -58,7 +58,7 @@ def check_each(cases: Iterable[Any], check: Callable[[Any], object]) -> None:
     """Call `check` with each case.
 
     Raises:
-        AssertionError: a check failed, named with all others that did; or there is no case.
+        AssertionError: A check failed (all failures are listed), or there are no cases.
     """
     failures = Failures()
     for case in cases:
@@ -68,15 +68,15 @@ def check_each(cases: Iterable[Any], check: Callable[[Any], object]) -> None:
 
 
 def each_case(names: Names, table: Table, ids: Ids = None) -> Callable[[Any], Any]:
-    """Make one test of a function that tries each row of a table.
+    """Turn a function into one test that checks each row of a table.
 
-    Each row has a `tmp_path`, a `monkeypatch`, and an empty `capsys`, `caplog` and `recwarn` of its
-    own; all other fixtures are shared by the rows.
+    Each row gets a new `tmp_path` and `monkeypatch` and an empty `capsys`, `caplog` and `recwarn`.
+    All other fixtures are shared by the rows.
 
     Args:
-        names: the arguments that a row gives, as `pytest.mark.parametrize` takes them.
-        table: the rows, or a function that returns them, called when the test runs.
-        ids: names of the rows, or a function that makes one of a value.
+        names: Argument names, as in `pytest.mark.parametrize`.
+        table: Rows, or a function that returns them when the test runs.
+        ids: Names of the rows, or a function that converts a value to a name.
     """
     keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     single = isinstance(names, str) and "," not in names
@@ -136,7 +136,7 @@ def _label_value(value: object, ids: Callable[[Any], Any] | None) -> str:
 
 @contextlib.contextmanager
 def _refresh(fixtures: Mapping[str, Any], n: int) -> Iterator[dict[str, Any]]:
-    """Give a row its own of what pytest makes for a test."""
+    """Give a row new per-test fixtures."""
     own = dict(fixtures)
     if "tmp_path" in own:
         own["tmp_path"] = own["tmp_path"] / f"case-{n}"

@@ -1,4 +1,4 @@
-"""Cases: their files made without a graph, and their evaluation by the whole one."""
+"""Case files built without a graph, and case evaluation with the whole graph."""
 
 from __future__ import annotations
 
@@ -39,19 +39,17 @@ CASE = Case(
 def filed(
     case: Case, verdicts: Sequence[VerdictBase] = (), signals: Signals | None = None
 ) -> OpenCase:
-    """The file of a case with verdicts."""
     known = {VerdictKey(one.evaluator, one.item): one for one in verdicts}
     record = Record(id=case.record_id, question=case.question, answer=case.answer)
     return OpenCase("case", record, case, signals=signals, verdicts=known)
 
 
 def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run) -> CaseQuestion:
-    """The question of an evaluator about an item of a case."""
+    """Return the question of an evaluator about an item of a case."""
     content = evaluator.known_items(open_case, run)[item]
     return CaseQuestion(evaluator, item, content, open_case, run, lambda update: None)
 
 
 async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    """Evaluate a record by the whole graph."""
     graph = build_evaluate_graph(tools.settings.judge.max_attempts)
     return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]

@@ -1,4 +1,4 @@
-"""A small world in which a prompt can really get better, and a model that shows it."""
+"""A small task in which a prompt can improve, and a model that responds to the improvement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WISE = "Look at the verb"
 def verdict_reply(
     messages: Sequence[Mapping[str, object]], schema: Mapping[str, object] | None
 ) -> str | Mapping[str, object]:
-    """Sees neutral everywhere, unless it is told wisely or shown examples."""
+    """Reply neutral to everything, unless the prompt contains the good instruction or examples."""
     text = "\n".join(str(message["content"]) for message in messages)
     properties = schema["properties"] if schema else {}
     assert isinstance(properties, Mapping)
@@ -29,7 +29,7 @@ def verdict_reply(
 
 
 def write_claims(path: Path, first: int, n: int) -> Path:
-    """Claims about drugs, each with a passage and its verdict, one of three in turn."""
+    """Write claims about drugs with a passage, rotating through three verdicts."""
     verbs = list(TRUTHS)
     with path.open("w", encoding="utf-8") as file:
         for i in range(first, first + n):

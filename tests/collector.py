@@ -1,4 +1,4 @@
-"""A collector of traces: a real HTTP server on loopback that decodes OTLP's protobuf."""
+"""A trace collector: a real HTTP server on loopback that decodes OTLP protobuf."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 @dataclass
 class Seen:
-    """A span as a collector sees it."""
+    """A span as received by a collector."""
 
     name: str
     trace: str
@@ -31,7 +31,7 @@ class Seen:
 
 @dataclass
 class Collector:
-    """What arrived: paths, headers, bodies."""
+    """Received paths, headers and bodies."""
 
     port: int = 0
     paths: list[str] = field(default_factory=list)
@@ -59,7 +59,6 @@ class Collector:
 
 @contextmanager
 def collecting() -> Iterator[Collector]:
-    """Serve on a free port."""
     collector = Collector()
 
     class Handler(BaseHTTPRequestHandler):
@@ -74,7 +73,7 @@ def collecting() -> Iterator[Collector]:
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Suppress logging."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     collector.port = server.server_port

@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Shared fixtures and hooks."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ from ragassay.process import THRESHOLDS
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
-# Set before anything imports the libraries that read them.
+# Set these before importing the libraries that read them.
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENAI_API_KEY", "sk-test")
-# Measuring an answer takes real models: tests that are about it ask for it.
+# Signals need real models, so only their own tests enable them.
 os.environ["RAGASSAY_EVALUATION__SIGNALS"] = "false"
-# A test computes what it needs: none reads what another one left behind.
+# Do not share cached results between tests.
 os.environ["RAGASSAY_LITERATURE__COMPUTED_MB"] = "0"
-# Tests run beside each other: threads of one would wait for those of the other.
+# Tests run in parallel, so use one thread per process.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Compiled modules are kept, for the next run and for each process that a test starts.
+# Cache compiled modules for later runs and for processes started by tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A busy machine is no failure: tests hold no timings. Cases are the same in each run, so that a
-# change fails for its own faults; `--hypothesis-profile searching` looks for new ones.
+# No deadlines, because busy machines are slow. Cases are the same in each run, so that failures
+# come from code changes. `--hypothesis-profile searching` looks for new cases.
 hypothesis.settings.register_profile("searching", deadline=None)
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("repeatable")
 
-# A call of a command builds all commands, a second's work, and nothing of it stays with them.
+# Building all commands takes a second per call and keeps no state, so cache it.
 typer.main.get_command = functools.cache(typer.main.get_command)
 
-# What libraries and pytest keep would be looked through again and again.
+# Each collection would scan the objects of libraries and pytest.
 gc.set_threshold(*THRESHOLDS)
 
 ROOT = Path(__file__).parent.parent
@@ -65,22 +65,22 @@ LONGEST = {
         "test_wheel",
     )
 }
-"""Files that take a worker half a minute and more: the last file to run should be a short one."""
+"""Files that take at least half a minute. They run first, so that a short file finishes last."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have xdist hand out files in the order below, and not by their number of tests."""
+    """Make xdist distribute files in the order below instead of by number of tests."""
     config.option.loadscopereorder = False
 
 
 def pytest_unconfigure() -> None:
-    """What LiteLLM leaves open is collected at exit: it would speak after the closing line."""
+    """Collect LiteLLM's open clients now, so that they print nothing after the summary."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes minutes unless `-m` names it, and put long files first."""
+    """Exclude long tests unless `-m` selects them, and run long files first."""
     if "long" not in config.getoption("markexpr"):
         long = {item for item in items if item.get_closest_marker("long")}
         if long:
@@ -97,13 +97,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Leave what all tests import to itself: each full collection would look through it."""
+    """Freeze imported objects, so that garbage collections do not scan them."""
     gc.collect()
     gc.freeze()
 
 
 def n_queue(path: str, items: list[pytest.Item]) -> int:
-    """Return which files a file runs among: the longest, those with servers or models, others."""
+    """Return the queue of a file: longest, those with servers or models, others."""
     if path in LONGEST:
         return 0
     marks = ("integration", "browser")
@@ -112,7 +112,7 @@ def n_queue(path: str, items: list[pytest.Item]) -> int:
 
 @pytest.fixture(autouse=True)
 def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection to anything but this machine fails the test."""
+    """Fail tests that connect to another machine."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: object) -> None:
@@ -125,7 +125,7 @@ def only_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def only_endpoints_that_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before a run, a test asks a model whose endpoint it names, and no provider's own."""
+    """Allow preflight checks only for endpoints that the test sets."""
     from ragassay.models.probe import check_judges
 
     monkeypatch.setattr(
@@ -144,7 +144,7 @@ def no_embedding_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settings() -> Iterator[Settings]:
-    """Settings whose judge is a scripted model."""
+    """Return settings with a scripted model as the judge."""
     from ragassay.settings import load_settings
     from ragassay.testing import ScriptedModel
 
@@ -154,13 +154,12 @@ def settings() -> Iterator[Settings]:
 
 @pytest.fixture(scope="session")
 def sample() -> Path:
-    """The sample data that the repository ships."""
     return ROOT / "examples" / "sample"
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Real data, where it is at hand."""
+    """Return the real data, or skip the test if it is missing."""
     folder = Path(os.environ.get("RAGASSAY_SHARED", ROOT.parent / "shared"))
     if not (folder / "data").is_dir():
         pytest.skip("real data is not at hand: set RAGASSAY_SHARED")
@@ -169,7 +168,7 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def weights_cache() -> Iterator[Path]:
-    """Where converted weights live; shared by the tests, and by later runs."""
+    """Return the cache of converted weights, shared by tests and later runs."""
     from ragassay.settings import Settings
 
     yield Settings().literature.cache_dir

@@ -1,4 +1,4 @@
-"""Whole and perturbed answers with given scores, for tests of audits."""
+"""Original and perturbed answers with fixed scores, for tests of audits."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ragassay.studies.audit_scores import PerturbedPair, audit_pairs
 LIKERT = (1.0, 5.0)
 
 Scored = tuple[float | None, float | None]
-"""Benign and damaged score; None is unscored."""
+"""Original and perturbed score. None means unscored."""
 
 
 def likert(value: float | None) -> Score:
-    """A rating, or none."""
+    """Return a rating, or a missing one."""
     n = int(value is not None)
     return Score(value=value, n=n, n_unscored=1 - n, scale=LIKERT, judge="judge")
 
@@ -29,7 +29,7 @@ def damage(
     targets: Sequence[str] = ("rubric.cohesion",),
     topic: str | None = None,
 ) -> PerturbedAnswer:
-    """The perturbed form of answer `n`, which is the only one to its question unless named."""
+    """Return the perturbed version of answer `n`, with its own topic by default."""
     record = Record(id=f"a{n}~{attack}", question="?", answer="x", topic=topic or f"q{n}")
     return PerturbedAnswer(
         record=record,
@@ -47,7 +47,7 @@ def pairs_of(
     topics: Sequence[str] | None = None,
     **fields: object,
 ) -> tuple[PerturbedPair, ...]:
-    """A pair for each two scores of one target under one attack."""
+    """Return a pair for each two scores of one target and attack."""
     hurt = [
         damage(n, targets=(target,), topic=topics[n] if topics else None, **fields)  # type: ignore[arg-type]
         for n in range(len(scored))

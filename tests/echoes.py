@@ -1,4 +1,4 @@
-"""The server's application with a model behind it that says what it was asked."""
+"""The server application with a model that echoes its input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTED = ASK | {"model": "openai/gpt-4.1-mini"}
 
 
 class EchoModel:
-    """Says what it was asked; notes how."""
+    """Model that echoes its prompt and records its options."""
 
     def __init__(self, trouble: Exception | None = None) -> None:
         self.seen: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""A double of langchain-elasticsearch: what docs/pubmed.md calls of it, over hits in memory."""
+"""A double of langchain-elasticsearch with in-memory hits, as far as docs/pubmed.md uses it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 
 
 class ElasticsearchRetriever(BaseRetriever):
-    """Finds the hits that share a word with the query."""
+    """Retriever that returns hits with a word of the query."""
 
     hits: ClassVar[list[dict[str, Any]]] = []
     body_func: Callable[[str], dict[str, Any]]

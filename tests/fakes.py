@@ -1,4 +1,4 @@
-"""Stand-ins that several tests use."""
+"""Test doubles used by several tests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_DIMENSIONS = 64
 
 
 def certain_logprobs(text: str, n_top: int, seed: str) -> dict[str, list[dict[str, object]]]:
-    """In place of `build_logprobs`: each token is certain, so that a rating is a score of that."""
+    """Replace `build_logprobs`: each token is certain, so the score equals the rating."""
     tokens = [
         {"token": token, "logprob": 0.0, "bytes": list(token.encode())} for token in tokenise(text)
     ]
@@ -25,7 +25,7 @@ def certain_logprobs(text: str, n_top: int, seed: str) -> dict[str, list[dict[st
 
 @dataclass
 class WordEmbedder:
-    """Texts as bags of hashed words: alike where words are shared. No model."""
+    """Embedder of texts as hashed bags of words, without a model."""
 
     name: str = "words"
     digest: str = ""

@@ -1,4 +1,4 @@
-"""Invented graded passages."""
+"""Synthetic graded passages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rated(
     prompt: str = RATED,
     kind: str = "question",
 ) -> ParagraphExamGrade:
-    """A self-rated grade: a rating of 1 or more is correct."""
+    """Return a self-rated grade. A rating of 1 or more is correct."""
     key = f"{kind}_id"
     return ParagraphExamGrade(
         correct_answered=tuple(item for item, rating in ratings.items() if rating >= 1),
@@ -47,7 +47,7 @@ def rated(
 def extracted(
     answers: Mapping[str, str], wrong: Sequence[str] = (), *, model: str = "m"
 ) -> ParagraphExamGrade:
-    """A grade by extraction: what was extracted is correct, unless it is named."""
+    """Return a grade by extraction. Answers are correct unless listed in `wrong`."""
     return ParagraphExamGrade(
         correct_answered=tuple(item for item in answers if item not in wrong),
         wrong_answered=tuple(wrong),
@@ -59,7 +59,7 @@ def extracted(
 
 
 def direct(rating: int, *, error: str | None = None, model: str = "m") -> DirectGrade:
-    """A direct grade on a scale from 0 to 3."""
+    """Return a direct grade on a scale from 0 to 3."""
     return DirectGrade(
         correct_answered=rating > 0,
         self_ratings=rating,
@@ -77,7 +77,7 @@ def passage(
     ranks: Mapping[str, int] | None = None,
     query: str = "q",
 ) -> GradedParagraph:
-    """A passage with its grades, its judgment and its rank by system."""
+    """Return a passage with grades, judgment and rank by system."""
     judgments = [] if judged is None else [judged]
     return GradedParagraph(
         paragraph_id=name,
@@ -100,5 +100,4 @@ def passage(
 
 
 def query(name: str, *passages: GradedParagraph) -> QueryParagraphs:
-    """A query's passages."""
     return QueryParagraphs(name, passages)

@@ -1,4 +1,4 @@
-"""The pages that people read (README, docs/, ...), taken apart, and the scripts beside them."""
+"""Parser of the documentation pages (README, docs/, ...) and loader of their scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGES = sorted(
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of code of a page."""
+    """A code block of a page."""
 
     page: Path
     line: int
@@ -29,7 +29,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """Where it stands."""
+        """Location of the block."""
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
@@ -38,7 +38,7 @@ def _tokens(page: Path) -> list[Token]:
 
 
 def blocks(page: Path, *languages: str) -> list[Block]:
-    """The code blocks of a page; without languages, all."""
+    """Return the code blocks of a page, by default in all languages."""
     found = [
         Block(page, token.map[0] + 1, token.info.strip(), token.content)
         for token in _tokens(page)
@@ -48,27 +48,27 @@ def blocks(page: Path, *languages: str) -> list[Block]:
 
 
 def block(page: Path, language: str, words: str) -> Block:
-    """The one block of a page that holds these words."""
+    """Return the only block of a page that contains these words."""
     (found,) = (one for one in blocks(page, language) if words in one.text)
     return found
 
 
 def links(page: Path) -> list[str]:
-    """Where the links and pictures of a page point to."""
+    """Return the link and image targets of a page."""
     children = [child for token in _tokens(page) for child in token.children or ()]
     targets = [child.attrs.get("href") or child.attrs.get("src") for child in children]
     return [str(target) for target in targets if target]
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link into a page may end in: its headings, as GitHub writes them."""
+    """Return the valid fragments of a page: its headings in GitHub's form."""
     tokens = _tokens(page)
     titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def shell_lines(page: Path) -> list[tuple[str, str]]:
-    """Where a command line stands, and the line, joined where it goes on, without its prompt."""
+    """Return the location and text of each command, without prompt and with joined lines."""
     found = []
     for one in blocks(page, "", "sh", "bash", "console"):
         joined = one.text.replace("\\\n", " ")
@@ -77,7 +77,7 @@ def shell_lines(page: Path) -> list[tuple[str, str]]:
 
 
 def module_of(path: Path) -> ModuleType:
-    """A script that belongs to no package, imported."""
+    """Import a script that is not in a package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec and spec.loader
     found = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""A hub of models on loopback, as far as `huggingface_hub` asks one to fetch a model."""
+"""A model hub on loopback with the endpoints that `huggingface_hub` uses for downloads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 @dataclass
 class Hub:
-    """Folders of models by their names, and the paths that were asked for."""
+    """Model folders by name, and the requested paths."""
 
     models: dict[str, Path]
     licence: str = "mit"
@@ -47,7 +47,7 @@ class Hub:
         return sorted(file.name for file in self.models[name].iterdir() if file.is_file())
 
     def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
-        """Return the status, body and headers for a path."""
+        """Return status, body and headers for a path."""
         path = path.partition("?")[0]
         self.asked.append(path)
         for name, folder in self.models.items():

@@ -1,9 +1,8 @@
-"""Run a Dockerfile's steps in plain folders, one for each stage, without Docker.
+"""Run the steps of a Dockerfile in plain folders, one per stage, without Docker.
 
-Absolute paths become paths below the stage's folder. `pip` and `uv` are programs of ours that check
-what they are given and install nothing but the wheel, so that no network is needed; with
-`downloads` they are the real ones. A container's read-only file system is modelled by the files'
-permissions.
+Absolute paths become paths below the stage's folder. `pip` and `uv` are stubs that check their
+arguments and install only the wheel, so no network is needed. With `downloads` they are the real
+programs. File permissions model the container's read-only file system.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PROGRAMS = Path(__file__).parent / "docker" / "programs"
 WITHOUT_POWERS = ("setpriv", "--bounding-set=-dac_override,-fowner")
-"""Has root obey permissions."""
+"""Command prefix that makes root obey permissions."""
 
 RUN_TIMEOUT_S = 600
 
@@ -32,11 +31,11 @@ _NO_EFFECT = frozenset({"LABEL", "EXPOSE", "HEALTHCHECK"})
 
 
 class StepError(Exception):
-    """A step of the Dockerfile failed."""
+    """Error of a Dockerfile step."""
 
 
 def read_steps(text: str) -> list[tuple[str, str]]:
-    """Return a Dockerfile's instructions: word and rest, continued lines joined."""
+    """Return the instructions of a Dockerfile as keyword and arguments, with joined lines."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     joined = re.sub(r"\\\n\s*", "", "\n".join(lines))
     pairs = (line.strip().partition(" ") for line in joined.splitlines() if line.strip())
@@ -45,12 +44,12 @@ def read_steps(text: str) -> list[tuple[str, str]]:
 
 @dataclass
 class Stage:
-    """An image as far as it is built.
+    """A partially built image.
 
     Attributes:
-        folder: Its root.
-        environment: As ENV and ARG set it, with the paths of an image.
-        owned: Paths of the image that its user owns.
+        folder: Root folder.
+        environment: Variables set by ENV and ARG, with paths in the image.
+        owned: Image paths owned by the image's user.
     """
 
     folder: Path
@@ -63,23 +62,23 @@ class Stage:
     owned: tuple[str, ...] = ()
 
     def here(self, text: str) -> str:
-        """Return a text with the image's absolute paths below this folder."""
+        """Replace the absolute image paths in a text with paths below this folder."""
         return _ABSOLUTE.sub(f"{self.folder}/", text)
 
     def path(self, inside: str) -> Path:
-        """Return where a path of the image lies on this machine."""
+        """Return the local path of an image path."""
         return self.folder / (Path(self.workdir) / inside).as_posix().lstrip("/")
 
 
 class ImageBuild:
-    """Builds the stages of a Dockerfile below a folder.
+    """Builder of a Dockerfile's stages in a folder.
 
     Args:
-        folder: An empty folder that every user can enter.
-        context: The folder that is sent to the build, with a .dockerignore.
+        folder: Empty folder that every user can enter.
+        context: Build context with a .dockerignore.
         arguments: Build arguments by name.
         downloads: Use the real pip and uv, which need a package index.
-        prepared: Folders of this machine that the first stage begins with, by their path there.
+        prepared: Local folders to copy into the first stage, by image path.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class ImageBuild:
         """Run all steps up to a stage, by default the last one.
 
         Raises:
-            StepError: A step failed, or is of an unknown kind.
+            StepError: A step failed or is of an unknown kind.
         """
         stage: Stage | None = None
         name, steps = "", read_steps(text)
@@ -206,7 +205,7 @@ class ImageBuild:
             stage.owned = (*stage.owned, *(p.removeprefix(str(stage.folder)) for p in paths))
 
     def environment(self, stage: Stage) -> dict[str, str]:
-        """Return the environment of a stage's processes on this machine."""
+        """Return the environment of a stage's local processes."""
         set_here = {key: stage.here(value) for key, value in stage.environment.items()}
         own = stage.folder / "usr/local/bin"
         programs = [PROGRAMS / "always", own if self.downloads else PROGRAMS / "offline"]
@@ -225,22 +224,22 @@ class ImageBuild:
 
 
 class Container:
-    """A stage's image with a read-only file system.
+    """The image of a stage with a read-only file system.
 
     Args:
-        build: The build that made the image.
-        stage: The image.
-        mounts: Folders of the image that volumes are mounted at.
+        build: Build that created the image.
+        stage: Image to run.
+        mounts: Image folders at which volumes are mounted.
     """
 
     def __init__(self, build: ImageBuild, stage: Stage, mounts: Sequence[str]) -> None:
         self.build, self.stage = build, stage
-        # Docker makes a mounted folder that the image lacks, and root owns it.
+        # Docker creates missing mount points, owned by root.
         owned = [path for path in (*mounts, *stage.volumes) if path in stage.owned]
         _freeze(stage.folder, [stage.path(path) for path in (*owned, "/tmp")])
 
     def run(self, *words: str, entrypoint: str = "") -> subprocess.CompletedProcess[str]:
-        """Run the entry point with a command, by default the image's."""
+        """Run the entry point with a command, by default that of the image."""
         stage = self.stage
         start = (entrypoint,) if entrypoint else stage.entrypoint
         environment = self.build.environment(stage)
@@ -261,7 +260,7 @@ class Container:
 
 
 def _needed_stages(steps: Sequence[tuple[str, str]], target: str | None) -> set[str]:
-    """Return the names of the stages that one is made from, itself among them."""
+    """Return the names of the stages required by a target, including itself."""
     uses: dict[str, set[str]] = {}
     name = ""
     for word, rest in steps:
@@ -281,7 +280,7 @@ def _needed_stages(steps: Sequence[tuple[str, str]], target: str | None) -> set[
 
 
 def _sent_context(root: Path, folder: Path) -> Path:
-    """Copy what .dockerignore lets through: all is left out but the lines with "!"."""
+    """Copy the build context. Only lines with "!" in .dockerignore are included."""
     lines = (root / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert "*" in lines
     hidden = shutil.ignore_patterns(*(line[3:] for line in lines if line.startswith("**/")))
@@ -295,9 +294,9 @@ def _sent_context(root: Path, folder: Path) -> Path:
 
 
 def _copy(start: Path, end: Path, old: Path, new: Path) -> None:
-    """Copy a file or folder of one root to another; scripts that name the old one name the new.
+    """Copy a file or folder between roots, and replace the root path in scripts.
 
-    Files are linked: no step writes into a file of an earlier stage.
+    Files are hard-linked, because no step writes to a file of an earlier stage.
     """
     end.parent.mkdir(parents=True, exist_ok=True)
     if start.is_file():

@@ -1,4 +1,4 @@
-"""Small worlds, one an agent, in which a better prompt makes a scripted judge right."""
+"""Small tasks, one per agent, in which a better prompt makes a scripted judge right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ragassay.optimizers.compiling.tasks import TaskOptions
 from ragassay.testing import default_reply
 
 WISE = "Look at the verb"
-"""An instruction with these words makes the judge right; so does an example."""
+"""Phrase of an instruction that makes the judge right. Examples have the same effect."""
 
 FOOLISH = "Be thorough, and think of the reader."
 
@@ -29,7 +29,7 @@ RELEVANCE = {
 ASSIGNMENTS = {"wholly": "support", "partly": "partial_support", "nowhere": "not_support"}
 
 SUBJECTS = ("zinc", "iron", "gold", "lead", "tin", "neon", "argon", "radon", "boron", "xenon")
-"""A query that names one finds its article; the word "drug" is in all of them."""
+"""Terms that occur in one article each. The word "drug" occurs in all of them."""
 
 Rows = list[dict[str, Any]]
 
@@ -107,14 +107,14 @@ def _rating(context: str, is_right: bool) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class World:
-    """An agent's data, and the replies of a judge that sees its truth or does not.
+    """An agent's data, and replies of a judge with or without knowledge of the truth.
 
     Attributes:
-        rows: The rows of the i-th item: answers or items, and labels.
-        reply: From the context, the text after "Task: ", and whether the judge sees the truth.
-        output: The field of a reply by which a call of the agent is known.
-        options: How the agent is compiled.
-        figure: The figure that decides.
+        rows: Function that returns the rows of the i-th item: answers or items, and labels.
+        reply: Function of the context, the text after "Task: " and whether the truth is known.
+        output: Reply field that identifies calls of the agent.
+        options: Compile options of the agent.
+        figure: Metric to optimize.
     """
 
     rows: Callable[[int], tuple[Rows, Rows]]
@@ -124,7 +124,7 @@ class World:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def task_options(self, gold: Path | None) -> TaskOptions:
-        """Return the options of its compile task."""
+        """Return the options of the compile task."""
         return TaskOptions(gold=gold, **self.options)
 
 
@@ -171,7 +171,7 @@ WORLDS: Mapping[str, World] = {
 
 
 def write_corpus(path: Path) -> Path:
-    """Write the articles of the query writer, each on one subject, with others around them."""
+    """Write the articles of the query writer, each on one subject, and distractors."""
     rows = [{"id": name, "text": f"On {name} as a remedy."} for name in SUBJECTS]
     rows += [{"id": f"n{i}", "text": f"The drug {i}: the drug of the drug."} for i in range(30)]
     return write_rows(path, rows)
@@ -183,7 +183,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
 
 
 def write_world(folder: Path, agent: str, first: int, n: int, name: str) -> Path:
-    """Write the items of an agent's world; their labels go into gold.jsonl, where it has any."""
+    """Write the items of an agent's task, and their labels to gold.jsonl if there are any."""
     pairs = [WORLDS[agent].rows(i) for i in range(first, first + n)]
     gold = folder / "gold.jsonl"
     labels = [label for _, rows in pairs for label in rows]
@@ -195,12 +195,12 @@ def write_world(folder: Path, agent: str, first: int, n: int, name: str) -> Path
 
 @dataclass
 class ImprovableJudge:
-    """A scripted reply: right on a share of the items, and on all of them with a better prompt.
+    """A scripted judge that is right on a share of the items, or on all with a better prompt.
 
     Attributes:
-        share: Share of the items that it sees rightly with any prompt.
-        wise_every: One in so many instructions that it writes is a better one.
-        n_written: Instructions written so far.
+        share: Share of the items that it judges correctly with any prompt.
+        wise_every: Interval at which a generated instruction is a better one.
+        n_written: Number of generated instructions.
     """
 
     share: float = 0.0
@@ -210,7 +210,7 @@ class ImprovableJudge:
     def __call__(
         self, messages: Sequence[Mapping[str, object]], schema: Mapping[str, object] | None
     ) -> str | Mapping[str, object]:
-        """Reply to an agent's question, or to a writer's."""
+        """Reply to an agent's or an instruction writer's prompt."""
         text = str(messages[-1]["content"])
         properties = schema["properties"] if schema else {}
         assert isinstance(properties, Mapping)

@@ -1,4 +1,4 @@
-"""Libraries that take seconds to import, imported by the tests that need them."""
+"""Lazy imports of libraries that take seconds to import."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 
 class LazyModule:
-    """A module that is imported when something of it is asked for, and not to collect tests.
+    """Module that is imported on first attribute access, not at test collection.
 
-    A test that patches the library imports it itself: what is set here would not be set there.
+    A test that patches the library must import it directly.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,7 +1,7 @@
-"""Doubles of servers of language models: what each kind answers, on a port that the system chooses.
+"""Doubles of local language model servers of each kind, on a free port.
 
-The forms are those of Ollama 0.13, LM Studio 0.3, vLLM 0.11 and llama.cpp b7000. A judge's call is
-answered by a `ScriptedModel` behind the double.
+The reply formats are those of Ollama 0.13, LM Studio 0.3, vLLM 0.11 and llama.cpp b7000. A
+`ScriptedModel` answers judge calls.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OLLAMA_SHOW = {
     "qwen3-vectors:latest": {"capabilities": ["embedding"]},
     "gpt-oss:120b-cloud": {"capabilities": ["completion"]},
 }
-# LM Studio answers 200 to whatever it does not know.
+# LM Studio returns 200 for unknown paths.
 LM_STUDIO_UNKNOWN = {"error": "Unexpected endpoint or method. (GET /props). Returning 200 anyway"}
 LM_STUDIO = {
     "/v1/models": {
@@ -141,7 +141,7 @@ ANSWERS: dict[str, Mapping[str, Any]] = {
     "llama_cpp": LLAMA_CPP,
     "other": {"/v1/models": {"object": "list", "data": [{"id": "m", "owned_by": "sglang"}]}},
 }
-"""What each kind of server answers to GET, by path."""
+"""Replies of each kind of server to GET, by path."""
 
 
 @dataclass
@@ -149,11 +149,10 @@ class Double:
     """A running double.
 
     Attributes:
-        url: Its address, without a path.
-        port: Its port.
+        url: Base address without a path.
         asked: Method and path of each request, in order.
-        headers: The headers of each POST.
-        bodies: The body of each POST.
+        headers: Headers of each POST.
+        bodies: Body of each POST.
     """
 
     url: str
@@ -174,9 +173,9 @@ def serve_double(
 
     Args:
         kind: Key of `ANSWERS`.
-        model: Answers judges' calls; without one each is a 404.
-        answers: What GET is answered by path, in place of the kind's.
-        wait_s: How long each answer to GET waits, at most until the double is closed.
+        model: Model that answers judge calls. If None, these calls return 404.
+        answers: Replies to GET by path, instead of those of the kind.
+        wait_s: Delay of each GET reply, ended early if the double is closed.
     """
     known = ANSWERS[kind] if answers is None else answers
     unknown = (200, LM_STUDIO_UNKNOWN) if kind == "lm_studio" else (404, {"detail": "Not Found"})
@@ -210,7 +209,7 @@ def serve_double(
             self.wfile.write(sent)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Print nothing."""
+            """Suppress logging."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
@@ -230,7 +229,7 @@ def serve_double(
 def _answer(
     kind: str, path: str, body: dict[str, Any], model: ScriptedModel | None
 ) -> tuple[int, object]:
-    """Return status and body of an answer to POST."""
+    """Return the status and body of a reply to POST."""
     if path == "/api/show" and kind == "ollama":
         return 200, OLLAMA_SHOW.get(body.get("model") or body.get("name") or "", {})
     if model is None or path not in ("/v1/chat/completions", "/api/chat"):
@@ -246,7 +245,6 @@ def _answer(
 
 
 def _ollama_chat(model: ScriptedModel, body: dict[str, Any]) -> tuple[int, object]:
-    """Answer in Ollama's own form."""
     options = body.get("options", {})
     asked = {"model": "m", "messages": body["messages"], "max_tokens": options.get("num_predict")}
     if body.get("format"):

@@ -1,4 +1,4 @@
-"""Read the lock files of the image, and what pyproject.toml requires."""
+"""Read the image's lock files and the requirements in pyproject.toml."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)((?: --hash=sha256:[0-9a-f]{64})*)$
 
 @dataclass(frozen=True)
 class Pin:
-    """A line of a lock."""
+    """A line of a lock file."""
 
     name: str
     version: str
@@ -24,10 +24,10 @@ class Pin:
 
 
 def read_lock(path: Path) -> list[Pin]:
-    """Return the pins of a lock.
+    """Return the pins of a lock file.
 
     Raises:
-        ValueError: A line is no pin: an option, an address, an open version.
+        ValueError: A line is not a pin: an option, an address or an open version.
     """
     joined = re.sub(r" *\\\n *", " ", path.read_text(encoding="utf-8"))
     pins = []
@@ -41,10 +41,10 @@ def read_lock(path: Path) -> list[Pin]:
 
 
 def direct_requirements(pyproject: Path, extras: Iterable[str]) -> list[Requirement]:
-    """Return what a project and some of its extras require; extras of its own are opened.
+    """Return the requirements of a project and some extras, with nested extras expanded.
 
     Raises:
-        KeyError: There is no such extra.
+        KeyError: An extra does not exist.
     """
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     waiting = [*project["dependencies"]]

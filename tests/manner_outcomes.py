@@ -1,4 +1,4 @@
-"""What LiteLLM makes of each provider's errors and refusals; `testing/test_manners.py` holds it."""
+"""Outcomes of each provider's errors and refusals in LiteLLM, for `testing/test_manners.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 Outcome: TypeAlias = tuple[str, int, str]
-"""LiteLLM's exception, its `status_code`, and words of the provider that it passes on."""
+"""LiteLLM's exception, its `status_code`, and text of the provider that it includes."""
 
 ERRORS: Mapping[str, Mapping[str, Outcome]] = {
     "anthropic": {
@@ -195,7 +195,7 @@ ERRORS: Mapping[str, Mapping[str, Outcome]] = {
         ),
     },
 }
-"""By provider and kind of fault."""
+"""Outcome by provider and kind of fault."""
 
 REFUSALS: Mapping[str, Mapping[str, Outcome]] = {
     "anthropic": {
@@ -281,4 +281,4 @@ REFUSALS: Mapping[str, Mapping[str, Outcome]] = {
         "temperature": ("BadRequestError", 400, "'loc': ('body', 'temperature')"),
     },
 }
-"""By provider and refused parameter."""
+"""Outcome by provider and refused parameter."""

@@ -1,4 +1,4 @@
-"""Checks of pages."""
+"""Checks of HTML pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lxml import html
 
 
 class Balance(HTMLParser):
-    """Every element that must be closed is closed, in order."""
+    """Parser that checks that elements are closed in order."""
 
     VOID = frozenset({"meta", "link", "input", "br"})
 
@@ -33,7 +33,7 @@ class Balance(HTMLParser):
 
 
 def check_well_formed(*texts: str) -> None:
-    """Fail where an element of a text is not closed, or an id stands twice."""
+    """Fail if an element is not closed or an id is repeated."""
     for text in texts:
         checker = Balance()
         checker.feed(text)
@@ -44,7 +44,7 @@ def check_well_formed(*texts: str) -> None:
 
 
 def check_policy(page: str, *names: str) -> None:
-    """Fail where a page's policy lets through more than its own elements of these names."""
+    """Fail if the page's policy allows more than its own elements of these names."""
     tree = html.document_fromstring(page)
     (policy,) = tree.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")
     assert policy.startswith("default-src 'none'; ")
@@ -56,7 +56,7 @@ def check_policy(page: str, *names: str) -> None:
 
 
 def check_inert(page: str) -> None:
-    """Fail where text became an element that loads, or an attribute that does something."""
+    """Fail if text became a loading element or an active attribute."""
     tree = html.document_fromstring(page)
     assert not tree.xpath("//img | //iframe | //object | //embed | //base | //video")
     names = {name for element in tree.iter() for name in element.attrib}
@@ -66,7 +66,6 @@ def check_inert(page: str) -> None:
 
 
 def unpacked(page: str) -> dict[str, list]:
-    """Return the lists that a page's script unpacks, by name."""
     lists: dict[str, list] = {}
     for node in html.document_fromstring(page).xpath("//script[@data-pack]"):
         members = json.loads(zlib.decompress(base64.b64decode(node.text)))
@@ -78,9 +77,9 @@ FRAGMENTS = ("primary", "secondary", "answers", "sources")
 
 
 def unfolded(page: str) -> str:
-    """Return a page with all its answers, findings and sources in the places of the script's data.
+    """Return a page with all its answers, findings and sources inserted at the script's data.
 
-    What the script lists itself, ten findings at a time, is left out.
+    Lists that the script pages itself, ten findings at a time, are left out.
     """
     lists = unpacked(page)
     text = "".join(fragment for name in FRAGMENTS for fragment in lists.get(name, ()))

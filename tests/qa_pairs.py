@@ -1,4 +1,4 @@
-"""A made-up paper, pairs on it, and a judge that reads the prompt."""
+"""A synthetic paper, question-answer pairs about it, and a judge that reads the prompt."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ QUOTE = "colds lasted 5.2 days"
 
 
 def judged(messages: Sequence[Any], schema: Any) -> dict[str, object]:
-    """Rate 1 what names Figure 2 or says 640, else 3; two questions on the spray are half alike."""
+    """Rate 1 for Figure 2 or 640, otherwise 3. Two questions about the spray are half similar."""
     context, _, task = last_user_text(messages).rpartition("Task:")
     shown = _shown(task)
     found: dict[str, object] = {}
@@ -64,6 +64,6 @@ def judged(messages: Sequence[Any], schema: Any) -> dict[str, object]:
 
 
 def _shown(task: str) -> list[str]:
-    """Return the fenced texts of a task; of a comparison without the first."""
+    """Return the fenced texts of a task, without the first for comparisons."""
     parts = [part.partition("\n</data")[0] for part in task.split("<data ")[1:]]
     return parts[1:] if "question: <data" in task else parts

@@ -1,4 +1,4 @@
-"""A judge that sends whatever a test wants: any bytes, any breach of HTTP, for each question."""
+"""A judge that sends arbitrary bytes and HTTP violations, chosen by the test."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ MIB = 2**20
 
 @dataclass
 class RawJudge:
-    """A server that speaks OpenAI's protocol as far as it is told to.
+    """A server with a minimal version of OpenAI's protocol.
 
     Attributes:
-        answer: Answers a question; called in a thread of its own.
-        probed: Answers a request for one token, by which a run finds out if the judge is there.
-        base_url: What judges are asked at.
-        asked: The texts of the prompts so far; a probe is none.
-        headers: The headers of all requests so far.
-        n_sent: Bytes that `send_endlessly` could send.
-        is_closing: Set when the judge is closed, for answers that wait.
+        answer: Function that answers a request, called in its own thread.
+        probed: Function that answers the one-token probe at the start of a run.
+        base_url: Base URL of the judge.
+        asked: Prompt texts so far, without probes.
+        headers: Headers of all requests so far.
+        n_sent: Number of bytes sent by `send_endlessly`.
+        is_closing: Event set when the judge closes, for delayed answers.
     """
 
     answer: Callable[[Exchange], None]
@@ -41,7 +41,7 @@ class RawJudge:
 
 
 class Exchange(BaseHTTPRequestHandler):
-    """A request and the ways to answer it."""
+    """A request and methods to answer it."""
 
     protocol_version = "HTTP/1.1"
     judge: RawJudge
@@ -58,7 +58,7 @@ class Exchange(BaseHTTPRequestHandler):
             (self.judge.probed if is_probe else self.judge.answer)(self)
 
     def send(self, body: object, status: int = 200, **headers: str) -> None:
-        """Send a whole response; what is not bytes goes as JSON, NaN and surrogates included."""
+        """Send a complete response. Objects are sent as JSON, including NaN and surrogates."""
         sent = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_head(len(sent), status, **headers)
         self.wfile.write(sent)
@@ -71,20 +71,20 @@ class Exchange(BaseHTTPRequestHandler):
         self.end_headers()
 
     def send_endlessly(self, n_mib: int, status: int = 200) -> None:
-        """Send white space, or as much of it as is taken."""
+        """Send whitespace until done or until the client disconnects."""
         self.send_head(n_mib * MIB, status)
         for _ in range(n_mib):
             self.wfile.write(b" " * MIB)
             self.judge.n_sent += MIB
 
     def reset(self) -> None:
-        """Break the connection off, in the way that loses what is under way."""
+        """Reset the connection, discarding data in flight."""
         linger = struct.pack("ii", 1, 0)
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
         socket.socket(fileno=self.connection.detach()).close()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Suppress logging."""
 
 
 class _Server(ThreadingHTTPServer):
@@ -92,14 +92,14 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a connection that a test broke."""
+        """Suppress messages about connections broken by a test."""
 
 
 @contextmanager
 def judging(
     answer: Callable[[Exchange], None], certificate: Path | None = None
 ) -> Iterator[RawJudge]:
-    """Serve on a free port of this machine; with a certificate (and its key), over TLS."""
+    """Serve on a free local port, over TLS if a certificate (with its key) is passed."""
     judge = RawJudge(answer)
     server = _Server(("127.0.0.1", 0), type("Bound", (Exchange,), {"judge": judge}))
     if certificate is not None:
@@ -120,7 +120,7 @@ def judging(
 
 
 def completion(content: object, **more: object) -> dict[str, Any]:
-    """A chat completion; `more` takes the place of its parts."""
+    """Return a chat completion. `more` replaces its parts."""
     message = {"role": "assistant", "content": content}
     return {
         "id": "chatcmpl-1",
@@ -134,10 +134,9 @@ def completion(content: object, **more: object) -> dict[str, Any]:
 
 
 def rated(rating: str, rationale: str = "It reads well.") -> dict[str, Any]:
-    """A completion that rates, with a rating as it is written in JSON."""
+    """Return a completion with a rating, written as JSON text."""
     return completion(f'{{"rating": {rating}, "rationale": "{rationale}"}}')
 
 
 def error(message: str, **more: object) -> Mapping[str, object]:
-    """An error's body as OpenAI words it."""
     return {"error": {"message": message, "type": "error", "param": None, **more}}

@@ -1,4 +1,4 @@
-"""A model for agents that gives one reply, with log-probabilities where a test wants some."""
+"""A fake model for agents with one reply and optional log-probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Step = str | tuple[str, dict[str, float]]
 
 
 def logprobs_of(*steps: Step) -> SimpleNamespace:
-    """Tokens; one with a table of probabilities has those alternatives."""
+    """Return token log-probabilities. Tokens with a probability table have these alternatives."""
     content: list[Any] = []
     for step in steps:
         text, table = (step, {}) if isinstance(step, str) else step
@@ -24,11 +24,11 @@ def logprobs_of(*steps: Step) -> SimpleNamespace:
 
 
 class FakeLM(dspy.LM):
-    """Gives one reply to all prompts, and keeps them: `messages`, `user`, and the options.
+    """Model that gives one reply to all prompts and records `messages`, `user` and the options.
 
     Args:
-        reply: Its text, or the object behind its JSON.
-        steps: Its tokens; without any it has no log-probabilities.
+        reply: Reply text, or an object to send as JSON.
+        steps: Tokens of the reply. Without them there are no log-probabilities.
     """
 
     takes_schema = True

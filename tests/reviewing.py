@@ -1,4 +1,4 @@
-"""Help for tests of the review page."""
+"""Helpers for tests of the review page."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from ragassay.review.app import WHO, build_app
 from ragassay.review.session import ReviewSession
 
 PORT = 8123
-HOSTILE = (  # A random token holds 49 now and then, and never 60481729.
+HOSTILE = (  # A random token may contain 49, but not 60481729.
     "<script>alert(1)</script> \"quoted\" 'single' {{ 7777 * 7777 }} </script>"
     "<img src=x onerror=a()>"
 )
 
 
 def evaluations() -> list[Evaluation]:
-    """Two answers; the first has one verdict of each kind of doubt."""
+    """Return two answers. The first has one verdict of each kind of doubt."""
     undecided = Failure(reason="undecided", detail="leans to supports at 0.55")
     timeout = Failure(reason="timeout", detail="no reply in 60 s")
     span = EvidenceSpan(document="31452104", start=0, end=9, text="A passage.", title="A title")
@@ -82,7 +82,7 @@ def evaluations() -> list[Evaluation]:
 
 
 def client_of(session: ReviewSession, who: str = "ann") -> TestClient:
-    """Return a client with the token's cookie; `session` and `access` are its state."""
+    """Return a client with the token's cookie. `session` and `access` are its state."""
     access = AccessControl(PORT)
     client = TestClient(build_app(session, access), base_url=f"http://127.0.0.1:{PORT}")
     client.cookies.set(access.cookie, access.token)
@@ -93,21 +93,20 @@ def client_of(session: ReviewSession, who: str = "ann") -> TestClient:
 
 
 def number(session: ReviewSession, evaluator: str, item: str, record: str = "q1") -> int:
-    """Return the number of an item."""
     found = session.number_of((evaluator, record, item))
     assert found is not None
     return found
 
 
 def say(client: Any, n: int, value: object, name: str = "", **fields: object) -> Any:
-    """Send what a person says; return the reply."""
+    """Send a review, and return the reply."""
     body = {"id": fields.pop("id", f"said-{n}-{len(str(value))}-{name}00"), "who": "ann", "n": n}
     body |= {"field": name, "value": value, **fields}
     return client.post("/reviews", json=body)
 
 
 def hostile_run(path: Path) -> Path:
-    """A run whose every text is hostile."""
+    """Write a run with hostile text in all fields."""
     span = EvidenceSpan(document=HOSTILE, start=0, end=1, text=HOSTILE, title=HOSTILE)
     verdicts = (
         Judgment(rubric=HOSTILE, rating=1, score=1.0, rationale=HOSTILE, judge=HOSTILE),
@@ -132,8 +131,8 @@ class Server:
     """`ragassay review` as a process.
 
     Attributes:
-        url: Its address with the token.
-        port: Its port.
+        url: Address with the token.
+        port: Port number.
     """
 
     def __init__(self, path: Path, *options: str) -> None:
@@ -146,7 +145,7 @@ class Server:
         self.port = int(self.url.split(":")[2].split("/")[0])
 
     def kill(self) -> None:
-        """End it as a power cut would."""
+        """Kill the process without cleanup."""
         self.process.kill()
         self.process.wait()
         assert self.process.stdout is not None

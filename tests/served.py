@@ -1,4 +1,4 @@
-"""A real `ragassay serve` in a process of its own."""
+"""A real `ragassay serve` in its own process."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ class Served:
     """A running server.
 
     Attributes:
-        url: Its base URL, for OpenAI's clients.
-        process: Its process.
-        outside: The file of what it tried to reach outside this machine.
-        told: What it printed on stderr so far.
+        url: Base URL for OpenAI clients.
+        outside: File that lists attempted connections to other machines.
+        told: Output on stderr so far.
     """
 
     url: str
@@ -48,27 +47,27 @@ class Served:
     told: list[str]
 
     def page(self, path: str) -> str:
-        """An address of the server beside the API, such as `/metrics`."""
+        """Return the URL of a page outside the API, such as `/metrics`."""
         return self.url.removesuffix("/v1") + path
 
     def end(self, wait_s: float = 300) -> int:
-        """Send SIGTERM; the exit code."""
+        """Send SIGTERM, and return the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(wait_s)
 
 
 @contextmanager
 def served(arguments: Sequence[str], folder: Path, key: str | None = KEY) -> Iterator[Served]:
-    """Start `ragassay serve ARGUMENTS` on a port that the system chooses.
+    """Start `ragassay serve ARGUMENTS` on a free port.
 
     Args:
-        arguments: Of the command.
-        folder: For its notes.
-        key: What clients must show; None leaves it to the server.
+        arguments: Command arguments.
+        folder: Folder of the notes.
+        key: Key that clients must send. None lets the server generate it.
     """
     outside = folder / "outside.log"
     outside.touch()
-    # In bfloat16 a reply can depend on what else is in its batch.
+    # In bfloat16, a reply can depend on the rest of its batch.
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",

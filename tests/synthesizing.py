@@ -1,4 +1,4 @@
-"""A model that writes syntheses and rates them, and questions with papers, for several tests."""
+"""A model that writes and rates syntheses, and questions with papers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAPERS = [
 
 
 def writer(name: str) -> Reply:
-    """Writes a synthesis where it is asked for one, else rates: its own with 5, others' with 3."""
+    """Return a model that writes syntheses, and rates its own with 5 and others with 3."""
 
     def reply(messages: Sequence[object], schema: object) -> dict[str, object]:
         text = "\n".join(str(m["content"]) for m in messages)  # type: ignore[index]
@@ -33,18 +33,17 @@ def writer(name: str) -> Reply:
 
 
 def n_written(model: ScriptedModel) -> int:
-    """How many syntheses a model was asked for."""
+    """Return the number of syntheses requested from a model."""
     return sum(TASK[:40] in str(request.messages) for request in model.requests)
 
 
 def write_rows(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    """Write JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
 def write_questions(path: Path) -> Path:
-    """Write YESciEval's file of questions: three with papers, one without."""
+    """Write YESciEval's question file: three questions with papers, one without."""
     rows = [{"id": f"q{n}", "question": f"Does drug A help? {n}", "papers": PAPERS} for n in "123"]
     return write_rows(path, [*rows, {"id": "q4", "question": "And drug B?", "papers": []}])
 

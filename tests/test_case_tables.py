@@ -1,4 +1,4 @@
-"""Tables of cases: a table's test fails for each bad row, and for no row."""
+"""Table tests fail for bad rows and for empty tables."""
 
 from __future__ import annotations
 

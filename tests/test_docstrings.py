@@ -1,4 +1,4 @@
-"""Docstrings say what is returned or done, in plain English, verb first."""
+"""Docstrings begin with a verb and use plain English."""
 
 import ast
 from collections.abc import Iterator

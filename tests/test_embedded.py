@@ -1,4 +1,4 @@
-"""The main job with the embedded models: no key, and no socket to anywhere."""
+"""The main job with embedded models, without keys or network connections."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_answer_is_evaluated_and_nothing_leaves_the_machine(given, no_socket,
         assert judgment.distribution is not None
         assert judgment.rationale
     for score in result.scores.values():
-        # Without a judge a verdict may be undecided.
+        # Without a judge, a verdict may be undecided.
         assert score.worst is not None or score.n_unscored == 0 or score.value is None
     assert result.manifest.card.model in (tmp_path / "run" / "report.html").read_text()
 

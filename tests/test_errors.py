@@ -1,4 +1,4 @@
-"""Errors that leave a group of tasks or a worker process."""
+"""Errors raised in task groups and worker processes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_other_errors_stay_in_their_group():
 
 
 def test_no_module_catches_groups_with_a_star():
-    """What is raised there comes wrapped in a group before Python 3.11.4."""
+    """Errors raised in `except*` are wrapped in a group before Python 3.11.4."""
     found = [
         str(path)
         for path in (ROOT / "ragassay").rglob("*.py")

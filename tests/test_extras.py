@@ -1,4 +1,4 @@
-"""What only some jobs need is not installed with the rest, and is asked for by name."""
+"""Optional dependencies are not in the base installation, and errors mention the right extra."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MODULES = {
 
 
 def modules_of(requirements: list[str]) -> set[str]:
-    """The modules of an extra's distributions, those of other extras left out."""
+    """Return the modules of an extra's distributions, without those of other extras."""
     names = {one.partition(">")[0].replace("-", "_") for one in requirements}
     return {MODULES.get(name, name) for name in names if not name.startswith("ragassay")}
 
@@ -53,7 +53,7 @@ def test_what_is_there_is_not_asked_for(monkeypatch: pytest.MonkeyPatch):
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command of the command line, and every group."""
+    """Yield all commands and groups of the command line."""
     yield path
     for name, below in getattr(command, "commands", {}).items():
         yield from commands(below, (*path, name))

@@ -1,4 +1,4 @@
-"""The garbage collector during a run."""
+"""Garbage collection during a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run imports: no library and no room of ours that it does not use."""
+"""Runs import only the libraries and subpackages that they use."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ HEAVY = {
     *("optuna", "pandas", "pyarrow", "ray", "safetensors", "scipy", "sentence_transformers"),
     *("sklearn", "spacy", "tantivy", "textblob", "tokenizers", "torch", "transformers"),
 }
-"""Libraries that take a tenth of a second or more and that only some runs use."""
+"""Libraries that take at least 0.1 s to import and that only some runs use."""
 
 ROOMS = {
     *("applications", "optimizers", "perturbations", "pytest_plugin", "qa", "review", "studies"),
     *("testing", "workbench"),
 }
-"""Rooms of ours beside the road of a run."""
+"""Subpackages that a run does not need."""
 
 TABLES = {
     "ragassay.studies",
     *(f"ragassay.studies.{name}" for name in ("audit_report", "audit_scores", "certificate")),
 }
-"""The tables that the terminal shows of an audit."""
+"""Tables of an audit on the terminal."""
 
 PROGRAM = """
 import json, sys
@@ -52,7 +52,7 @@ def _own_settings(monkeypatch):
 
 
 def loaded_by(*arguments: str) -> set[str]:
-    """Return the names of all modules that a command has imported at its end."""
+    """Return the names of all modules imported by a command."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, cwd=ROOT
     )
@@ -61,13 +61,13 @@ def loaded_by(*arguments: str) -> set[str]:
 
 
 def of_rooms(loaded: set[str]) -> set[str]:
-    """Return the modules of rooms beside the road of a run."""
+    """Return modules of subpackages that a run does not need."""
     ours = (name.split(".") for name in loaded if name.startswith("ragassay."))
     return {".".join(parts) for parts in ours if parts[1] in ROOMS}
 
 
 def libraries(loaded: set[str], of: set[str]) -> set[str]:
-    """Return which of some libraries were imported."""
+    """Return which of these libraries were imported."""
     return {name.partition(".")[0] for name in loaded} & of
 
 

@@ -1,4 +1,4 @@
-"""Each option is on the command line and in Python, and means the same in both."""
+"""Options have the same meaning on the command line and in Python."""
 
 from __future__ import annotations
 
@@ -115,19 +115,19 @@ BESIDE: dict[str, dict[str, Any]] = {
     "grader": {"model": ["openai/a"]},
     "retry_failed": {"out": "{folder}/run"},
 }
-"""What an option takes besides."""
+"""Additional arguments that an option needs."""
 
 KEYWORDS = {"evaluate": EvaluateKeywords, "audit": AuditKeywords}
 OF_PYTHON = {"answers", "question", "answer", "sources", "reference", "settings", "progress"}
 OF_A_RUN = set(options_of(RunKeywords)) - set(options_of(EvaluateKeywords))
-"""Keywords of a run in Python that other evaluations do not take."""
+"""Python keywords of runs that other evaluations do not accept."""
 
 INSTEAD = {
-    "quiet": "progress",  # nothing is shown unless it is asked for
+    "quiet": "progress",  # nothing is shown by default
     "dry_run": "plan",
     "as_json": "summary",
 }
-"""What a flag of the terminal is in Python: a keyword, a function, an attribute of results."""
+"""Python equivalents of terminal flags: a keyword, a function or a result attribute."""
 OF_THE_TERMINAL = {
     "evaluate": {"answers", "fail_under", "audit", "repeat", "as_json", "dry_run", "quiet"},
     "audit": {"answers", "strict", "as_json", "dry_run", "quiet"},
@@ -135,7 +135,7 @@ OF_THE_TERMINAL = {
 
 
 def commands() -> dict[str, click.Command]:
-    """All commands of the command line by their names."""
+    """Return all commands of the command line by name."""
     found: dict[str, Any] = {}
     group: Any = typer.main.get_command(app)
     for name, command in group.commands.items():
@@ -200,12 +200,12 @@ def test_an_application_is_run_with_the_same_options():
 
 
 class Stopped(RagassayError):
-    """All is chosen, and no model is to be asked."""
+    """Raised when all options are resolved, before any model call."""
 
 
 @dataclass
 class Chosen:
-    """What a start comes to before any model is asked."""
+    """Resolved settings of a run before any model call."""
 
     settings: Settings | None = None
     job: Any = None
@@ -217,7 +217,7 @@ class Chosen:
 
 @pytest.fixture
 def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
-    """Filled with one entry by each start."""
+    """Collect one entry per started run."""
     starts: list[Chosen] = []
 
     def tools_of(settings, corpus=None, evaluators=(), rubrics=()):
@@ -256,7 +256,7 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Answers, and every file that an option can name."""
+    """Create answers and all files that options can refer to."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("ragassay.runs.preflight.check_judges", lambda judges: None)
     lines = (json.dumps(RECORD | {"id": name, "topic": name}) for name in "abc")
@@ -288,7 +288,7 @@ def from_terminal(name: str, answers: Path, *arguments: str) -> None:
 
 def from_python(name: str, answers: Any, **options: Any) -> None:
     with pytest.raises(Stopped), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of an audit: what could not be read
+        warnings.simplefilter("ignore")  # audit inputs that could not be read
         getattr(ragassay, name)(answers, **options)
 
 
@@ -419,7 +419,7 @@ def test_defaults_that_the_help_tells_are_those_of_the_audit():
 
 
 def texts_of_help() -> list[tuple[str, str]]:
-    """Every text of help in the source, with its place."""
+    """Yield all help texts in the source with their location."""
     found: list[tuple[str, str]] = []
     sources = [*(ROOT / "ragassay/settings").glob("*.py"), ROOT / "ragassay/options.py"]
     for path in (*sources, *sorted((ROOT / "ragassay/cli").glob("*.py"))):

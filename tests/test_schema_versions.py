@@ -1,4 +1,4 @@
-"""JSON of version 1 is read under its old names, and a version of the future is refused."""
+"""JSON of version 1 is read under its old names, and future versions are rejected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FINDINGS = tuple(
 
 
 def in_version_1(value: Any, names: dict[str, str]) -> Any:
-    """Return JSON with the keys and levels that version 1 had."""
+    """Return JSON with the keys and levels of version 1."""
     if isinstance(value, list):
         return [in_version_1(one, names) for one in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Settings: groups, flat names, the environment, and what affects a result."""
+"""Settings: groups, flat names, environment variables, and their effect on results."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from ragassay.settings import (
 
 MOST_FIELDS = 10
 AFFECTS_NO_RESULT = {
-    *("api_base", "model_options", "timeout_s", "max_attempts"),  # options are noted as they are
-    *("prompts", "evaluators"),  # their content is hashed
+    *("api_base", "model_options", "timeout_s", "max_attempts"),  # options are recorded unchanged
+    *("prompts", "evaluators"),  # the content of these is hashed
     *("chroma_url", "cache_dir", "computed_mb", "ncbi_api_key", "ncbi_email"),
     *("batch", "concurrency", "max_rpm", "max_usd", "engine", "address", "workers"),
     *("max_line_bytes", "tracing", "tracing_content", "server_key"),

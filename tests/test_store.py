@@ -1,4 +1,4 @@
-"""Finished work is kept once and found by the next start; calls under way are joined."""
+"""Finished work is stored once and reused by later runs, and concurrent calls are joined."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = TypeAdapter(str)
 
 
 async def once(store: Store, key: str, ask: Any, kind: TypeAdapter[str]) -> tuple[str, bool]:
-    """Do the work of a key, unless it is finished or under way; tell whether it was done here."""
+    """Run a task unless it is finished or in progress, and return whether it ran here."""
     async with store.once(key, kind) as work:
         if work.is_new:
             work.result = await ask()

@@ -1,4 +1,4 @@
-"""Tracing: what a collector sees of a run, and what it must not see."""
+"""Contents of traces, and content that traces must not contain."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ragassay.testing import Fault, ScriptedModel
 pytestmark = pytest.mark.integration
 
 SECRETS = ("patient-4711", "headache", "lisinopril", "drowsiness", "ward-seven", "[PMID 99]")
-"""Words of the ids, the question, the answer, the source, the system, a citation."""
+"""Words from the ids, question, answer, source, system and a citation."""
 
 RECORDS = [
     Record(

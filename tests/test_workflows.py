@@ -1,4 +1,4 @@
-"""The workflows, the hooks and the Makefile call what exists."""
+"""Workflows, hooks and the Makefile call existing commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 
 def calls(path: Path) -> list[list[str]]:
-    """Every command of a workflow, in words."""
+    """Yield the commands of a workflow as word lists."""
     lines = "\n".join(step.get("run", "") for step in steps(path)).splitlines()
     return [shlex.split(part) for line in lines for part in line.split(" && ") if part.strip()]
 

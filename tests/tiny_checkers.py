@@ -1,4 +1,4 @@
-"""Tiny models of the architectures of published fact checkers, with weights of a formula."""
+"""Tiny models with the architectures of published fact checkers and deterministic weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKED_TEXT = (
 
 
 def set_weights(model: Any) -> None:
-    """Give a model weights by a formula, which no generator of random numbers can change."""
+    """Set a model's weights by a formula, independent of random generators."""
     with torch.no_grad():
         for n, (name, weights) in enumerate(sorted(model.named_parameters())):
             steps = torch.arange(weights.numel(), dtype=torch.float64) * 1.7 + n
@@ -31,7 +31,7 @@ def set_weights(model: Any) -> None:
 
 
 def _piece_tokenizer(marks: Sequence[str], *, is_bytes: bool) -> Tokenizer:
-    """Word pieces of `CHECKED_TEXT`: of bytes, as RoBERTa has them, or with marked spaces."""
+    """Return a tokenizer of `CHECKED_TEXT`, byte-level as in RoBERTa or with marked spaces."""
     inner = Tokenizer(models.BPE(unk_token=None if is_bytes else "<unk>"))
     alphabet: list[str] = []
     if is_bytes:
@@ -107,11 +107,11 @@ _T5_SHAPE: dict[str, Any] = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers":
 
 
 def tiny_minicheck(folder: Path, architecture: str) -> str:
-    """A fact checker of MiniCheck's architectures, roberta, deberta-v2 or t5, in a folder."""
+    """Write a MiniCheck fact checker (roberta, deberta-v2 or t5) to a folder."""
     model: Any
     if architecture == "roberta":
         tokenizer = _roberta_tokenizer()
-        # RoBERTa's positions begin behind the padding's.
+        # RoBERTa's positions start after the padding position.
         shape = {**_SMALL, "max_position_embeddings": 514, "pad_token_id": 1}
         config = transformers.RobertaConfig(vocab_size=len(tokenizer), type_vocab_size=1, **shape)
         model = transformers.RobertaForSequenceClassification(config)
@@ -139,7 +139,7 @@ def tiny_minicheck(folder: Path, architecture: str) -> str:
 
 
 def tiny_hhem(folder: Path) -> tuple[str, str]:
-    """The weights of a fact checker as HHEM stores them, and the folder of its base."""
+    """Write the weights of a fact checker in HHEM's format, and the folder of its base."""
     tokenizer, base = _t5_tokenizer(), folder / "base"
     config = transformers.T5Config(vocab_size=330, **_T5_SHAPE)
     config.save_pretrained(base)
@@ -157,7 +157,7 @@ def tiny_hhem(folder: Path) -> tuple[str, str]:
 
 
 def tiny_lettucedetect(folder: Path) -> str:
-    """A labeller of tokens of ModernBERT's architecture in a folder."""
+    """Write a token classifier with ModernBERT's architecture to a folder."""
     tokenizer = _bert_tokenizer()
     config = transformers.ModernBertConfig(
         vocab_size=len(tokenizer),

@@ -1,4 +1,4 @@
-"""Tiny random encoder-decoders and readers, with tokenizers of whole words."""
+"""Tiny random encoder-decoders and readers with word-level tokenizers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def words_tokenizer(marks: Sequence[str], unknown: str, text: str) -> Tokenizer:
 
 
 def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> str:
-    """A T5 in a folder, random, or trained to reply to whatever prompt with one text."""
+    """Write a T5 to a folder, random or trained to give one reply to all prompts."""
     known = words or f"{TEXT} {load_grader_prompts().model_dump_json()} 0 1 2 3 4 5"
     inner = words_tokenizer(T5_MARKS, "<unk>", known)
     inner.post_processor = processors.TemplateProcessing(
@@ -58,7 +58,6 @@ def tiny_t5(folder: Path, reply: str = "", steps: int = 60, words: str = "") -> 
 
 
 def teach(model, n_steps: int, **batch: torch.Tensor) -> None:
-    """Train a model on one batch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     for _ in range(n_steps):
         model(**batch).loss.backward()
@@ -69,7 +68,7 @@ def teach(model, n_steps: int, **batch: torch.Tensor) -> None:
 def bert_tokenizer(
     text: str, pair: str = "[CLS] $A [SEP] $B [SEP]", **more: object
 ) -> transformers.PreTrainedTokenizerFast:
-    """A tokenizer of the words of a text, with the marks of BERT."""
+    """Return a tokenizer of the words in a text, with BERT's special tokens."""
     inner = words_tokenizer(BERT_MARKS, "[UNK]", text)
     inner.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair=pair, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
@@ -86,7 +85,6 @@ def bert_tokenizer(
 
 
 def bert_config(n_words: int, **more: object) -> transformers.BertConfig:
-    """The shape of a BERT of one layer."""
     return transformers.BertConfig(
         vocab_size=n_words,
         hidden_size=16,
@@ -99,7 +97,6 @@ def bert_config(n_words: int, **more: object) -> transformers.BertConfig:
 
 
 def tiny_reader(folder: Path) -> str:
-    """A random reader in a folder."""
     tokenizer = bert_tokenizer(TEXT, "[CLS] $A [SEP] $B:1 [SEP]:1")
     torch.manual_seed(5)
     config = bert_config(len(tokenizer), initializer_range=0.5)

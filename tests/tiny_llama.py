@@ -55,14 +55,14 @@ def tiny_model(n_vocab: int) -> transformers.LlamaForCausalLM:
 def tiny_adapter(
     folder: Path, n_vocab: int, base: str = "some/base", task: TunedTask = "judge"
 ) -> peft.PeftModel:
-    """A random adapter that changes what the tiny model says, saved."""
+    """Save a random adapter that changes the output of the tiny model."""
     config = peft.LoraConfig(r=4, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM")
     model = peft.get_peft_model(tiny_model(n_vocab), config)
     torch.manual_seed(3)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "lora_B" in name:
-                # Exact in half precision, in which adapters are kept.
+                # Adapters are stored in half precision, so use exact values.
                 parameter.copy_((torch.randn_like(parameter) * 0.3).half())
             if "lora_A" in name:
                 parameter.copy_(parameter.half())

@@ -1,4 +1,4 @@
-"""Tiny random models of the kinds that verify claims, in folders and files."""
+"""Tiny random models of each verifier kind, in folders and files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NLI_LABELS = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 
 
 def tiny_writer(folder: Path, reply: str = "") -> str:
-    """A T5 in a folder, random, or trained to reply to whatever prompt with one text."""
+    """Write a T5 to a folder, random or trained to give one reply to all prompts."""
     return tiny_t5(folder, reply, words=TEXT)
 
 
 def tiny_causal(folder: Path, reply: str = "") -> str:
-    """A LLaMA in a folder, random, or trained to go on from "Response :" with one text."""
+    """Write a LLaMA to a folder, random or trained to continue "Response :" with one text."""
     inner = words_tokenizer(("<s>", "</s>", "<unk>"), "<unk>", f"{TEXT} ###")
     inner.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 0)]
@@ -51,7 +51,7 @@ def _pair_tokenizer() -> transformers.PreTrainedTokenizerFast:
 
 
 def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
-    """A random classifier of natural language inference in a folder."""
+    """Write a random natural language inference classifier to a folder."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(7)
     config = bert_config(
@@ -66,10 +66,10 @@ def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
 
 
 def tiny_alignscore(folder: Path) -> tuple[str, str]:
-    """A random checkpoint with the keys of the published ones, and the folder of its encoder.
+    """Write a random checkpoint with the published keys, and the folder of its encoder.
 
-    Keys are those of AlignScore's program: the encoder, its language head, and three heads, beside
-    what its trainer notes.
+    The keys are those of AlignScore's program: the encoder, its language modeling head, three
+    heads, and trainer state.
     """
     tokenizer = _pair_tokenizer()
     torch.manual_seed(9)
@@ -93,7 +93,7 @@ def tiny_alignscore(folder: Path) -> tuple[str, str]:
     for name, n_out in heads.items():
         layer = torch.nn.Linear(16, n_out)
         state |= {f"{name}.{key}": value for key, value in layer.state_dict().items()}
-    # The published files are older, and store these.
+    # The published files are older and contain these.
     state["base_model.embeddings.position_ids"] = torch.arange(80)[None]
     checkpoint = folder / "AlignScore-tiny.ckpt"
     torch.save({"epoch": 3, "state_dict": state, "hyper_parameters": {"lr": 1e-5}}, checkpoint)
@@ -101,7 +101,7 @@ def tiny_alignscore(folder: Path) -> tuple[str, str]:
 
 
 def tiny_convolution(path: Path) -> str:
-    """Random weights of the shape of SummaC-Conv's."""
+    """Write random weights with the shape of SummaC-Conv."""
     torch.manual_seed(11)
     torch.save(
         {
@@ -116,7 +116,7 @@ def tiny_convolution(path: Path) -> str:
 
 
 def tiny_encoder(folder: Path) -> str:
-    """A random BERT with its pooler in a folder, as transformers writes it."""
+    """Write a random BERT with its pooler to a folder, in the format of transformers."""
     tokenizer = _pair_tokenizer()
     torch.manual_seed(3)
     config = bert_config(len(tokenizer), initializer_range=0.8)

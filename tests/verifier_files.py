@@ -1,4 +1,4 @@
-"""Small files of labelled claims and answers, all text invented."""
+"""Small files of labeled claims and answers with invented text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCUMENTS = {
     "13": "Gamma changed nothing. The trial ended early. Nobody was harmed.",
     "14": "Delta helped children sleep. They slept an hour longer. Parents kept diaries.",
 }
-"""By PMID; three sentences each."""
+"""Three sentences by PMID."""
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
@@ -35,7 +35,7 @@ def sentence(text: str, *citations: Mapping[str, object]) -> dict[str, object]:
 
 
 def write_medaesqa(path: Path) -> Path:
-    """Two questions in MedAESQA's form, whose fields its paper and its released program name."""
+    """Write two questions in MedAESQA's format, with the fields of its paper and its program."""
     first = [
         sentence(
             "Alpha lowered pressure.",
@@ -65,7 +65,7 @@ def write_medaesqa(path: Path) -> Path:
 
 
 def write_claims(path: Path, n: int = 12) -> Path:
-    """Claims of which the third that is supported says what its evidence says."""
+    """Write claims. The supported third repeats its evidence."""
     labels = ("supports", "contradicts", "neutral")
     return write_lines(
         path,

@@ -1,4 +1,4 @@
-"""Wait for what another process does."""
+"""Wait for conditions that depend on other processes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 LONGEST_S = 300.0
-"""Beyond any busy machine's: a condition that takes longer never comes."""
+"""Timeout that is long enough for a busy machine."""
 
 
 def wait_until(happens: Callable[[], object], *processes: subprocess.Popen[Any]) -> None:
-    """Return once a condition holds; fail at once where one of the processes ends before."""
+    """Return once a condition holds, and fail early if one of the processes ends."""
     assert processes, "whose end would end the wait?"
     end = time.monotonic() + LONGEST_S
     while not happens():
@@ -29,6 +29,6 @@ def wait_until(happens: Callable[[], object], *processes: subprocess.Popen[Any])
 
 
 def n_on_disk(folder: Path) -> int:
-    """Verdicts that a run's or an audit's folder holds."""
+    """Return the number of verdicts in the folder of a run or an audit."""
     with closing(sqlite3.connect(folder / "verdicts.sqlite")) as connection:
         return int(connection.execute("SELECT count(*) FROM finished").fetchone()[0])

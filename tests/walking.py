@@ -1,4 +1,4 @@
-"""Run the walk-throughs of `examples` as a user would."""
+"""Run the walk-throughs in `examples` as a user would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ GROUPS = ("testbank", "grades", "qa")
 
 
 def walk_of(example: str) -> ModuleType:
-    """Load the script of a walk-through."""
     path = Path(__file__).parents[1] / "examples" / example / "walk.py"
     spec = importlib.util.spec_from_file_location(f"{example}_walk", path)
     assert spec and spec.loader
@@ -26,7 +25,7 @@ def walk_of(example: str) -> ModuleType:
 
 
 def told(commands: Sequence[Sequence[str]], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Run commands; return what each prints, by its first words."""
+    """Run commands, and return their output by their first words."""
     monkeypatch.setenv("COLUMNS", "120")
     found: dict[str, str] = {}
     for command in commands:

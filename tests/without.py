@@ -1,7 +1,7 @@
-"""Run `ragassay` without network, as if libraries were missing: `python without.py NAMES CALL...`.
+"""Run `ragassay` without network and with hidden libraries: `python without.py NAMES CALL...`.
 
-NAMES are modules, by comma; each CALL is a command line. Prints, as JSON, the exit code, stderr and
-stdout of each, the modules that were imported, and where `ragassay` lies.
+NAMES are comma-separated modules, and each CALL is a command line. Prints the exit code, stderr and
+stdout of each call, the imported modules, and the location of `ragassay` as JSON.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HIDDEN = frozenset(sys.argv[1].split(","))
 
 
 class Finder(PathFinder):
-    """Finds all modules and distributions but the hidden ones."""
+    """Finder that hides some modules and distributions."""
 
     @classmethod
     def find_spec(cls, fullname, path=None, target=None):
@@ -43,7 +43,7 @@ def main() -> None:
     import ragassay
     from ragassay.cli import app
 
-    # Building all commands takes a second, and each call would.
+    # Building all commands takes a second, so share it between calls.
     typer.main.get_command = functools.cache(typer.main.get_command)
     said = []
     for call in sys.argv[2:]:

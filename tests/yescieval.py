@@ -1,4 +1,4 @@
-"""Made-up answers in YESciEval's form."""
+"""Synthetic answers in YESciEval's format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAPERS = [
 
 @pytest.fixture
 def answers(tmp_path: Path) -> Path:
-    """YESciEval's pair of files: ten questions, each with a whole and a redundant answer."""
+    """Write YESciEval's pair of files: ten questions with original and redundant answers."""
     names = [f"question-{n}" for n in range(10)]
     questions = [{"id": n, "question": "Does drug A help?", "papers": PAPERS} for n in names]
     rated = {rubric.title(): {"rating": 5, "rationale": "Good."} for rubric in load_rubrics()}

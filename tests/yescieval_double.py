@@ -1,4 +1,4 @@
-"""A double of the package `yescieval`, with words of our own, for tests without the real one."""
+"""A double of the package `yescieval` with our own texts, for tests without the real package."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLASSES = {
 
 
 def install_yescieval(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put the double where Python finds packages, until the test ends."""
+    """Make the double importable until the test ends."""
     package = folder / "yescieval"
     pointwise = package / "rubric" / "pointwise"
     pointwise.mkdir(parents=True)
@@ -49,7 +49,7 @@ def install_yescieval(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def install_prometheus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put a double of `prometheus_eval` there, whose package cannot be imported."""
+    """Install a double of `prometheus_eval` that cannot be imported."""
     package = folder / "prometheus_eval"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("raise ImportError('no fastchat')\n")
@@ -66,7 +66,7 @@ def install_prometheus(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def find_yescieval(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have Python find the real package before this folder's module of that name, or skip."""
+    """Make Python find the real package before the local module of that name, or skip the test."""
     try:
         found = importlib.metadata.distribution("yescieval")
     except importlib.metadata.PackageNotFoundError:
@@ -84,7 +84,7 @@ def _add_path(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @contextmanager
 def own_packages() -> Iterator[None]:
-    """Have the packages of a test to itself: this folder has a module of the name `yescieval`."""
+    """Isolate the packages of a test, because this folder has a module named `yescieval`."""
     kept = {name: sys.modules[name] for name in _modules("yescieval")}
     forget_words()
     yield
@@ -95,7 +95,6 @@ def own_packages() -> Iterator[None]:
 
 
 def forget_words() -> None:
-    """Forget what was read of a package."""
     from ragassay.agents import published_judge
 
     published_judge.yescieval_class.cache_clear()

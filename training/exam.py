@@ -87,7 +87,7 @@ def kept_rows(shared: Path, work: Path) -> list[Row]:
 
 
 def fold_of(query: str) -> int:
-    """Return the fold of a query, by its hash."""
+    """Return the fold of a query from its hash."""
     return int(hashlib.sha256(query.encode()).hexdigest(), 16) % N_FOLDS
 
 

@@ -2,8 +2,8 @@
 
 The file contains item ids (`query/MD5 of the text`) without the texts. FLAN-T5 often copied an item
 into its extracted answer, verbatim or as a statement. This module matches extracted texts, and
-questions derived from them by rule, against the MD5 ids, so recovered texts are exact. Items whose
-texts cannot be recovered are excluded. The query texts are not needed.
+questions derived from them by rule, against the MD5 ids, so recovered texts are exact. Items
+without recovered texts are excluded. The query texts are not needed.
 """
 
 from __future__ import annotations
