@@ -126,7 +126,7 @@ def marked_text(record: Record, *, by_position: bool) -> str:
 
 
 def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
-    """Add metadata to a row in place, at the dotted paths where `kept_fields` found it.
+    """Add metadata to a row in place, at the dotted paths where `unknown_fields` found it.
 
     Existing fields are not overwritten. The paths in `used` are skipped.
     """

@@ -25,7 +25,7 @@ from ragassay.records import (
 class Row(BaseModel):
     """An object in a user's file.
 
-    Unknown fields are allowed and returned by `kept_fields`. Null values count as absent.
+    Unknown fields are allowed and returned by `unknown_fields`. Null values count as absent.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)

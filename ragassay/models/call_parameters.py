@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 N_TOP_LOGPROBS = 5
 
 REASONING = "reasoning"
-"""Entry of `learnt_of` for a model that spends reply tokens on reasoning."""
+"""Entry of `learned_parameters` for a model that spends reply tokens on reasoning."""
 
 REASONING_FACTOR = 16
 """Factor for the reply tokens of reasoning models."""

@@ -333,7 +333,7 @@ def test_the_walk_finds_careless_waits(source: str, breaches: list[str]):
         ('monkeypatch.setattr(Embedder, "_loaded", load)', ["_loaded"]),
         ('getattr(engine, "_chat")', ["_chat"]),
         ("self._kept = shown._repr_html_()", []),
-        ("from ragassay.errors import plain_words", []),
+        ("from ragassay.errors import simplify_message", []),
         ("errors.__name__", []),
     ],
 )
