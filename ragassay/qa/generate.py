@@ -80,7 +80,7 @@ class Generated:
 
     @property
     def ends(self) -> Counter[str]:
-        """Number of papers by the reason their job ended."""
+        """Number of papers by the reason why their job ended."""
         return Counter(result.end for result in self._results)
 
     @property

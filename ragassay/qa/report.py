@@ -201,7 +201,8 @@ def render_qa_html(report: QAReport) -> str:
     """Render a report on question-answer pairs as HTML.
 
     Returns:
-        Self-contained HTML document, identical for the same input. Several papers are collapsed.
+        Self-contained HTML document, identical for the same input. If there are several
+        papers, their sections are collapsed.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))

@@ -132,7 +132,7 @@ JUDGED = CONTRADICTED | frozenset(
         "number_not_in_source",
     }
 )
-"""Finding kinds that rest on a model's judgment, which may be wrong."""
+"""Finding kinds that depend on a model's judgment, which may be wrong."""
 
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D, 0x2028, 0x2029), " ")
 _ONE_LINE = dict.fromkeys((*CONTROLS, *REORDERING), "\ufffd") | _SPACES

@@ -69,7 +69,7 @@ def group_title(group: str) -> str:
 
 
 def score_title(key: str, judge: str = "") -> str:
-    """Return the full title of a score. Scores by signals have titles of their own."""
+    """Return the full title of a score. Scores by signals have separate titles."""
     if judge == SIGNALS and key in MEASURED:
         return MEASURED[key]
     known = SCORES.get(key)
@@ -96,7 +96,7 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Return which direction of a score is better, or None if neither or unknown."""
+    """Return which direction of a score is better, or None if neither is better or it is unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 

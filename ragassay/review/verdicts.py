@@ -82,7 +82,7 @@ STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
-    """Return the disagreement of values in [0, 1], for numbers their range relative to the scale.
+    """Return the disagreement of values in [0, 1]. For numbers, it is their range over the scale.
 
     Example:
         >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])

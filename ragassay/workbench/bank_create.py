@@ -62,7 +62,7 @@ def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
 
 
 Origin = Literal["query", "documents", "reference"]
-"""Source the items are written from."""
+"""Source from which the items are written."""
 
 ITEMS = TypeAdapter(ExamItems)
 
@@ -87,7 +87,7 @@ class ExamPlan:
 
 @dataclass(frozen=True)
 class WrittenBank:
-    """Result of one job: the items, or the problem if there are none."""
+    """Result of one job: the items, or the problem if no items were written."""
 
     job: ExamJob
     found: ExamItems | None = None

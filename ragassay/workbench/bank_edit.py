@@ -214,7 +214,7 @@ def taken_back(file: BankFile, name: str, author: Author) -> Review:
     """Return a review that undoes an earlier review.
 
     Args:
-        name: Review id or id prefix, or "last" for the author's latest review not yet undone.
+        name: Review id or id prefix, or "last" for the author's latest review that is not undone.
 
     Raises:
         InputError: No review or several reviews match.

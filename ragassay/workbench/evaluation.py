@@ -135,7 +135,7 @@ def cover_tables(
     """Compute Rubric-Cover for each cutoff and minimum rating.
 
     Args:
-        systems: Rankings that replace those in the graded file, and official leaderboard.
+        systems: Official leaderboard, and rankings that replace those in the graded file.
         min_ratings: Minimum ratings. By default, the items marked as correct, then the minimum
             ratings 1 to 5 if there are ratings.
 

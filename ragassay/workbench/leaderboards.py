@@ -54,7 +54,7 @@ def facet_of_id(query: str, item: str) -> str:
 
 
 def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
-    """Return a function that looks up an item's facet in the banks, or else uses `facet_of_id`."""
+    """Return a function that looks up an item's facet in the banks or falls back to `facet_of_id`."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks
@@ -74,7 +74,7 @@ def number_covered(
     Unlike the original, duplicate items count once, and labels of 0 are included for facets.
 
     Args:
-        chosen: Filter for the grades. The first match per passage is used.
+        chosen: Filter for the grades. The first matching grade per passage is used.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Raises:
@@ -100,7 +100,7 @@ def highest_rating(
     Unlike the original, facets never fall back to counting covered items if there are no ratings.
 
     Args:
-        chosen: Filter for the grades. The first match per passage is used.
+        chosen: Filter for the grades. The first matching grade per passage is used.
 
     Raises:
         InputError: A grade has no ratings.
@@ -168,7 +168,7 @@ ALPHA_NDCG = "alpha_nDCG"
 """Name in ir_measures of the measure that uses items as subtopics."""
 
 N_DIGITS = 12
-"""Digits to round means to, so that ties do not depend on the order of summation."""
+"""Number of digits in rounded means. Without rounding, ties would depend on the summation order."""
 
 JUDGED_DEPTH = 20
 """Ranking depth for counting passages without a label."""
@@ -183,7 +183,7 @@ class RubricRow:
         score: Mean over queries with a relevant passage. `n` is the number of these queries.
         score_se: Standard error of the mean, or None for fewer than two queries.
         official: Rank in the official leaderboard, or None if missing.
-        n_unlabelled: Number of unlabeled passages among the top `JUDGED_DEPTH` of each query. They
+        n_unlabelled: Number of unlabelled passages among the top `JUDGED_DEPTH` of each query. They
             count as not relevant.
     """
 
@@ -226,7 +226,7 @@ def rubric_boards(
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by each measure (Dietz 2024, section 6, table 4).
 
-    Queries without ranked passages score 0. The original skips them, as trec_eval does by default,
+    Queries without ranked passages score 0. The original skips such queries, as trec_eval does by default,
     so systems could gain from answering only easy queries.
 
     Args:
@@ -263,7 +263,7 @@ def board(
 
     Args:
         official: Official scores, higher is better.
-        n_unlabelled: Number of unlabeled top passages by system. See `RubricRow`.
+        n_unlabelled: Number of unlabelled top passages by system. See `RubricRow`.
 
     Example:
         >>> [row.rank for row in board("RR", {"a": {"q": 0.5}, "b": {"q": 1.0}}).rows]
@@ -305,7 +305,7 @@ def _rank(system: str, scores: Mapping[str, float]) -> int | None:
 def with_official(
     means: Mapping[str, float | None], official: Mapping[str, float]
 ) -> RankCorrelation:
-    """Correlate means with official scores, leaving out systems missing from either side.
+    """Correlate means with official scores, leaving out systems that lack a mean or a score.
 
     The original program fails if an official system has no mean.
     """

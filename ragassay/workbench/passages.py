@@ -213,7 +213,7 @@ class _PassageReader:
 def _read_records(
     path: Path, questions: Path | None, columns: Mapping[str, str] | None
 ) -> ReadResult:
-    """Read answers, and ignore `questions` if the format includes its own."""
+    """Read answers, and ignore `questions` if the answer format includes questions."""
     try:
         return read_records(path, questions=questions, answered=True, columns=columns)
     except InputError:

@@ -95,7 +95,7 @@ _FINAL: Mapping[str, type[ModelError]] = {
 
 @dataclass
 class Budget:
-    """Limits on the cost and calls of a job, including earlier runs of it.
+    """Limits on the cost and calls of a job, including its earlier runs.
 
     Attributes:
         max_usd: Maximum cost; None for no limit.

@@ -64,7 +64,7 @@ def mark_label(right: str, found: str) -> Grade:
 
 
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
-    """Grade a rating by its distance from the desired one: 1 - |score - desired| / range.
+    """Grade a rating by its distance from the desired rating: 1 - |score - desired| / range.
 
     For a perturbed answer, the desired rating is an upper limit, and lower ratings get the grade 1.
 
@@ -120,7 +120,7 @@ def mark_nuggets(
 
 
 def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
-    """Grade search results by recall of the relevant articles, of which there is at least one."""
+    """Grade search results by recall of the relevant articles. At least one must be relevant."""
     gold = set(right)
     n = len(gold & set(found))
     words = load_proposals().feedback.articles

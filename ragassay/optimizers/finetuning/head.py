@@ -40,7 +40,7 @@ LABELS = tuple(WORDS[label] for label in (SUPPORTS, CONTRADICTS, NEUTRAL))
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadJob(EncoderJob):
-    """Job for training a verifier with a head. Files repeated in `data` count repeatedly.
+    """Job for training a verifier with a head. A file listed twice in `data` counts twice.
 
     Attributes:
         start: Name or folder of a verifier to start from, if any.

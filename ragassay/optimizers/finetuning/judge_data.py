@@ -70,7 +70,7 @@ TOO_HIGH, TOO_LOW = 5, 1
 """Rejected ratings of perturbed and of original answers."""
 
 WORSE: Mark = "subject"
-"""Rejected mark of a flawless sentence."""
+"""Rejected mark for a flawless sentence."""
 
 
 def judge_examples(
