@@ -5,7 +5,8 @@ Then Optuna searches for a threshold on the probability of the same fact, with t
 
 The objectives need no labels. Mean F1 and the number of alignments measure how much is aligned, not
 whether it is correct. A lower threshold never reduces these two values, but it reduces
-the similarity of the aligned pairs. If known matches exist, the threshold is selected by agreement with them.
+the similarity of the aligned pairs. If known matches exist, the threshold is selected by agreement
+with them.
 """
 
 from __future__ import annotations

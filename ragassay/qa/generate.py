@@ -173,7 +173,7 @@ async def make_pairs(
     Progress is saved next to `out`. Interrupted runs resume and retry papers without pairs.
 
     Args:
-        plan: Job settings. Its `paper` is ignored.
+        plan: Job settings. The field `paper` is ignored.
         tools: Result of `qa_tools` for the same papers.
 
     Raises:

@@ -84,7 +84,7 @@ def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
 
 
 def chunk_count(n_sentences: int) -> int:
-    """Return the number of chunks: ten, or one per sentence if there are fewer than ten sentences."""
+    """Return the number of chunks: ten, or one per sentence if there are fewer sentences."""
     return min(N_CHUNKS, n_sentences)
 
 
@@ -143,9 +143,9 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
 def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None:
     """Return the share of chunks that contain one of the closest sentences of the pooled answers.
 
-    The similarity of a sentence is its similarity to the most similar answer. A single list of the closest
-    15% of sentences is used for all answers. The published code of the paper computes this score,
-    and the paper reports 68%. See `coverage_score` for the arguments and the result.
+    The similarity of a sentence is its similarity to the most similar answer. A single list of the
+    closest 15% of sentences is used for all answers. The published code of the paper computes this
+    score, and the paper reports 68%. See `coverage_score` for the arguments and the result.
     """
     if not similarity:
         return None

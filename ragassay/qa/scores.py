@@ -27,8 +27,8 @@ BIN_NAMES = ("< 0.3", "0.3\u20130.5", "0.5\u20130.7", "> 0.7")
 and 0.7 to the lower bin, so that the first and the last bin match their names."""
 
 NEAR_DUPLICATE = 0.95
-"""Lowest cosine of near-duplicate questions. The paper has no such value. Different questions on one
-subject reach 0.94."""
+"""Lowest cosine of near-duplicate questions. The paper has no such value. Different questions on
+one subject reach 0.94."""
 
 NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
 """Embedding model for which `NEAR_DUPLICATE` is valid."""
@@ -175,7 +175,7 @@ def intent_score(
 
 
 def drawn_on(pair: PairMeasures) -> list[float]:
-    """Return a list with the share of chunks that an answer covers, empty if it was not compared."""
+    """Return a list with the share of chunks that an answer covers; empty if not compared."""
     return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 

@@ -107,7 +107,7 @@ def judged_by_text(judge: str) -> str:
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Describe the second judge's decision and the first verdict, or "" without escalation."""
+    """Describe the second judge's decision and the first verdict; "" without escalation."""
     escalation = verdict.escalation
     if escalation is None:
         return ""

@@ -132,7 +132,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class SystemLine:
-    """A system with its main scores and its number of answers, in total and with serious findings."""
+    """A system with its main scores and the numbers of all answers and of seriously wrong ones."""
 
     name: str
     is_named: bool

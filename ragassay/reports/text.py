@@ -96,7 +96,7 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Return which direction of a score is better, or None if neither is better or it is unknown."""
+    """Return the better direction of a score, or None if neither is better or it is unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 

@@ -124,7 +124,7 @@ def item_of(
         item_text: Text that is judged.
         labels: Labels of the evaluator, if the verdict does not define them.
         hints: Explanations of the choices.
-        n_labels: Number of labels that claims were judged with. 0 if unknown.
+        n_labels: Number of labels used to judge claims, or 0 if unknown.
         leads: Whether the verdict belongs to a main finding.
         opinions: Names and verdicts of several graders. Default: the judges of the verdict.
     """

@@ -289,8 +289,8 @@ def passage_labels(
     """Label judged passages by their grades.
 
     With ratings, the label is the `min_answers`-th highest rating, or the lowest rating if there
-    are fewer ratings. Without ratings, it is 1 if at least `min_answers` items are correct, otherwise 0.
-    Ungraded items are ignored, so labels may be too low.
+    are fewer ratings. Without ratings, it is 1 if at least `min_answers` items are correct,
+    otherwise 0. Ungraded items are ignored, so labels may be too low.
 
     Args:
         queries: Passages by query. Passages without judgments are skipped.

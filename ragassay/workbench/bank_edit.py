@@ -164,7 +164,7 @@ def addition(
     """Return a review that adds an item to a query.
 
     Args:
-        kind: Item kind, by default that of the query's first bank.
+        kind: Item kind, by default the kind of the query's first bank.
 
     Raises:
         InputError: The query does not exist, the text is empty, or an item already has this text.
@@ -259,7 +259,7 @@ def edited_by_hand(
 
     Args:
         edit: Function that opens a text in an editor and returns the edited text.
-        tell: Called with the error message if an edit is invalid.
+        tell: Function to call with the error message if an edit is invalid.
         query: Id of the query to edit, or empty for all.
 
     Raises:

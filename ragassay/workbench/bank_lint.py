@@ -107,7 +107,7 @@ def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str
 def _lint_unanswered(
     bank: RubricBank, item: BankItem, encode: Encode, corpus: Literature
 ) -> Iterator[Lint]:
-    """Yield a flaw if no passage of the top documents is similar to the item."""
+    """Yield a flaw if no passage in the top documents is similar to the item."""
     hits = corpus.search(f"{bank.query_text} {item.text}", N_DOCUMENTS)
     passages = [span.text for hit in hits for span in windows(hit.document)]
     best = float((encode(passages) @ encode([item.text])[0]).max()) if passages else 0.0

@@ -165,7 +165,7 @@ class SystemCover:
         normalised: Mean share per query of the items covered by any graded passage. Queries
             without covered items are left out.
         n_queries: Number of queries with a passage of this system in the top k.
-        n_ungraded: Number of ungraded passages in the top k. They cover nothing.
+        n_ungraded: Number of ungraded passages in the top k, which cover nothing.
     """
 
     system: str
@@ -221,7 +221,8 @@ def rubric_cover(
     Cover@k = |{items covered by a passage of rank k or better}| / |{items asked}|, averaged over
     queries (Dietz 2024, 4.5; called EXAM in Sander and Dietz 2021). An item is unscored if no
     passage of the system covers it and a grade is missing. Unscored items are left out of the
-    numerator and the denominator. The worst case counts them as missed, and the best case as covered.
+    numerator and the denominator. The worst case counts them as missed, and the best case as
+    covered.
 
     The original program's scores are in `original`. `cover` and `normalised` equal those scores if
     all items are graded, each query has a covered item, and ratings exist whenever `min_rating` is

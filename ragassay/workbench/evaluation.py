@@ -136,8 +136,8 @@ def cover_tables(
 
     Args:
         systems: Official leaderboard, and rankings that replace those in the graded file.
-        min_ratings: Minimum ratings. By default, the items marked as correct, then the minimum
-            ratings 1 to 5 if there are ratings.
+        min_ratings: Minimum ratings, or None for items marked as correct. By default None, and 1 to
+            5 if there are ratings.
 
     Raises:
         InputError: No grades match the filter, or there are no rankings.

@@ -94,7 +94,8 @@ class PassageGrade:
 class GradeFilter:
     """Filter for grades. Empty fields accept all grades.
 
-    Unlike the original workbench, this filter rejects grades without a prompt class if a class is set.
+    Unlike the original workbench, this filter rejects grades without a prompt class if a class is
+    set.
 
     Attributes:
         self_rated: Whether items were rated from 0 to 5.
@@ -145,7 +146,7 @@ def is_self_rated(grade: ParagraphExamGrade | DirectGrade) -> bool:
 
 
 def grades_of(paragraph: GradedParagraph, chosen: GradeFilter) -> tuple[PassageGrade, ...]:
-    """Return the grades of a passage accepted by a filter, with item grades before direct grades."""
+    """Return the grades of a passage that a filter accepts, item grades before direct grades."""
     grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
     return tuple(_parse_grade(grade) for grade in grades if chosen.accepts(grade))
 

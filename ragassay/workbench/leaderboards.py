@@ -54,7 +54,7 @@ def facet_of_id(query: str, item: str) -> str:
 
 
 def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
-    """Return a function that looks up an item's facet in the banks or falls back to `facet_of_id`."""
+    """Return a function that looks up an item's facet in the banks, or else uses `facet_of_id`."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks
@@ -226,8 +226,8 @@ def rubric_boards(
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by each measure (Dietz 2024, section 6, table 4).
 
-    Queries without ranked passages score 0. The original skips such queries, as trec_eval does by default,
-    so systems could gain from answering only easy queries.
+    Queries without ranked passages score 0. The original skips such queries, as trec_eval does by
+    default, so systems could gain from answering only easy queries.
 
     Args:
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.

@@ -119,7 +119,7 @@ class Sizes:
     """Sizes of a search.
 
     Attributes:
-        n_taught: Number of items for demonstrations and errors.
+        n_taught: Number of items from which demonstrations and errors are taken.
         n_tried: Number of items for comparing candidates.
         n_budget: Approximate maximum number of agent calls.
     """

@@ -34,8 +34,8 @@ class ProposalAdapter(SharedPrefixAdapter):
     """Adapter for DSPy's own signatures, with which optimizers request new instructions.
 
     If a reply is not the expected JSON, its text is used as the instruction, because bad candidates
-    lose the comparison anyway. A failed candidate must not stop the optimizer, so refusals and empty replies are
-    skipped. If no reply is left, the current instruction is returned.
+    lose the comparison anyway. A failed candidate must not stop the optimizer, so refusals and
+    empty replies are skipped. If no reply is left, the current instruction is returned.
     """
 
     def __init__(self, instruction: str) -> None:
