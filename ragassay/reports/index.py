@@ -132,7 +132,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class SystemLine:
-    """A system with its main scores and the numbers of all answers and of seriously wrong ones."""
+    """A system with its main scores, number of answers, and number of answers with errors."""
 
     name: str
     is_named: bool

@@ -136,8 +136,8 @@ def cover_tables(
 
     Args:
         systems: Official leaderboard, and rankings that replace those in the graded file.
-        min_ratings: Minimum ratings, or None for items marked as correct. By default None, and 1 to
-            5 if there are ratings.
+        min_ratings: Minimum ratings. By default, one table for the items marked as correct and, if
+            there are ratings, one for each minimum rating from 1 to 5.
 
     Raises:
         InputError: No grades match the filter, or there are no rankings.

@@ -55,7 +55,7 @@ class LabelledClaim:
         title: Title of the document; may be empty.
         rationale: Indices of the decisive sentences; empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
-        group: Name shared by claims with the same text or document, which are never split.
+        group: Name shared by claims with the same text or document, which are never separated.
     """
 
     claim: str
