@@ -53,7 +53,7 @@ class PairMaterial:
 
     Attributes:
         rng: Random generator for this pair and attack only.
-        others: Other pairs. Those about the same paper are ignored.
+        others: Other pairs. Pairs about the same paper are ignored.
         side: Side of the text pools to draw from.
     """
 

@@ -250,7 +250,7 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
 
 
 def _select_judge_ratings(result: RunResult, tools: Run) -> tuple[RacarRating, ...]:
-    """Return ratings by a judge. Ratings by instruments are left out: they repeat the measures."""
+    """Return ratings by a judge. Ratings by instruments only repeat the measures."""
     ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
     is_judged = tools.models.pair_rater is None
     return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)

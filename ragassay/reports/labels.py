@@ -197,7 +197,7 @@ N_SECONDARY = 5
 
 
 def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
-    """Return all primary findings, or the `N_SECONDARY` most likely secondary ones."""
+    """Return all primary findings, or the `N_SECONDARY` most likely secondary findings."""
     return (
         evaluation.primary_findings
         if level == "primary"

@@ -147,7 +147,7 @@ def join_words(parts: Iterable[str]) -> str:
 
 
 def findings_text(findings: Mapping[str, int]) -> str:
-    """List serious findings and refusals by kind and count the others."""
+    """List serious findings and refusals by kind, and count all other findings."""
     kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
     named = [kind for kind in kinds if is_serious(kind) or kind == REFUSAL]
     parts = [f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in named]
@@ -158,7 +158,7 @@ def findings_text(findings: Mapping[str, int]) -> str:
 
 
 def possible_text(findings: Mapping[str, int]) -> str:
-    """List serious secondary findings by kind and count the others.
+    """List serious secondary findings by kind, and count all other secondary findings.
 
     Example:
         >>> possible_text({"contradicted_citation": 2, "number_not_in_source": 1})

@@ -54,7 +54,7 @@ class Doubt:
 
     @property
     def priority(self) -> float:
-        """Review priority, 0 without any reason to review."""
+        """Review priority, or 0 if there is no reason to review."""
         parts = (
             LEADS * self.leads,
             MISSING.get(self.state, 0.0),

@@ -122,7 +122,7 @@ class GradeFilter:
 
 
 def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
-    """Return the prompt class of a grade, or an empty string if `prompt_info` lacks one."""
+    """Return the prompt class of a grade, or an empty string if it is missing."""
     if grade.prompt_info is None:
         return BEFORE_CLASSES
     name = grade.prompt_info.get("prompt_class")
@@ -231,7 +231,7 @@ def add_grades(
     *,
     like_original: bool = False,
 ) -> GradedParagraph:
-    """Return a paragraph with grades added, replacing those of the same model and prompt class.
+    """Return a paragraph with grades added, replacing grades by the same model and class.
 
     Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 

@@ -1,4 +1,4 @@
-"""Grade replies with textual feedback, and compute metrics over many of them."""
+"""Grade replies with textual feedback, and compute metrics over many replies."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Fine-tune a verifier with a classification head on a base model.
 
-The adapter has the same format as the shipped ones (see `ragassay.models.verifiers`).
+The adapter has the same format as the shipped adapters (see `ragassay.models.verifiers`).
 """
 
 from __future__ import annotations
