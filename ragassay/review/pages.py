@@ -1,4 +1,4 @@
-"""HTML of the review page and its parts. All reviewed content is untrusted, so it is escaped.
+"""HTML of the review page and its parts. All reviewed content is untrusted, so it is escaped."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def _label(grader: Grader) -> str:
 
 
 def _compare_models(graders: Mapping[Grader, _Verdicts]) -> list[GraderPair | None]:
-    """Compare models over all item kinds, using the prompt classes they share."""
+    """Compare models over all item kinds, using the prompt classes that both models share."""
     models = list(dict.fromkeys(model for *_, model in graders))
     pairs: list[GraderPair | None] = []
     for first, second in itertools.combinations(models, 2):
@@ -148,7 +148,7 @@ def _compare_verdicts(
     *,
     is_rating: bool,
 ) -> Agreement | None:
-    """Compare two graders, or return None if they share no items.
+    """Compare two graders, or return None if they graded no common items.
 
     An item without a verdict from both graders is unscored. If only the first verdict is missing,
     the second is used as the reference, which is safe because kappa is symmetric.

@@ -232,7 +232,7 @@ def rubric_cover(
         chosen: Filter for the grades. The first matching grade per passage is used.
         k: Number of top-ranked passages to use.
         min_rating: Lowest rating that covers an item, or None to use correctness.
-        rankings: Rankings of the systems, by default those in the graded file.
+        rankings: Rankings of the systems, by default the rankings in the graded file.
 
     Returns:
         `OVERALL` first, then systems by name.

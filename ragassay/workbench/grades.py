@@ -236,7 +236,8 @@ def add_grades(
     Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 
     Args:
-        like_original: Whether to rate failed grades 1 and mark them as correct, as in the original.
+        like_original: Whether to rate failed grades 1 and mark them as correct, as the original
+            does.
     """
     known = {item.id: item for item in items}
     groups: dict[tuple[str, ItemKind], list[Verdict]] = {}

@@ -1,4 +1,4 @@
-"""Compute Rubric-Qrels, and compare their leaderboards with official ones (Dietz 2024, 4.5)."""
+"""Compute Rubric-Qrels, and leaderboards to compare with official ones (Dietz 2024, 4.5)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def whole_query(query: str, item: str) -> str:
 
 
 def facet_of_id(query: str, item: str) -> str:
-    """Return the item id up to its last slash, which is its facet in the original program.
+    """Return the item id up to the last slash, which is the facet in the original program.
 
     Example:
         >>> facet_of_id("q1", "q1/f2/3e9afdb8")

@@ -75,7 +75,7 @@ def read_passages(
     Args:
         paths: Graded files of the Rubric workbench, trec_eval runs, or answers in any supported
             format. Each answer is one response of its system.
-        testbank: Path of the test banks, read with the changes in their journal.
+        testbank: Path of the test banks, including the changes in the journal.
         corpus: Documents that provide the texts of ranked document ids.
         questions: Path of query texts, used if the answers and the test bank lack them.
         columns: See `read_records`.
