@@ -299,5 +299,5 @@ def _marked_text(parts: Sequence[MarkedPart]) -> str:
 
 
 def _escape_between_spaces(text: str) -> str:
-    """Escape a text, and keep one space at each end to separate it from bold text."""
+    """Escape a text, keeping one space at each end as separation from bold text."""
     return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

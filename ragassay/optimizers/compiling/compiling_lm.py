@@ -210,7 +210,7 @@ class CompilingLM(dspy.BaseLM):
     async def _share_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
-        """Make a request, or wait for an identical one in progress."""
+        """Make a request, or wait for an identical request in progress."""
         waiting = self.shared.in_flight.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))

@@ -229,9 +229,9 @@ def compare(
     after: Sequence[ItemOutcome],
     figure_of: FigureOf,
 ) -> PromptComparison:
-    """Compare a metric before and after on items scored in both, resampling whole groups.
+    """Compare a metric before and after optimization, on items scored both times.
 
-    Both sequences are for the same items in the same order.
+    Both sequences are for the same items in the same order. Whole groups are resampled.
     """
     both = [n for n, (b, a) in enumerate(zip(before, after, strict=True)) if b.mark and a.mark]
     first, second = [before[n] for n in both], [after[n] for n in both]

@@ -162,7 +162,7 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
 
 N_PLATT_FOLDS = 5
 FEW_TEXTS = 200
-"""Minimum number of texts for ignoring words that occur in fewer than three of them."""
+"""With at least this many texts, only words that occur in three or more texts are used."""
 
 
 def fit_classifier(
