@@ -1,9 +1,9 @@
-"""Write the licenses of all installed packages to docs/licences.md.
+"""Write the licences of all installed packages to docs/licences.md.
 
 python docs/licences.py PYTHON
 
 PYTHON is the interpreter of an environment that contains only `.[all]`. Requires `pip-licenses`.
-Exits with 1 if a license is unknown or requires importing programs to use the same license.
+Exits with 1 if a licence is unknown or requires importing programs to use the same licence.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).parent / "licences.md"
-# These licenses extend to programs that import the package. The Lesser GPL covers only changes to
+# These licences extend to programs that import the package. The Lesser GPL covers only changes to
 # the package itself.
 REFUSED = re.compile(r"\bA?GPL|(?<!Lesser )General Public|^UNKNOWN$", re.IGNORECASE)
 LINES = {"Apache Software License": "Apache-2.0", "MIT License": "MIT", "BSD License": "BSD"}
 HEAD = """# Licences
 
-This page lists the declared licenses of all packages that `pip install "ragassay[all]"` installs.
-`python docs/licences.py PYTHON` generates it. A weekly workflow fails if a license is incompatible
-with ragassay's own license (Apache-2.0).
+This page lists the declared licences of all packages that `pip install "ragassay[all]"` installs.
+`python docs/licences.py PYTHON` generates it. A weekly workflow fails if a licence is incompatible
+with ragassay's own licence (Apache-2.0).
 
 ## Model weights in the package
 
@@ -43,13 +43,13 @@ SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` lists the t
 
 
 def main(python: str) -> int:
-    """Write the page and report incompatible licenses."""
+    """Write the page and report incompatible licences."""
     command = ["pip-licenses", "--python", python, "--from=mixed", "--format=json"]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     found: dict[str, list[str]] = {}
     for package in json.loads(told):
         if package["Name"] != "ragassay":
-            # Some packages declare the full license text. Its first line is the name.
+            # Some packages declare the full licence text. Its first line is the name.
             name = package["License"].strip().splitlines()[0]
             found.setdefault(LINES.get(name, name), []).append(package["Name"])
     rows = (

@@ -62,7 +62,7 @@ def app_name(app: App) -> str:
 
 
 def found_app(app: App) -> App:
-    """Return an application, importing it if it is a `module:name` string.
+    """Return an application. A `module:name` string is imported.
 
     Raises:
         InputError: The application cannot be imported or called.

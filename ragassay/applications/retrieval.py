@@ -119,7 +119,7 @@ def _pair(item: str) -> tuple[int, int]:
 def score_by_documents(grades: Mapping[str, int], sources: Sequence[Document]) -> dict[str, Score]:
     """Return precision, recall and nDCG based on relevance judgments.
 
-    Chunks of the same document, "x" and "x#2", count once, at the rank of the first.
+    Chunks of the same document, "x" and "x#2", count once, at the rank of the first chunk.
     """
     names = dict.fromkeys(source.id.partition("#")[0] for source in sources)
     run = {name: float(len(names) - rank) for rank, name in enumerate(names)}
@@ -146,7 +146,7 @@ def score_by_nuggets(
 
 
 def _any_supports(labels: Sequence[str | None]) -> float | None:
-    """Return 1 if any label is "supports", None if that is unknown, else 0.
+    """Return 1 if any label is "supports", None if a missing label could be, else 0.
 
     Example:
         >>> _any_supports(["supports", None]), _any_supports(["does not support", None])

@@ -50,8 +50,8 @@ def run(
 
     Unanswered questions are reported as failures, and the other answers are evaluated.
     `results.summary.application` contains latency, tokens and cost. With `out`, answers are saved
-    to `answers.jsonl` in that folder, and the same call later only sends the unanswered questions.
-    `retry_failed` also repeats the failed ones.
+    to `answers.jsonl` in that folder, and a repeated call only sends the unanswered questions.
+    `retry_failed` also repeats the failed questions.
 
     Args:
         app: Sync or async function that takes a question, LangChain Runnable, compiled LangGraph

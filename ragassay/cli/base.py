@@ -1,4 +1,4 @@
-"""Shared behavior of all commands: exit codes, one-line errors, and help formatting."""
+"""Shared behaviour of all commands: exit codes, one-line errors, and help formatting."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class FailIf(StrEnum):
 
 
 MOST_PAIRS = 28
-"""Maximum number of pairwise tests to print, which is the number of pairs of eight systems."""
+"""Maximum number of pairwise tests to print, which is the number of pairs among eight systems."""
 
 
 def compare(

@@ -1,4 +1,4 @@
-"""`ragassay grades`: merge, filter and analyze graded passages, and rank systems with them."""
+"""`ragassay grades`: merge, filter and analyse graded passages, and rank systems with them."""
 
 from __future__ import annotations
 

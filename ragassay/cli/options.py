@@ -1,4 +1,4 @@
-"""Command-line options: those of `ragassay.options`, and those without a Python keyword."""
+"""Command-line options from `ragassay.options`, and options without a Python keyword."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of `ragassay grades` that analyze grades and rank systems and graders."""
+"""Commands of `ragassay grades` that analyse grades and rank systems and graders."""
 
 from __future__ import annotations
 

@@ -4,8 +4,9 @@ A Bayesian Gaussian mixture with two components is fitted to the cosine similari
 Then Optuna searches for a threshold on the probability of the same fact, with three objectives.
 
 The objectives need no labels. Mean F1 and the number of alignments measure how much is aligned, not
-whether it is correct. A lower threshold never reduces them; only the similarity of the aligned
-pairs counteracts it. If known matches exist, the threshold is selected by agreement with them.
+whether it is correct. A lower threshold never reduces these two values, but it reduces
+the similarity of the aligned pairs. If known matches exist, the threshold is selected by agreement
+with them.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ def fit_matcher(
     """Fit the mixture and choose the threshold.
 
     Thresholds are scored on held-out folds. The mixture for an answer is fitted without answers
-    that share its gold nuggets, or on all data if there is too little for folds.
+    that share its gold nuggets, or on all data if there is too little data for folds.
 
     Raises:
         InputError: There are too few pairs, or the similarities do not form two groups.
@@ -209,7 +210,7 @@ def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
 
 
 def _similarity_at(probability: float, components: Mixture) -> float | None:
-    """Return the lowest similarity in [-1, 1] with at least that probability, if any."""
+    """Return the lowest similarity in [-1, 1] whose probability reaches a value, if any."""
     import numpy as np
 
     def is_reached(similarity: float) -> bool:
@@ -230,7 +231,7 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
     Trials are ranked by F1 against known matches, if any. Ties are broken by the distance to the
     best values of all three objectives, each scaled to [0, 1] over the front, and then by F1,
     similarity and number of alignments. (F1 alone would always select the lowest threshold.) If
-    neighboring trials are equal, the middle of this plateau is used, because a threshold at its
+    neighbouring trials are equal, the middle of this plateau is used, because a threshold at its
     edge is more sensitive to new data.
     """
     columns = [_values(trial.objectives) for trial in front]

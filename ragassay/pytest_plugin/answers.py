@@ -48,7 +48,7 @@ OF_MANY = ("out", "limit", "questions", "column_map", "retry_failed")
 
 
 class Answers:
-    """Evaluates the answers of one process in an event loop thread.
+    """Evaluator for the answers of one process, which runs an event loop in a thread.
 
     Args:
         cache: Cache folder for evaluations, by judge and settings and by input.

@@ -53,7 +53,7 @@ class PairMaterial:
 
     Attributes:
         rng: Random generator for this pair and attack only.
-        others: Other pairs. Those about the same paper are ignored.
+        others: Other pairs. Pairs about the same paper are ignored.
         side: Side of the text pools to draw from.
     """
 
@@ -105,7 +105,7 @@ def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def half_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Drop the second half of the answer's sentences, or of its clauses if it is one sentence."""
+    """Drop the second half of the answer's sentences, or of its clauses if it has one sentence."""
     parts = _split_sentences(pair.answer)
     if len(parts) < 2:
         parts = clauses_of(pair.answer)
@@ -113,7 +113,7 @@ def half_answer(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def off_topic(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Replace the question with one about another paper, or one from a pool."""
+    """Replace the question with a question about another paper, or from a pool."""
     own = {*tokenize(pair.question), *tokenize(pair.answer)}
     foreign = [other.question for other in material.others if other.paper != pair.paper]
     material.rng.shuffle(foreign)

@@ -164,7 +164,7 @@ def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
 PARTS = ("racar", "intents")
 
 MOST_SENTENCES = 100_000
-"""Sentence limit, practically none, because one record contains all pairs of a paper."""
+"""Sentence limit, too high to ever apply, because one record contains all pairs of a paper."""
 
 MEASURES = "measures.jsonl"
 CUT = "sources_cut"
@@ -250,7 +250,7 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
 
 
 def _select_judge_ratings(result: RunResult, tools: Run) -> tuple[RacarRating, ...]:
-    """Return ratings by a judge, without those of instruments, which only repeat the measures."""
+    """Return ratings by a judge. Ratings by instruments only repeat the measures."""
     ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
     is_judged = tools.models.pair_rater is None
     return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)

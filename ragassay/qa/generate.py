@@ -80,7 +80,7 @@ class Generated:
 
     @property
     def ends(self) -> Counter[str]:
-        """Number of papers by the reason their job ended."""
+        """Number of papers by the reason why their job ended."""
         return Counter(result.end for result in self._results)
 
     @property
@@ -173,7 +173,7 @@ async def make_pairs(
     Progress is saved next to `out`. Interrupted runs resume and retry papers without pairs.
 
     Args:
-        plan: Job settings. Its `paper` is ignored.
+        plan: Job settings. The field `paper` is ignored.
         tools: Result of `qa_tools` for the same papers.
 
     Raises:

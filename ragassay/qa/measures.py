@@ -84,7 +84,7 @@ def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
 
 
 def chunk_count(n_sentences: int) -> int:
-    """Return the number of chunks, ten or one per sentence if there are fewer."""
+    """Return the number of chunks: ten, or one per sentence if there are fewer sentences."""
     return min(N_CHUNKS, n_sentences)
 
 
@@ -109,7 +109,7 @@ def closest_sentences(similarity: Sequence[float], n: int) -> tuple[int, ...]:
 
 
 def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tuple[int, ...]:
-    """Return the numbers of the chunks, from 1, that contain a sentence closest to an answer.
+    """Return the numbers (from 1) of the chunks that contain one of an answer's closest sentences.
 
     `similarity` has shape (n_sentences,).
     """
@@ -119,7 +119,7 @@ def covered_chunks(similarity: Sequence[float], share: float = TOP_SHARE) -> tup
 
 
 def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHARE) -> float | None:
-    """Return the share of chunks that contain a sentence closest to any answer.
+    """Return the share of chunks that contain one of the closest sentences of any answer.
 
     CR = |{i : S_i and the union of topk(a) over the answers a share a sentence}| / 10   (eq. 1)
 
@@ -141,11 +141,11 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
 
 
 def pooled_coverage_score(similarity: Sequence[Sequence[float]]) -> float | None:
-    """Return the share of chunks that contain a sentence closest to the pooled answers.
+    """Return the share of chunks that contain one of the closest sentences of the pooled answers.
 
-    The similarity of a sentence is that to its most similar answer. A single list of the closest
-    15% of sentences is used for all answers. The published code of the paper computes this score,
-    and the paper reports 68%. See `coverage_score` for the arguments and the result.
+    The similarity of a sentence is its similarity to the most similar answer. A single list of the
+    closest 15% of sentences is used for all answers. The published code of the paper computes this
+    score, and the paper reports 68%. See `coverage_score` for the arguments and the result.
     """
     if not similarity:
         return None
@@ -197,7 +197,7 @@ N_CLOSEST = 10
 """Number of closest sentences to record for an answer (figure 5)."""
 
 N_DIGITS = 5
-"""Digits to round similarities to, so that results are reproducible."""
+"""Number of digits in rounded similarities. Rounding makes the results reproducible."""
 
 N_TEXTS = 1000
 """Number of texts to embed in one batch. Larger batches are hardly faster."""

@@ -13,7 +13,7 @@ MAX_ROWS = 40
 MAX_COLUMNS = 300
 """Maximum number of columns in a sentence heatmap. Longer papers share columns."""
 DARK = 0.625
-"""Value from which cell labels are light, the upper end of the fifth of eight shades."""
+"""Lowest value with a light cell label, which is the upper end of the fifth of eight shades."""
 MAX_NUMBERED = 12
 """Maximum number of questions in a heatmap with cell labels."""
 N_BARS = 10
@@ -119,7 +119,7 @@ def question_heatmap(matrix: Sequence[Sequence[float | None]]) -> Heatmap | None
 def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     """Return the heatmap of answers and sentences (figure 5 c), or None if empty.
 
-    In long papers, neighboring sentences share a column that shows the highest similarity.
+    In long papers, neighbouring sentences share a column that shows the highest similarity.
 
     Args:
         rows: Similarities of shape (n_answers, n_sentences). Rows may be empty.
@@ -196,7 +196,7 @@ def _edge(i: int) -> str:
 
 
 def _merge_columns(row: Sequence[float], n_columns: int) -> list[float | None]:
-    """Reduce a row to `n_columns` values by taking the maximum of neighbors."""
+    """Reduce a row to `n_columns` values by taking the maximum of neighbours."""
     if not row:
         return [None] * n_columns
     edges = [len(row) * i // n_columns for i in range(n_columns + 1)]

@@ -201,7 +201,8 @@ def render_qa_html(report: QAReport) -> str:
     """Render a report on question-answer pairs as HTML.
 
     Returns:
-        Self-contained HTML document, identical for the same input. Several papers are collapsed.
+        Self-contained HTML document, identical for the same input. If there are several
+        papers, their sections are collapsed.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
@@ -298,5 +299,5 @@ def _marked_text(parts: Sequence[MarkedPart]) -> str:
 
 
 def _escape_between_spaces(text: str) -> str:
-    """Escape a text, and keep one space at each end to separate it from bold text."""
+    """Escape a text, keeping one space at each end as separation from bold text."""
     return f"{' ' * text[:1].isspace()}{escape(text)}{' ' * text[-1:].isspace()}"

@@ -146,7 +146,7 @@ def view_scores(
 def score_sheet(lines: Sequence[PairScoreLine], has_meanings: bool = False) -> Sheet:
     """Return the table of scores.
 
-    The score expected by chance is part of the meaning if `has_meanings`, otherwise a column.
+    With `has_meanings`, the score expected by chance is part of the meaning, otherwise a column.
     """
     rows = tuple(
         (
@@ -170,7 +170,7 @@ def _meaning(line: PairScoreLine) -> Shown:
 
 
 def _compute_chance(measures: Sequence[PaperMeasures]) -> dict[str, float]:
-    """Return the expected scores if answers drew on random sentences."""
+    """Return the scores to expect if answers were based on random sentences."""
     sizes = [(len(similarities(one)), one.n_sentences) for one in measures]
     sizes = [(n_answers, n) for n_answers, n in sizes if n_answers and n]
     if not sizes:

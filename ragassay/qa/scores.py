@@ -27,14 +27,14 @@ BIN_NAMES = ("< 0.3", "0.3\u20130.5", "0.5\u20130.7", "> 0.7")
 and 0.7 to the lower bin, so that the first and the last bin match their names."""
 
 NEAR_DUPLICATE = 0.95
-"""Cosine from which two questions are near duplicates, not from the paper. Different questions on
+"""Lowest cosine of near-duplicate questions. The paper has no such value. Different questions on
 one subject reach 0.94."""
 
 NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
 """Embedding model for which `NEAR_DUPLICATE` is valid."""
 
 SAME_INTENT = 90
-"""Intent score of the judge, out of 100, from which two questions are duplicates."""
+"""Lowest intent score by the judge, out of 100, at which two questions are duplicates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def intent_score(
 
 
 def drawn_on(pair: PairMeasures) -> list[float]:
-    """Return the share of chunks an answer draws on as a list, empty if not compared."""
+    """Return a list with the share of chunks that an answer covers; empty if not compared."""
     return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 

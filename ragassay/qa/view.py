@@ -40,7 +40,7 @@ from ragassay.reports.display import NOT_DEFINED, count_missing, format_share
 from ragassay.reports.text import count_text, join_words
 
 MAX_PLOTTED = 60
-"""Maximum number of papers with plots, about 20 kB each."""
+"""Maximum number of papers with plots. The plots of a paper take about 20 kB."""
 
 
 @dataclass(frozen=True, slots=True)

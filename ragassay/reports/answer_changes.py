@@ -49,7 +49,7 @@ class AnswerSide:
 
 @dataclass(frozen=True, slots=True)
 class ScoreMove:
-    """A score of the two answers that changed."""
+    """A score that differs between the two answers."""
 
     title: str
     old: str

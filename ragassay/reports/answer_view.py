@@ -50,7 +50,7 @@ class GoldView:
 
     Attributes:
         matches: Matching nuggets of the answer, each with its similarity.
-        assignment: Verdict of the judge, if it was asked.
+        assignment: Verdict of the judge, if the judge was asked.
     """
 
     text: str

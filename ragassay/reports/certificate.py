@@ -162,7 +162,7 @@ def _line(title: str, trust: TargetTrust) -> TrustLine:
 def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
     """Return a single line with the verdict on the score that injections raise the most.
 
-    Scores already at the maximum are only counted, unless all of them are.
+    Scores already at the maximum are only counted, unless all scores are at the maximum.
     """
     if not trusts:
         return ()

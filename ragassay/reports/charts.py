@@ -27,7 +27,7 @@ SPARK_BAR = 4
 
 @dataclass(frozen=True, slots=True)
 class PlotMark:
-    """Value of one series in one row; `x` is None if it is unscored."""
+    """Value of one series in one row; `x` is None if the value is unscored."""
 
     series: int
     y: float

@@ -109,7 +109,7 @@ def tie_text(row: LeaderboardRow) -> str:
 
 
 def p_text(p_value: float | None) -> str:
-    """Format a p-value with three decimals, "<0.001" at the least."""
+    """Format a p-value with three decimals, or as "<0.001" if it is below 0.001."""
     if p_value is None:
         return NOT_DEFINED
     return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"

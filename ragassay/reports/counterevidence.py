@@ -1,7 +1,7 @@
 """Notes on ratings that conflict with sentence verdicts.
 
-Signals rate an answer from other measurements than the verifier uses, so the two may disagree. The
-report then explains the disagreement next to the rating.
+Signals and the verifier use different measurements, so they may disagree. The report then explains
+the disagreement next to the rating.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def judged_by_text(judge: str) -> str:
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Describe the second judge's decision and the first verdict, or "" without escalation."""
+    """Describe the second judge's decision and the first verdict; "" without escalation."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
@@ -150,7 +150,7 @@ def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | N
 
 
 def format_share(share: float) -> str:
-    r"""Return a share as per cent; a value near 0 or 1 is never rounded to it.
+    r"""Format a share as a percentage. Only 0 and 1 are shown as 0 % and 100 %.
 
     Example:
         >>> format_share(0.9996)

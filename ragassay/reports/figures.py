@@ -110,7 +110,7 @@ def confusion_plot(title: str, labels: Sequence[str], confusion: Sequence[Sequen
 def heatmap_plot(matrix: Matrix, texts: Sequence[Sequence[str]]) -> str:
     """Plot a matrix of means in which darker cells are better.
 
-    Diagonal cells are framed. Similarity matrices leave them unshaded because each text equals
+    Diagonal cells are framed. In similarity matrices, they are unshaded because each text equals
     itself.
 
     Args:

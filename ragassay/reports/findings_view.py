@@ -46,7 +46,7 @@ from ragassay.reports.text import (
 
 @dataclass(frozen=True, slots=True)
 class FindingCard:
-    """A finding, with the sentence and the passage it is about.
+    """A finding with the sentence and the passage that it concerns.
 
     Attributes:
         number: 1-based position of the answer in the report.

@@ -65,7 +65,7 @@ P = ParamSpec("P")
 
 
 def join_result(pieces: Callable[P, Iterable[str]]) -> Callable[P, str]:
-    """Turn a function that yields a report in pieces into one that returns the whole text."""
+    """Turn a function that yields pieces of a report into one that returns the full text."""
 
     def render(*args: P.args, **kwargs: P.kwargs) -> str:
         return "".join(pieces(*args, **kwargs))

@@ -117,7 +117,7 @@ class Bar:
 
     Attributes:
         low: Lower end of the 95 % interval.
-        worst: Lower end of the range left open by unscored verdicts. None without any.
+        worst: Lower end of the range left open by unscored verdicts. None if all are scored.
     """
 
     title: str
@@ -132,7 +132,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class SystemLine:
-    """A system with its number of answers, of answers with serious findings, and main scores."""
+    """A system with its main scores, number of answers, and number of answers with errors."""
 
     name: str
     is_named: bool

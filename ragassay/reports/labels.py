@@ -132,7 +132,7 @@ JUDGED = CONTRADICTED | frozenset(
         "number_not_in_source",
     }
 )
-"""Finding kinds that rest on a model's judgment, which may be wrong."""
+"""Finding kinds that depend on a model's judgment, which may be wrong."""
 
 _SPACES = dict.fromkeys((0x09, 0x0A, 0x0D, 0x2028, 0x2029), " ")
 _ONE_LINE = dict.fromkeys((*CONTROLS, *REORDERING), "\ufffd") | _SPACES
@@ -197,7 +197,7 @@ N_SECONDARY = 5
 
 
 def shown_findings(evaluation: Outlined, level: FindingLevel) -> tuple[Finding, ...]:
-    """Return all primary findings, or the `N_SECONDARY` most likely secondary ones."""
+    """Return all primary findings, or the `N_SECONDARY` most likely secondary findings."""
     return (
         evaluation.primary_findings
         if level == "primary"

@@ -78,7 +78,7 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
 
 
 def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference: str) -> int:
-    """Return the position of the sentence closest to the claim, preferably with the difference."""
+    """Return the position of the sentence closest to a claim, or of one with the difference."""
     texts = [passage[start:end] for start, end in spans]
     ranked = [position for position, _ in rank(claim, texts)]
     differing = (n for n in ranked if places_of_difference(difference, texts[n], "there"))

@@ -42,10 +42,10 @@ INDEPENDENT = (
 
 
 ALIKE = 0.8
-"""Chance-corrected agreement or error correlation from which a second judge adds little.
+"""Chance-corrected agreement or error correlation at which a second judge adds little.
 
-At this value, two judges are worth 1.1 independent ones. Krippendorff (2004) considers coders
-interchangeable from there.
+At this value, two judges are worth 1.1 independent judges. Krippendorff (2004) considers
+coders interchangeable at this value or above.
 """
 
 
@@ -239,7 +239,7 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 
 
 def _full_cost_text(cascade: CascadeSummary) -> str:
-    """Describe the cost of escalating everything, except question kinds never escalated."""
+    """Describe the cost of escalating everything except kinds that are never escalated."""
     if cascade.usage.cost_usd is None:
         return "The cost of sending it every question is unknown because its price is not listed."
     if cascade.full_cost_usd is None:

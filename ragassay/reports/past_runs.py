@@ -36,7 +36,7 @@ class PastRun(Frozen):
         scores: Main scores of a finished run. None if unscored or if only a range is known.
         ranges: Worst and best case of scores for which only a range is known.
         n_findings: Number of primary findings. None if the run is not finished.
-        note: Result of an audit, or the problem of a damaged folder.
+        note: Result of an audit, or the problem with a damaged folder.
     """
 
     name: str

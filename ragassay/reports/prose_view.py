@@ -62,7 +62,7 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A passage and all verdicts that compare the sentence with it.
+    """A passage and all verdicts that compare the sentence with this passage.
 
     Attributes:
         passage: None if the passage was not stored.

@@ -113,7 +113,7 @@ def _view_judge(model: str, role: str, card: ModelCard | None) -> JudgeView:
 
 
 def bounds_sheet(bounds: Sequence[Bound]) -> Sheet:
-    """Return the decision thresholds of a model, with its accuracy above each."""
+    """Return the decision thresholds of a model, with its accuracy above each threshold."""
     titles = (
         *("Verdict", "Use", "Threshold", "Maximum error rate", "Decided", "Correct", "N", "Data"),
     )

@@ -118,7 +118,7 @@ def _judges_text(scores: Mapping[str, Score]) -> str:
 def averages_sheet(summary: Summary) -> Sheet:
     """Return each score averaged over answers, averaged over questions and pooled.
 
-    Only shares are pooled. There are no rows for runs of earlier versions.
+    Only shares are pooled. There are no rows for runs from earlier versions.
     """
     rows = tuple(
         (

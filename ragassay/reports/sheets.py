@@ -81,7 +81,7 @@ class Shown:
     """A cell whose displayed text differs from its value in files.
 
     Attributes:
-        style: Font weight or color.
+        style: Font weight or colour.
         interval: Interval, shown below the text or in square brackets after it.
         notes: Notes, shown below the interval or in parentheses after it.
     """

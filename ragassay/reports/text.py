@@ -69,7 +69,7 @@ def group_title(group: str) -> str:
 
 
 def score_title(key: str, judge: str = "") -> str:
-    """Return the full title of a score. Scores by signals have titles of their own."""
+    """Return the full title of a score. Scores by signals have separate titles."""
     if judge == SIGNALS and key in MEASURED:
         return MEASURED[key]
     known = SCORES.get(key)
@@ -96,7 +96,7 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Return which direction of a score is better, or None if neither or unknown."""
+    """Return the better direction of a score, or None if neither is better or it is unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 
@@ -147,7 +147,7 @@ def join_words(parts: Iterable[str]) -> str:
 
 
 def findings_text(findings: Mapping[str, int]) -> str:
-    """List serious findings and refusals by kind and count the others."""
+    """List serious findings and refusals by kind, and count all other findings."""
     kinds = sorted((kind for kind, n in findings.items() if n > 0), key=finding_rank)
     named = [kind for kind in kinds if is_serious(kind) or kind == REFUSAL]
     parts = [f"{findings[k]:,} {finding_title(k, findings[k]).lower()}" for k in named]
@@ -158,7 +158,7 @@ def findings_text(findings: Mapping[str, int]) -> str:
 
 
 def possible_text(findings: Mapping[str, int]) -> str:
-    """List serious secondary findings by kind and count the others.
+    """List serious secondary findings by kind, and count all other secondary findings.
 
     Example:
         >>> possible_text({"contradicted_citation": 2, "number_not_in_source": 1})

@@ -33,7 +33,7 @@ class Submission(Frozen):
 
     Attributes:
         id: Id created by the browser, so that resending has no effect.
-        field: Field of the item, one of its edits, "removed", "note" or "added".
+        field: Field to change, as in `ReviewItem`, or "removed", "note" or "added".
         undoes: Id of the review to undo.
     """
 

@@ -28,7 +28,7 @@ class Choice:
     Attributes:
         value: Value stored in the journal.
         word: Displayed text.
-        hint: Optional explanation of when to choose it.
+        hint: Optional explanation of when to choose this value.
     """
 
     value: Value
@@ -64,7 +64,7 @@ class ReviewItem:
         field: Review field that a choice sets, such as "label", "rating" or "removed".
         place: Location such as "sentence 2, citation 1". Empty for the whole answer.
         item_text: Text that is judged.
-        model_choice: Choice by the model. None if it made none.
+        model_choice: Choice by the model. None if the model made no choice.
         tentative_choice: Choice that an undecided verdict leans to.
         choices: Values that the reviewer can choose.
         edits: Fields that the reviewer can edit: "label", "text", "answers", "texts".

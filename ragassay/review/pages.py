@@ -1,4 +1,4 @@
-"""HTML of the review page and its parts. Reviewed content is untrusted, so all of it is escaped."""
+"""HTML of the review page and its parts. All reviewed content is untrusted, so it is escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 N_FIRST_ROWS = 60
-"""Number of queue rows included in the page. The script requests the others."""
+"""Number of queue rows included in the page. The script requests the remaining rows."""
 
 FIELDS = {"answers": "known answers"}
 """Display names of review fields that differ from the field name."""

@@ -224,7 +224,7 @@ class Filter:
 
 
 def queue(session: ReviewSession, wanted: Filter, who: str) -> list[int]:
-    """Return the numbers of the items that match a filter, in its order."""
+    """Return the numbers of the items that match a filter, in the order of the filter."""
     numbers = [n for n, item in enumerate(session.items) if wanted.passes(item, session, who)]
     if wanted.order == "priority":
         numbers.sort(key=lambda n: -session.items[n].priority)

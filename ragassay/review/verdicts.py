@@ -54,7 +54,7 @@ class Doubt:
 
     @property
     def priority(self) -> float:
-        """Review priority, 0 without any reason to review."""
+        """Review priority, or 0 if there is no reason to review."""
         parts = (
             LEADS * self.leads,
             MISSING.get(self.state, 0.0),
@@ -82,7 +82,7 @@ STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
-    """Return the disagreement of values in [0, 1], for numbers their range relative to the scale.
+    """Return the disagreement of values in [0, 1]. For numbers, it is their range over the scale.
 
     Example:
         >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])
@@ -124,7 +124,7 @@ def item_of(
         item_text: Text that is judged.
         labels: Labels of the evaluator, if the verdict does not define them.
         hints: Explanations of the choices.
-        n_labels: Number of labels that claims were judged with. 0 if unknown.
+        n_labels: Number of labels used to judge claims, or 0 if unknown.
         leads: Whether the verdict belongs to a main finding.
         opinions: Names and verdicts of several graders. Default: the judges of the verdict.
     """

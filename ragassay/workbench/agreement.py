@@ -16,7 +16,7 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, PassageGrade, grad
 
 @dataclass(frozen=True)
 class GraderPair:
-    """Agreement of two graders on the items both graded.
+    """Agreement between two graders on the items that both graded.
 
     Attributes:
         kind: Item kind, or "all".
@@ -36,8 +36,8 @@ class GraderAgreement:
     """Agreement between all graders.
 
     Attributes:
-        pairs: Every pair of graders of the same item kind, followed by every pair of models over
-            all the prompt classes they share.
+        pairs: Every pair of graders that grade the same item kind, followed by every pair of
+            models, compared over all prompt classes that both use.
         alpha: Nominal Krippendorff's alpha for item coverage, by kind and for "all".
         rating_alpha: Ordinal Krippendorff's alpha for ratings. Includes only kinds with at least
             two graders that assign ratings.
@@ -115,7 +115,7 @@ def _label(grader: Grader) -> str:
 
 
 def _compare_models(graders: Mapping[Grader, _Verdicts]) -> list[GraderPair | None]:
-    """Compare models over all item kinds, using the prompt classes they share."""
+    """Compare models over all item kinds, using the prompt classes that both models share."""
     models = list(dict.fromkeys(model for *_, model in graders))
     pairs: list[GraderPair | None] = []
     for first, second in itertools.combinations(models, 2):
@@ -148,7 +148,7 @@ def _compare_verdicts(
     *,
     is_rating: bool,
 ) -> Agreement | None:
-    """Compare two graders, or return None if they share no items.
+    """Compare two graders, or return None if they graded no common items.
 
     An item without a verdict from both graders is unscored. If only the first verdict is missing,
     the second is used as the reference, which is safe because kappa is symmetric.
@@ -237,7 +237,8 @@ class AnnotatorTables:
 
     Attributes:
         min_answers: Minimum number of items a passage must cover.
-        binary: Binary agreement for each lowest relevant label. Human judgments are the reference.
+        binary: Agreement on binary relevance for each lowest relevant label. Human judgments are
+            the reference.
     """
 
     min_answers: int
@@ -259,10 +260,10 @@ def annotator_tables(
     grades to single judgments, are not reproduced.
 
     Args:
-        queries: Passages. Those without judgments are skipped.
-        chosen: Filter for the grades. The first match per passage is used.
+        queries: Passages by query. Passages without judgments are skipped.
+        chosen: Filter for the grades. The first matching grade per passage is used.
         min_relevant: Lowest relevant judgment, 2 for TREC DL.
-        min_answers: Minimum numbers of covered items. Each adds one table.
+        min_answers: Minimum numbers of covered items. Each number adds one table.
         like_original: See `passage_labels`.
 
     Raises:
@@ -288,14 +289,14 @@ def passage_labels(
     """Label judged passages by their grades.
 
     With ratings, the label is the `min_answers`-th highest rating, or the lowest rating if there
-    are fewer. Without ratings, it is 1 if at least `min_answers` items are correct, otherwise 0.
-    Ungraded items are ignored, so labels may be too low.
+    are fewer ratings. Without ratings, it is 1 if at least `min_answers` items are correct,
+    otherwise 0. Ungraded items are ignored, so labels may be too low.
 
     Args:
-        queries: Passages. Those without judgments are skipped.
-        chosen: Filter for the grades. The first match per passage is used.
+        queries: Passages by query. Passages without judgments are skipped.
+        chosen: Filter for the grades. The first matching grade per passage is used.
         min_answers: Number of items, at least 1.
-        like_original: Whether to follow the original program: ungraded passages are labeled 0, and
+        like_original: Whether to follow the original program: ungraded passages are labelled 0, and
             without ratings a passage must cover `min_answers` + 1 items.
     """
     labelled: list[LabelledPassage] = []

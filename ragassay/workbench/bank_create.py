@@ -46,7 +46,7 @@ def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
     The clauses are longer than the nuggets a model writes.
 
     Args:
-        job: Query and sources. Sources are shortened as they would be for a prompt.
+        job: Query and sources. Sources are shortened as in a prompt.
     """
     query = f"{job.text} {job.facet_text}".strip()
     sources = condense(job.sources, query, tools.settings.source_chars)
@@ -62,7 +62,7 @@ def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
 
 
 Origin = Literal["query", "documents", "reference"]
-"""Source the items are written from."""
+"""Source from which the items are written."""
 
 ITEMS = TypeAdapter(ExamItems)
 
@@ -87,7 +87,7 @@ class ExamPlan:
 
 @dataclass(frozen=True)
 class WrittenBank:
-    """Result of one job: the items, or the problem if there are none."""
+    """Result of one job: the items, or the problem if no items were written."""
 
     job: ExamJob
     found: ExamItems | None = None
@@ -262,7 +262,7 @@ class _BankJobs:
 
 
 def bank_of(written: WrittenBank, origin: Origin, tools: Run, collection: str = "") -> RubricBank:
-    """Return the written items as a bank, with their origin in `info`."""
+    """Return the written items as a bank, with the origin of the items in `info`."""
     job, found = written.job, written.found
     info: dict[str, object] = {
         "gpt_model": tools.judge.answered_by if tools.judge.lm else BY_RULE,

@@ -164,7 +164,7 @@ def addition(
     """Return a review that adds an item to a query.
 
     Args:
-        kind: Item kind, by default that of the query's first bank.
+        kind: Item kind, by default the kind of the query's first bank.
 
     Raises:
         InputError: The query does not exist, the text is empty, or an item already has this text.
@@ -214,7 +214,7 @@ def taken_back(file: BankFile, name: str, author: Author) -> Review:
     """Return a review that undoes an earlier review.
 
     Args:
-        name: Review id or id prefix, or "last" for the author's latest review not yet undone.
+        name: Review id or id prefix, or "last" for the author's latest review that is not undone.
 
     Raises:
         InputError: No review or several reviews match.
@@ -259,7 +259,7 @@ def edited_by_hand(
 
     Args:
         edit: Function that opens a text in an editor and returns the edited text.
-        tell: Called with the error message if an edit is invalid.
+        tell: Function to call with the error message if an edit is invalid.
         query: Id of the query to edit, or empty for all.
 
     Raises:

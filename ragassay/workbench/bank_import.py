@@ -79,7 +79,7 @@ class TqaQuestionRow(Row):
 
 
 class TqaQuestionsRow(Row):
-    """Questions of a TQA lesson, without diagram questions, as in the original."""
+    """Questions of a TQA lesson, without diagram questions, as in the original workbench."""
 
     texts: dict[str, dict[str, object]] = Field(
         validation_alias=AliasChoices("nonDiagramQuestions")
@@ -109,8 +109,8 @@ def read_bank_import(
         query: Query id for files that contain only items.
         kind: Item kind. By default, the kind set by the format, or "questions" if every item ends
             with a question mark, otherwise "nuggets".
-        queries: Query texts by id, used if missing from the file.
-        collection: Test collection name, used if missing from the file.
+        queries: Query texts by id, used if the file does not contain them.
+        collection: Test collection name, used if the file does not contain it.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has an unknown format.

@@ -25,7 +25,7 @@ CLOSE = 0.45
 """Lowest cosine similarity (all-MiniLM-L6-v2) at which a passage may answer an item.
 
 This is only a hint. Among 311 questions written from papers, 9% have no such passage in their own
-paper, and 39% have none in the 34 other papers."""
+paper, and 39% have no such passage in the 34 other papers."""
 
 N_DOCUMENTS = 5
 """Number of documents to search for an answer to an item."""
@@ -107,7 +107,7 @@ def _build_lint(bank: RubricBank, item: BankItem, kind: str, why: str, mend: str
 def _lint_unanswered(
     bank: RubricBank, item: BankItem, encode: Encode, corpus: Literature
 ) -> Iterator[Lint]:
-    """Yield a flaw if no passage of the top documents is similar to the item."""
+    """Yield a flaw if no passage in the top documents is similar to the item."""
     hits = corpus.search(f"{bank.query_text} {item.text}", N_DOCUMENTS)
     passages = [span.text for hit in hits for span in windows(hit.document)]
     best = float((encode(passages) @ encode([item.text])[0]).max()) if passages else 0.0

@@ -34,8 +34,8 @@ def split_banks(
 ) -> SplitBanks:
     """Split each bank separately, so that both parts cover every query, facet and kind.
 
-    Secret items stay secret. Items are ranked by a hash of the seed and their id, so that most keep
-    their part when a bank grows.
+    Secret items stay secret. Items are ranked by a hash of the seed and their id, so that most
+    items stay in the same part when a bank grows.
 
     Args:
         banks: Test banks, as returned by `read_bank_file`.

@@ -54,7 +54,7 @@ def rankings_in(queries: Sequence[QueryParagraphs]) -> Rankings:
 
 
 def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
-    """Return the rankings of run files, ordered like trec_eval by descending score and id.
+    """Return the rankings in run files, ordered by descending score and id, as in trec_eval.
 
     Raises:
         InputError: Two runs have the same tag.
@@ -140,7 +140,7 @@ OVERALL = "_overall_"
 
 @dataclass(frozen=True)
 class OriginalCover:
-    """EXAM and n-EXAM scores, computed like the original program.
+    """EXAM and n-EXAM scores, computed as in the original program.
 
     n-EXAM is 0 for queries without covered items. EXAM is 0 if a minimum rating is set but the
     grader assigns no ratings. Ungraded items are ignored. The standard error of a single query
@@ -165,7 +165,7 @@ class SystemCover:
         normalised: Mean share per query of the items covered by any graded passage. Queries
             without covered items are left out.
         n_queries: Number of queries with a passage of this system in the top k.
-        n_ungraded: Number of ungraded passages in the top k. They cover nothing.
+        n_ungraded: Number of ungraded passages in the top k, which cover nothing.
     """
 
     system: str
@@ -220,18 +220,19 @@ def rubric_cover(
 
     Cover@k = |{items covered by a passage of rank k or better}| / |{items asked}|, averaged over
     queries (Dietz 2024, 4.5; called EXAM in Sander and Dietz 2021). An item is unscored if no
-    passage of the system covers it and a grade is missing. Unscored items are left out of both
-    counts. The worst case counts them as missed, and the best case as covered.
+    passage of the system covers it and a grade is missing. Unscored items are left out of the
+    numerator and the denominator. The worst case counts them as missed, and the best case as
+    covered.
 
     The original program's scores are in `original`. `cover` and `normalised` equal those scores if
     all items are graded, each query has a covered item, and ratings exist whenever `min_rating` is
     set. The original counts a query without covered items as an n-EXAM of 0.
 
     Args:
-        chosen: Filter for the grades. The first match per passage is used.
+        chosen: Filter for the grades. The first matching grade per passage is used.
         k: Number of top-ranked passages to use.
         min_rating: Lowest rating that covers an item, or None to use correctness.
-        rankings: Rankings of the systems, by default those in the graded file.
+        rankings: Rankings of the systems, by default the rankings in the graded file.
 
     Returns:
         `OVERALL` first, then systems by name.

@@ -135,9 +135,9 @@ def cover_tables(
     """Compute Rubric-Cover for each cutoff and minimum rating.
 
     Args:
-        systems: Rankings that replace those in the graded file, and official leaderboard.
-        min_ratings: Minimum ratings. By default, the items marked as correct, then the minimum
-            ratings 1 to 5 if there are ratings.
+        systems: Official leaderboard, and rankings that replace those in the graded file.
+        min_ratings: Minimum ratings. By default, one table for the items marked as correct and, if
+            there are ratings, one for each minimum rating from 1 to 5.
 
     Raises:
         InputError: No grades match the filter, or there are no rankings.

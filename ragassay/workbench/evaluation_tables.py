@@ -28,7 +28,8 @@ class CoverTable:
 
     Attributes:
         min_rating: Lowest rating that covers an item, or None to use the correct items.
-        correlation: Correlation with the official leaderboard, or None without one.
+        correlation: Correlation with the official leaderboard, or None without an official
+            leaderboard.
     """
 
     k: int

@@ -20,7 +20,7 @@ from ragassay.workbench.grades import GradeFilter, GradeKind, kind_of, prompt_cl
 def with_tentative_ratings(queries: Sequence[QueryParagraphs]) -> tuple[QueryParagraphs, ...]:
     """Return all passages, with the tentative ratings of undecided items added.
 
-    Tentative ratings are less certain than required, but averages may still separate systems.
+    Tentative ratings lack the required confidence, but their averages may still separate systems.
     """
     return tuple(
         QueryParagraphs(q.query_id, tuple(map(_rate_tentatively, q.paragraphs))) for q in queries
@@ -88,7 +88,7 @@ def merge_grades(
     Args:
         files: Queries of each file. Passages are matched by query and paragraph id. Passages in
             only some files are included.
-        later_wins: Whether grades of later files replace earlier grades with the same model, prompt
+        later_wins: Whether grades in later files replace earlier grades with the same model, prompt
             class and kind. By default, such grades must be equal.
 
     Raises:

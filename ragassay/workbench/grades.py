@@ -18,7 +18,7 @@ DIRECT = "direct"
 """Kind of direct grades, and the id of their single item."""
 
 BEFORE_CLASSES = "QuestionPromptWithChoices"
-"""Prompt class of grades without `prompt_info`. It predates the `prompt_info` field."""
+"""Prompt class of grades without `prompt_info`. Such grades predate this field."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class PassageGrade:
 class GradeFilter:
     """Filter for grades. Empty fields accept all grades.
 
-    Unlike the original, this filter rejects grades without a prompt class if a class is set.
+    Unlike the original workbench, this filter rejects grades without a prompt class if a class is
+    set.
 
     Attributes:
         self_rated: Whether items were rated from 0 to 5.
@@ -121,7 +122,7 @@ class GradeFilter:
 
 
 def prompt_class_of(grade: ParagraphExamGrade | DirectGrade) -> str:
-    """Return the prompt class of a grade, or an empty string if `prompt_info` lacks one."""
+    """Return the prompt class of a grade, or an empty string if it is missing."""
     if grade.prompt_info is None:
         return BEFORE_CLASSES
     name = grade.prompt_info.get("prompt_class")
@@ -139,13 +140,13 @@ def kind_of(grade: ParagraphExamGrade | DirectGrade) -> GradeKind:
 
 
 def is_self_rated(grade: ParagraphExamGrade | DirectGrade) -> bool:
-    """Return whether a grade has ratings, or should have them but every rating failed."""
+    """Return whether the items of a grade were rated, even if every rating failed."""
     info = grade.prompt_info or {}
     return grade.self_ratings is not None or info.get("is_self_rated") is True
 
 
 def grades_of(paragraph: GradedParagraph, chosen: GradeFilter) -> tuple[PassageGrade, ...]:
-    """Return the grades of a passage accepted by a filter, with item grades before direct ones."""
+    """Return the grades of a passage that a filter accepts, item grades before direct grades."""
     grades = (*(paragraph.exam_grades or ()), *(paragraph.grades or ()))
     return tuple(_parse_grade(grade) for grade in grades if chosen.accepts(grade))
 
@@ -206,7 +207,7 @@ PROMPT_CLASSES: Mapping[tuple[Way, ItemKind], str] = {
     ("extraction", "nugget"): "NuggetExtractionPrompt",
 }
 WITH_KEY = "QuestionCompleteConcisePromptWithAnswerKey2"
-"""Prompt class for answer extraction from questions with known answers."""
+"""Prompt class for extracting answers to questions with known answers."""
 
 DIRECT_CLASSES: Mapping[DirectGrader, str] = {
     "fagb": "FagB",
@@ -218,7 +219,7 @@ DIRECT_CLASSES: Mapping[DirectGrader, str] = {
 }
 
 LIKE_ORIGINAL = 1
-"""Rating the original assigns to unreadable grades. It also marks them as correct."""
+"""Rating of unreadable grades in the original workbench, which also marks them as correct."""
 
 
 def add_grades(
@@ -230,12 +231,13 @@ def add_grades(
     *,
     like_original: bool = False,
 ) -> GradedParagraph:
-    """Return a paragraph with grades added, replacing those of the same model and prompt class.
+    """Return a paragraph with grades added, replacing grades by the same model and class.
 
     Items without a grade are listed in `llm_response_errors`, and are neither correct nor wrong.
 
     Args:
-        like_original: Whether to rate failed grades 1 and mark them as correct, like the original.
+        like_original: Whether to rate failed grades 1 and mark them as correct, as the original
+            does.
     """
     known = {item.id: item for item in items}
     groups: dict[tuple[str, ItemKind], list[Verdict]] = {}
@@ -266,7 +268,7 @@ def _class_of(grade: Verdict, item: ExamItem) -> str:
 
 
 def _recover(grade: Verdict) -> Verdict:
-    """Replace a failed grade as the original does."""
+    """Replace a failed grade as the original workbench does."""
     if grade.failure is None or grade.is_undecided:
         return grade
     rating = LIKE_ORIGINAL if grade.grader == "rating" else None

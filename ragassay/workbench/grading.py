@@ -47,7 +47,7 @@ class Graded:
     """Graded passages.
 
     Attributes:
-        queries: Input passages with the new grades. Failed passages get none.
+        queries: Input passages with the new grades. Failed passages get no grades.
         n_undecided: Number of grades left undecided by the grader.
     """
 
@@ -151,7 +151,7 @@ async def grade_passages(
         passages: Passages, and the test bank items to grade them with.
         tools: Run with settings from `grading_settings`.
         folder: Run folder. An interrupted run resumes there, and `graded.jsonl.gz` is written.
-        like_original: Whether to rate failed grades 1 and mark them as correct, like the original.
+        like_original: Whether to rate failed grades 1 and mark them as correct, as in the original.
 
     Raises:
         RunMismatchError: The folder belongs to a different run.

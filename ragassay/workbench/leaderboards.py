@@ -1,4 +1,4 @@
-"""Compute Rubric-Qrels, and compare their leaderboards with official ones (Dietz 2024, 4.5)."""
+"""Compute Rubric-Qrels, and leaderboards to compare with official ones (Dietz 2024, 4.5)."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def whole_query(query: str, item: str) -> str:
 
 
 def facet_of_id(query: str, item: str) -> str:
-    """Return the item id up to its last slash, which is its facet in the original program.
+    """Return the item id up to the last slash, which is the facet in the original program.
 
     Example:
         >>> facet_of_id("q1", "q1/f2/3e9afdb8")
@@ -74,7 +74,7 @@ def number_covered(
     Unlike the original, duplicate items count once, and labels of 0 are included for facets.
 
     Args:
-        chosen: Filter for the grades. The first match per passage is used.
+        chosen: Filter for the grades. The first matching grade per passage is used.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Raises:
@@ -100,7 +100,7 @@ def highest_rating(
     Unlike the original, facets never fall back to counting covered items if there are no ratings.
 
     Args:
-        chosen: Filter for the grades. The first match per passage is used.
+        chosen: Filter for the grades. The first matching grade per passage is used.
 
     Raises:
         InputError: A grade has no ratings.
@@ -168,7 +168,7 @@ ALPHA_NDCG = "alpha_nDCG"
 """Name in ir_measures of the measure that uses items as subtopics."""
 
 N_DIGITS = 12
-"""Digits to round means to, so that ties do not depend on the order of summation."""
+"""Number of digits in rounded means. Without rounding, ties would depend on the summation order."""
 
 JUDGED_DEPTH = 20
 """Ranking depth for counting passages without a label."""
@@ -183,7 +183,7 @@ class RubricRow:
         score: Mean over queries with a relevant passage. `n` is the number of these queries.
         score_se: Standard error of the mean, or None for fewer than two queries.
         official: Rank in the official leaderboard, or None if missing.
-        n_unlabelled: Number of unlabeled passages among the top `JUDGED_DEPTH` of each query. They
+        n_unlabelled: Number of unlabelled passages among the top `JUDGED_DEPTH` of each query. They
             count as not relevant.
     """
 
@@ -226,8 +226,8 @@ def rubric_boards(
 ) -> tuple[RubricBoard, ...]:
     """Rank systems by each measure (Dietz 2024, section 6, table 4).
 
-    Queries without ranked passages score 0. The original skips them, as trec_eval does by default,
-    so systems could gain from answering only easy queries.
+    Queries without ranked passages score 0. The original skips such queries, as trec_eval does by
+    default, so systems could gain from answering only easy queries.
 
     Args:
         measures: Names in ir_measures notation. `alpha_nDCG@k` uses `subtopics`.
@@ -263,7 +263,7 @@ def board(
 
     Args:
         official: Official scores, higher is better.
-        n_unlabelled: Number of unlabeled top passages by system. See `RubricRow`.
+        n_unlabelled: Number of unlabelled top passages by system. See `RubricRow`.
 
     Example:
         >>> [row.rank for row in board("RR", {"a": {"q": 0.5}, "b": {"q": 1.0}}).rows]
@@ -305,7 +305,7 @@ def _rank(system: str, scores: Mapping[str, float]) -> int | None:
 def with_official(
     means: Mapping[str, float | None], official: Mapping[str, float]
 ) -> RankCorrelation:
-    """Correlate means with official scores, leaving out systems missing from either side.
+    """Correlate means with official scores, leaving out systems that lack a mean or a score.
 
     The original program fails if an official system has no mean.
     """

@@ -75,7 +75,7 @@ def checked_items(
     """Return the grade of each item with its extracted text, for checking ("verify grading").
 
     Args:
-        graded: Filter for the grades. The first match per passage is used.
+        graded: Filter for the grades. The first matching grade per passage is used.
         extracted: Filter for the grades with the extracted answers. By default, the first grade of
             the same kind that is not self-rated, or else the checked grade.
         min_rating: Lowest rating that covers an item, or None to use correctness.
@@ -212,7 +212,7 @@ def missing_passages(
     """Return relevant passages that cover no item ("missing in test bank").
 
     Args:
-        graded: Filter for the grades. The first match per passage is used.
+        graded: Filter for the grades. The first matching grade per passage is used.
             Passages without a matching grade are left out.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
@@ -281,7 +281,7 @@ def item_uses(
     """Count the passages that cover each item ("spurious test bank entries").
 
     Args:
-        graded: Filter for the grades. The first match per passage is used.
+        graded: Filter for the grades. The first matching grade per passage is used.
         min_rating: Lowest rating that covers an item, or None to use correctness.
 
     Returns:

@@ -75,7 +75,7 @@ def read_passages(
     Args:
         paths: Graded files of the Rubric workbench, trec_eval runs, or answers in any supported
             format. Each answer is one response of its system.
-        testbank: Path of the test banks, read with the changes in their journal.
+        testbank: Path of the test banks, including the changes in the journal.
         corpus: Documents that provide the texts of ranked document ids.
         questions: Path of query texts, used if the answers and the test bank lack them.
         columns: See `read_records`.
@@ -213,7 +213,7 @@ class _PassageReader:
 def _read_records(
     path: Path, questions: Path | None, columns: Mapping[str, str] | None
 ) -> ReadResult:
-    """Read answers, and ignore `questions` if the format includes its own."""
+    """Read answers, and ignore `questions` if the answer format includes questions."""
     try:
         return read_records(path, questions=questions, answered=True, columns=columns)
     except InputError:

@@ -1,4 +1,4 @@
-"""Tables of test banks, their changes, and checks of their items and grades."""
+"""Tables of test banks, of their changes, and of checks of items and grades."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
 
     Args:
         first: Index of the first item to include.
-        n_items: Number of items to include, by default all remaining ones.
+        n_items: Number of items to include, by default all remaining items.
     """
     numbers = {item: i for i, item in enumerate(grid.items, start=1)}
     items = list(grid.items)[first : None if n_items is None else first + n_items]

@@ -1,4 +1,4 @@
-"""Optimization tasks on labeled answers: sentence labeller, nugget assigner, rubric judge."""
+"""Optimization tasks on labelled answers: sentence labeller, nugget assigner, rubric judge."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
         gold: File of the labels; None if they are in `path`.
 
     Raises:
-        InputError: A file cannot be read, or has no label of the task for any of the answers.
+        InputError: A file cannot be read, or contains no label of the task for these answers.
     """
     answers = read_answers(path)
     found = read_labels(gold or path)
@@ -189,7 +189,7 @@ class RubricJudgeTask(CompileTask):
     """Task on rated answers and perturbed versions of them.
 
     Args:
-        tools: See `CompileTask`; its rubrics are the available ones.
+        tools: See `CompileTask`. The rubrics of this run can be optimized for.
         rubrics: Rubrics to optimize for; empty for all.
         gold: File of the ratings; None if they are in the answer file.
         n_perturbed: Number of answers to perturb, with texts reserved for fitting.
@@ -222,8 +222,8 @@ class RubricJudgeTask(CompileTask):
     def read(self, path: Path) -> ItemResult:
         """Read answers in any supported format, with ratings.
 
-        YESciEval's perturbed variants are included. Their expected rating, for the perturbed
-        rubric, is at most the highest desired rating of YESciEval.
+        YESciEval's perturbed variants are included. For the perturbed rubric, their
+        expected rating is at most the highest rating that YESciEval accepts.
         """
         found = read_labelled(path, self.gold, "rubric")
         unperturbed = [r for r in found.records if r.metadata.get("variant", "benign") == "benign"]

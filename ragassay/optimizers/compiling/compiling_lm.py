@@ -95,7 +95,7 @@ _FINAL: Mapping[str, type[ModelError]] = {
 
 @dataclass
 class Budget:
-    """Limits on the cost and calls of a job, including earlier runs of it.
+    """Limits on the cost and calls of a job, including its earlier runs.
 
     Attributes:
         max_usd: Maximum cost; None for no limit.
@@ -210,7 +210,7 @@ class CompilingLM(dspy.BaseLM):
     async def _share_request(
         self, key: str, messages: list[dict[str, Any]], options: dict[str, Any]
     ) -> StoredReply:
-        """Make a request, or wait for an identical one in progress."""
+        """Make a request, or wait for an identical request in progress."""
         waiting = self.shared.in_flight.get(key)
         if waiting is None:
             waiting = asyncio.ensure_future(self._ask(key, messages, options))

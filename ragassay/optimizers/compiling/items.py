@@ -21,7 +21,7 @@ class CompileItem:
 
     Attributes:
         key: Origin of the item, e.g. "train.jsonl:3".
-        group: Name of the question. Items of a group are never split.
+        group: Name of the question. Items in the same group are never separated.
         right: Expected label, texts, ids or rating.
         reply: Fields of the expected reply for a few-shot example; empty if not fully known.
         about: Part of the case to show in a few-shot example; empty if the inputs are enough.

@@ -144,7 +144,7 @@ class CompileResult:
     """Result of a prompt optimization job.
 
     Attributes:
-        is_same: Whether the prompt is the shipped one.
+        is_same: Whether the result is the shipped prompt.
         n_shared: Number of training items dropped because their question is in the dev data.
         n_asked: Number of calls made by this process.
     """

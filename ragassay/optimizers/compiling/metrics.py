@@ -1,4 +1,4 @@
-"""Grade replies with textual feedback, and compute metrics over many of them."""
+"""Grade replies with textual feedback, and compute metrics over many replies."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def mark_label(right: str, found: str) -> Grade:
 
 
 def mark_rating(item: CompileItem, score: float, bounds: tuple[int, int]) -> Grade:
-    """Grade a rating by its distance from the desired one: 1 - |score - desired| / range.
+    """Grade a rating by its distance from the desired rating: 1 - |score - desired| / range.
 
     For a perturbed answer, the desired rating is an upper limit, and lower ratings get the grade 1.
 
@@ -120,7 +120,7 @@ def mark_nuggets(
 
 
 def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
-    """Grade search results by recall of the relevant articles, of which there is at least one."""
+    """Grade search results by recall of the relevant articles. At least one must be relevant."""
     gold = set(right)
     n = len(gold & set(found))
     words = load_proposals().feedback.articles
@@ -229,9 +229,9 @@ def compare(
     after: Sequence[ItemOutcome],
     figure_of: FigureOf,
 ) -> PromptComparison:
-    """Compare a metric before and after on items scored in both, resampling whole groups.
+    """Compare a metric before and after optimization, on items scored both times.
 
-    Both sequences are for the same items in the same order.
+    Both sequences are for the same items in the same order. Whole groups are resampled.
     """
     both = [n for n, (b, a) in enumerate(zip(before, after, strict=True)) if b.mark and a.mark]
     first, second = [before[n] for n in both], [after[n] for n in both]

@@ -86,7 +86,7 @@ REFLECTED = 3
 """Number of cases that GEPA shows when it requests a new instruction."""
 
 N_FIXED = 3
-"""Number of fixed candidates of bootstrap: with no, labeled and unshuffled examples."""
+"""Number of fixed candidates of bootstrap: with no, labelled and unshuffled examples."""
 
 FEWEST_ROUNDS = 2
 
@@ -119,7 +119,7 @@ class Sizes:
     """Sizes of a search.
 
     Attributes:
-        n_taught: Number of items for demonstrations and errors.
+        n_taught: Number of items from which demonstrations and errors are taken.
         n_tried: Number of items for comparing candidates.
         n_budget: Approximate maximum number of agent calls.
     """
@@ -155,7 +155,7 @@ class Sizes:
 
     @property
     def n_gepa_calls(self) -> int:
-        """Number of calls after which GEPA starts no new step; enough for one step."""
+        """Number of calls after which GEPA starts no new step, at least enough for one step."""
         return max(self.n_budget, self.n_tried + 2 * self.n_reflected)
 
     @property

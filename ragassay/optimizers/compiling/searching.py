@@ -34,8 +34,8 @@ class ProposalAdapter(SharedPrefixAdapter):
     """Adapter for DSPy's own signatures, with which optimizers request new instructions.
 
     If a reply is not the expected JSON, its text is used as the instruction, because bad candidates
-    lose anyway. A failed candidate must not stop the optimizer, so refusals and empty replies are
-    skipped. If no reply is left, the current instruction is returned.
+    lose the comparison anyway. A failed candidate must not stop the optimizer, so refusals and
+    empty replies are skipped. If no reply is left, the current instruction is returned.
     """
 
     def __init__(self, instruction: str) -> None:
@@ -186,7 +186,7 @@ class Search:
 
     @property
     def n_labelled(self) -> int:
-        """Maximum number of labeled demonstrations; 0 if expected replies are incomplete."""
+        """Maximum number of labelled demonstrations; 0 if expected replies are incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:

@@ -1,4 +1,4 @@
-"""Base class of prompt optimization tasks, and reading of their data."""
+"""Base class of prompt optimization tasks, and functions that read the task data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CompileTask(ABC):
     Args:
         tools: Run for segmenting answers, embedding texts and searching literature.
         make_agent: Function that returns the agent with its shipped prompt.
-        figures: Metrics to report. The first one decides whether a prompt is better.
+        figures: Metrics to report. The first metric decides whether a prompt is better.
     """
 
     accept: ClassVar[float] = 1.0
@@ -50,7 +50,7 @@ class CompileTask(ABC):
 
 
 def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
-    """Return the metrics of a labeling task: macro-F1 and accuracy."""
+    """Return the metrics of a labelling task: macro-F1 and accuracy."""
     return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
 
 

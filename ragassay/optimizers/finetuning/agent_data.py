@@ -1,4 +1,4 @@
-"""Training data of agents: labeled items, claims, and question-answer pairs with papers."""
+"""Training data of agents: labelled items, claims, and question-answer pairs with papers."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _examples(paper: Paper, pairs: Sequence[QAPair], n_chars: int) -> list[ChatE
 
 
 def _find_part(pair: QAPair, parts: Sequence[Document]) -> int:
-    """Return the index of the part that shares most words with the pair's sources or answer."""
+    """Return the index of the part that shares the most words with the pair's sources or answer."""
     words = set(tokenize(" ".join(pair.sources) or pair.answer))
     shared = [len(words & set(tokenize(part.text))) for part in parts]
     return shared.index(max(shared))

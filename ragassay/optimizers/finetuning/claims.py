@@ -1,4 +1,4 @@
-"""Read labeled claims, create contradicting claims, and pair claims with passages."""
+"""Read labelled claims, create contradicting claims, and pair claims with passages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LabelledClaim:
         title: Title of the document; may be empty.
         rationale: Indices of the decisive sentences; empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
-        group: Name shared by claims with the same text or document, which are never split.
+        group: Name shared by claims with the same text or document, which are never separated.
     """
 
     claim: str
@@ -100,7 +100,7 @@ class LabelledClaimRow(EvidenceRow):
 
 
 def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
-    """Read labeled claims, grouped by claim and document.
+    """Read labelled claims, grouped by claim and document.
 
     Args:
         path: JSON lines or array, plain or gzip, with claim, evidence (or passage, abstract,
@@ -134,7 +134,7 @@ def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
 
 
 def claim_names(claim: LabelledClaim) -> tuple[str, str]:
-    """Return the names that link a claim to others: its text and the text of its document."""
+    """Return the names that link a claim to other claims: its text and its document's text."""
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
@@ -171,7 +171,7 @@ def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 NUMBERS = 0.1
-"""Share of supported claims whose numbers may be changed. With more of these, a verifier tends to
+"""Share of supported claims whose numbers may be changed. With a larger share, a verifier tends to
 label any sentence with many numbers as a contradiction."""
 
 

@@ -30,7 +30,8 @@ class ChatExample:
 
     Attributes:
         rejected: Rejected reply for CPO; empty if there is none.
-        group: Question or claim of the example. Examples of a group are never split.
+        group: Question or claim of the example. Examples in the same group are never
+            separated.
         kind: Kind of example, e.g. "whole", "extreme" or "supports".
     """
 

@@ -1,6 +1,6 @@
 """Fine-tune a verifier with a classification head on a base model.
 
-The adapter has the same format as the shipped ones (see `ragassay.models.verifiers`).
+The adapter has the same format as the shipped adapters (see `ragassay.models.verifiers`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LABELS = tuple(WORDS[label] for label in (SUPPORTS, CONTRADICTS, NEUTRAL))
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class HeadJob(EncoderJob):
-    """Job for training a verifier with a head. Files repeated in `data` count repeatedly.
+    """Job for training a verifier with a head. A file listed twice in `data` counts twice.
 
     Attributes:
         start: Name or folder of a verifier to start from, if any.

@@ -58,8 +58,8 @@ class FinetuneJob:
         labels: For a labeller: file of labels; None if the answers contain them.
         papers: For a question generator: file of papers; None if the pairs contain them.
         n_systems: For a judge: number of systems to sample per question.
-        targets: For a judge: "made" for generated ratings and reasons, or "replies" for those of
-            the judges in the data.
+        targets: For a judge: "made" for generated ratings and reasons, or "replies" for the
+            replies of the judges in the data.
         source_chars: For a judge: maximum number of source characters in a prompt; 0 for none.
         limit: Maximum number of examples; 0 for all.
         work: Checkpoint folder; None for `out/checkpoints`.

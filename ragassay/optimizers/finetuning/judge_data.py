@@ -64,13 +64,13 @@ UNSEEN = ("drop_last", "drop_inside", "first_connective")
 """Attacks that are not used for training because their results look like ordinary answers."""
 
 MIDDLE = {"swap_last": 3}
-"""Target ratings of barely visible attacks, instead of those in `DESIRED`."""
+"""Target ratings for barely visible attacks, which replace the ratings in `DESIRED`."""
 
 TOO_HIGH, TOO_LOW = 5, 1
 """Rejected ratings of perturbed and of original answers."""
 
 WORSE: Mark = "subject"
-"""Rejected mark of a flawless sentence."""
+"""Rejected mark for a flawless sentence."""
 
 
 def judge_examples(

@@ -31,7 +31,7 @@ DESIRED: dict[tuple[AttackFamily, Severity], int] = {
     ("clinical", "subtle"): 2,
 }
 """Target ratings of perturbed answers. YESciEval allows up to 1 (extreme) and 3 (subtle), but a
-model trained on 3 often exceeds it."""
+model trained to rate 3 often rates higher."""
 
 WRITTEN_BY_MODELS = "conciseness"
 """Rubric for which the perturbed answers in the file are used."""

@@ -1,4 +1,4 @@
-"""Read labeled pairs for training classifiers of correctness and completeness."""
+"""Read labelled pairs for training classifiers of correctness and completeness."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LabelledPair:
     Attributes:
         passage: Passage of a document, or the question for completeness.
         label: Index of the label in the labels of the task.
-        group: Name of the question. Pairs of a group are never split.
+        group: Name of the question. Pairs in the same group are never separated.
     """
 
     sentence: str

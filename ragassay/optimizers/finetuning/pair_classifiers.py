@@ -114,7 +114,7 @@ def cross_validate(
     """Cross-validate a classifier by question.
 
     Args:
-        pairs: Labeled pairs for at least two questions.
+        pairs: Labelled pairs for at least two questions.
         n_folds: Maximum number of folds; fewer if a label occurs in fewer questions.
 
     Raises:
@@ -162,7 +162,7 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
 
 N_PLATT_FOLDS = 5
 FEW_TEXTS = 200
-"""Number of texts from which words must occur in at least three texts to be used."""
+"""With at least this many texts, only words that occur in three or more texts are used."""
 
 
 def fit_classifier(

@@ -79,7 +79,7 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""Training settings by packaged base model. Other base models use those of SmolLM2."""
+"""Training settings by packaged base model. Other base models use the SmolLM2 settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +107,7 @@ class EncoderJob:
 
     @property
     def tuning(self) -> Tuning:
-        """Training settings of the base model, updated with those of the job."""
+        """Training settings of the base model, overridden by the settings of the job."""
         own = TUNINGS.get(self.base, TUNINGS[SMOLLM2])
         rate = own.learning_rate if self.learning_rate is None else self.learning_rate
         return replace(own, learning_rate=rate, rank=self.rank or own.rank)
