@@ -290,7 +290,7 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
 @contextmanager
 def _new_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path and rename it to `target`, which must not exist."""
+    """Yield a temporary path and rename it to `target`. Raises `InputError` if this exists."""
     if target.exists():
         raise InputError(f"{target} already exists; choose another path or remove it")
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -32,9 +32,8 @@ SearchEnd = Literal[
 - enough: the judge found the passages sufficient
 - closest_passages: there was no judge, so the most similar passages were used
 - out_of_rounds, out_of_tokens: a limit was reached
-- agent_done: the agent stopped
-- sources_only: there was no corpus, so only the sources of the answer were searched
-- nowhere_to_search: there were neither sources nor a corpus"""
+- agent_done: the agent stopped - sources_only: there was no corpus, so only the sources of the
+answer were searched - nowhere_to_search: there were neither sources nor a corpus"""
 Assignment = Literal["support", "partial_support", "not_support"]
 """Degree to which an answer supports a gold nugget (arXiv 2504.15068)."""
 FailureReason = Literal[
@@ -82,7 +81,7 @@ PARTS = (
     *("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations", "grades"),
     *("racar", "intents"),
 )
-"""Parts of an evaluation. Each user-defined evaluator is an additional part."""
+"""Parts of an evaluation. Each user-defined evaluator adds a part."""
 
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
@@ -105,5 +104,5 @@ SchemaVersion = Literal[2]
 
 
 def renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
-    """Return a field that also accepts its name in version 1 files."""
+    """Return a field that can also be read by its name in version 1 files."""
     return Field(validation_alias=AliasChoices(name, name_in_version_1), **options)

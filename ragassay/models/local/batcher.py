@@ -152,7 +152,7 @@ def _answer(engine: Engine, calls: list[_Call]) -> None:
 
 
 def _select_similar(calls: list[_Call]) -> list[_Call]:
-    """Return the first call and, within limits, the calls that share half of its text."""
+    """Return the first call and, within limits, calls that share half its text as a prefix."""
     first = calls[0].prompt.text
     selected, longest = calls[:1], len(first)
     for call in calls[1:]:
