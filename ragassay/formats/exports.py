@@ -67,7 +67,7 @@ class ExportShape(BaseModel):
             that has a common name. The first path with a question is used.
         sources: Paths of objects with a sources field, or of lists of sources.
         rows: Path of the list of records if an exported object contains several records.
-        spans: How to merge the rows of a trace, or None if each row is a record.
+        spans: Paths used to merge the rows of a trace, or None if each row is a record.
         has_objects: Whether at least one of the marked values must be an object or a list.
         refusal: Reason why records of this shape contain no answers, or empty if they do.
     """

@@ -1,4 +1,4 @@
-"""Read the JSON objects in a file or a list, and reject those that are unsafe or invalid."""
+"""Read JSON objects from a file or a list, and reject unsafe or invalid objects."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
 
 
 def read_extract(item: Item) -> Record:
-    """Convert a line of an extracted file to a record, whose id is its position in the file."""
+    """Convert a line of an extracted file to a record. The id is the position in the file."""
     row = parse(ExtractRow, item.fields)
     evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
     return Record(

@@ -234,8 +234,10 @@ class ReplyBuilder:
         """Add a source, or add another text to a known source.
 
         Args:
-            name: Id or URL from the provider. Defaults to the title, or else to a number.
-            key: Key that identifies the source. Defaults to the name, or else to the title.
+            name: Id or URL from the provider. Defaults to the title, or to a number if there is no
+                title.
+            key: Key that identifies the source. Defaults to the name, or to the title if there is
+                no name.
             text: Text or quote from the source, if any.
             position: 0-based position among the documents of the request, if any.
             is_new: Whether to add a new source even if the key is known.

@@ -169,7 +169,7 @@ class ReviewedRun:
     def claims(self) -> Iterator[Item]:
         """Yield the claim, evidence and label of each reviewed verdict on a passage.
 
-        If a verdict has several reviews, the last one is used.
+        If a verdict has several reviews, the last review is used.
         """
         for review, verdict, evaluation in self._verdicts():
             span = getattr(verdict, "evidence", None)
@@ -196,7 +196,7 @@ class ReviewedRun:
                 yield self._row(review, evaluation, sentence=sentence.text, nuggets=texts)
 
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """Return the matched nuggets of each record whose gold nuggets were all reviewed.
+        """Return the matched nuggets of each record for which all gold nuggets were reviewed.
 
         Each pair is the position of a gold nugget and the position of a nugget in the answer. The
         last review is used.

@@ -135,7 +135,7 @@ NuggetEntry = Annotated[NuggetRow, BeforeValidator(text_as_object)]
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:
-    """Make ids unique by numbering repeats, so that a second "x" becomes "x#2".
+    """Make ids unique by numbering repeated ids, so that a second "x" becomes "x#2".
 
     Example:
         >>> distinct_ids(["x", "y", "x"])

@@ -43,13 +43,13 @@ class Format:
     """A format, identified by the fields of its lines.
 
     Attributes:
-        required: Groups of alternative fields, one of which is required from each group. Nested
-            fields of the metadata are written as "metadata.qa_id".
+        required: Groups of alternative fields. One field from each group is required. Nested fields
+            of the metadata are written as "metadata.qa_id".
         leading: Field that identifies the format even if required fields are missing, provided that
             there are no unknown fields.
         unanswered: Description of what a file in this format may be if its answers are empty.
-        read: Function that converts an item to one or more records and problems. If `has_topics`,
-            it also accepts the questions of topics.
+        read: Function that converts an item to one or more records and problems. If `has_topics` is
+            true, the function also accepts the questions of topics.
         read_labels: Function that converts an item to human labels and problems, or None.
         has_topics: Whether the questions may be in a separate topics file.
         is_repeating: Whether an answer is repeated for each judge, rubric or comparison.

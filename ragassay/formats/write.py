@@ -77,8 +77,7 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
     nuggetizer-create: Questions with their sources. Answers to the same topic are merged.
 
     Args:
-        records: Answers to write. Without answers, the file is empty, and `read_records` rejects
-            it.
+        records: Answers to write. Without answers, the file is empty and cannot be read back.
         path: Path of the file, which is compressed if the name ends in `.gz`. For ragas and
             deepeval, `.csv` and `.json` select CSV and a JSON array.
         form: One of `WRITABLE_FORMATS`.

@@ -279,7 +279,7 @@ def _waiting_client(provider: str, respond: Any) -> Any:
 
 
 def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
-    """Return the queue of a model in the current run. None outside of `batching`."""
+    """Return the queue for a model in the current run. None outside of `batching`."""
     batches, key = current_batches(), (model, api_base)
     if batches is None:
         return None

@@ -76,7 +76,7 @@ class BatchService(ABC):
         """Create a batch under ragassay's name, and return the provider's id for it."""
 
     async def find(self, name: str) -> str | None:
-        """Return the id of a batch whose creation was not confirmed.
+        """Return the provider's id for a batch that the provider has not confirmed.
 
         None if the batch does not exist, or if the provider does not store ragassay's batch name.
         """

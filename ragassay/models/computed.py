@@ -40,8 +40,8 @@ _log = logging.getLogger(__name__)
 class ComputedStore:
     """Size-limited cache folder of arrays, keyed by their inputs. Evicts the oldest entries first.
 
-    Cache errors never stop the work: unreadable arrays are computed again, and unwritable ones are
-    not stored. A malformed database is renamed to `cache.db.damaged`.
+    Cache errors never stop the work: unreadable arrays are computed again, and arrays that cannot
+    be written are not stored. A malformed database is renamed to `cache.db.damaged`.
 
     Args:
         folder: Cache folder, created if missing. Several processes can share it.

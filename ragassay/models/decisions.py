@@ -1,8 +1,8 @@
 """Query label probabilities through the decisions API of LiteLLM.
 
-OpenAI and Azure (`/v1/decisions`) and vLLM and others (`/v1/systemone`) offer an API that takes a
-prompt and a set of labels and returns a probability for each label, without generating text.
-`litellm.adecisions` supports both.
+OpenAI and Azure (`/v1/decisions`), and vLLM and other servers (`/v1/systemone`), offer an API that
+takes a prompt and a set of labels and returns a probability for each label, without generating
+text. `litellm.adecisions` supports both endpoints.
 """
 
 from __future__ import annotations

@@ -210,8 +210,9 @@ def fitted_vectorizer(weights: PairWeights) -> TfidfVectorizer:
 def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_matrix:
     """Return pair features, shape (n_pairs, 2 * n_words + 1).
 
-    The columns are, for each word, the product of its TF-IDF weights in both texts; then, for each
-    word, its weight in the sentence if the passage lacks it; and finally the cosine similarity.
+    The first columns contain, for each word, the product of its TF-IDF weights in the two texts.
+    The next columns contain, for each word, its weight in the sentence if the passage lacks the
+    word. The last column is the cosine similarity.
     """
     from scipy.sparse import csr_matrix, hstack
 

@@ -107,7 +107,7 @@ class RubricRater(Frozen):
     signals.
 
     Attributes:
-        weights: Weights by signal name. Positive if higher signal values are better.
+        weights: Weight of each signal. Positive if higher signal values are better.
         thresholds: Four ascending thresholds.
     """
 

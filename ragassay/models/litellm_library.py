@@ -66,10 +66,10 @@ def listed_price_usd(
 
     Args:
         model: LiteLLM name.
-        n_prompt_tokens: Prompt tokens, including cached ones.
-        n_completion_tokens: Completion tokens.
-        n_read: Prompt tokens read from the provider's cache.
-        n_written: Prompt tokens written to the provider's cache.
+        n_prompt_tokens: Number of prompt tokens, including cached tokens.
+        n_completion_tokens: Number of completion tokens.
+        n_read: Number of prompt tokens read from the provider's cache.
+        n_written: Number of prompt tokens written to the provider's cache.
 
     Returns:
         Price, which is 0 for a model in this process. None if the model is not in the price list.

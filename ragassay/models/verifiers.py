@@ -2,11 +2,11 @@
 
 - The embedded verifier is all-MiniLM-L6-v2 as a cross-encoder with shipped low-rank adapters.
   SmolLM2-135M with an adapter, and the mean of the two verifiers, are also shipped.
-- Adapters from `ragassay finetune verifier` are specified by their folder. - Sequence classifiers
-for natural language inference (NLI) are specified by Hugging Face id, like
+- Adapters from `ragassay finetune verifier` are specified by their folder.
+- Sequence classifiers for natural language inference (NLI) are specified by Hugging Face id, like
   verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
   published fact checkers (MiniCheck, HHEM, LettuceDetect). See `ragassay.prompts.model_forms`.
-- Files from `ragassay verifiers fit` name a verifier and its thresholds.
+- Files from `ragassay verifiers fit` specify a verifier and its thresholds.
 """
 
 from __future__ import annotations

@@ -283,7 +283,7 @@ def on_device(model: Any) -> Any:
 
 
 def half_on_gpu() -> str:
-    """Return "bfloat16" if there is a GPU, else "float32"."""
+    """Return "bfloat16" if a GPU is available, otherwise "float32"."""
     import torch
 
     return "bfloat16" if torch.cuda.is_available() else "float32"

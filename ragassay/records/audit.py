@@ -15,8 +15,9 @@ AttackFamily = Literal["rubric", "clinical", "injection", "pair"]
 """Family of attacks.
 
 - rubric: lowers the quality that one rubric rates (YESciEval, appendix B.3)
-- clinical: changes a few words in a clinically relevant way - injection: adds text that addresses
-the judge - pair: lowers the quality that one RACAR dimension rates (SciQAG)"""
+- clinical: changes a few words in a clinically relevant way
+- injection: adds text that addresses the judge
+- pair: lowers the quality that one RACAR dimension rates (SciQAG)"""
 
 Severity = Literal["subtle", "extreme"]
 
@@ -95,7 +96,7 @@ class AttackFigure(Frozen):
 
 
 class TargetTrust(Frozen):
-    """Certificate line that states whether the judge detects perturbations of a single score.
+    """Certificate line stating whether the judge detects perturbations that target one score.
 
     Attributes:
         trust: Trust in the judge for this score. None if there are too few pairs, or if the scores

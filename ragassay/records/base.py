@@ -32,8 +32,9 @@ SearchEnd = Literal[
 - enough: the judge found the passages sufficient
 - closest_passages: there was no judge, so the most similar passages were used
 - out_of_rounds, out_of_tokens: a limit was reached
-- agent_done: the agent stopped - sources_only: there was no corpus, so only the sources of the
-answer were searched - nowhere_to_search: there were neither sources nor a corpus"""
+- agent_done: the agent stopped
+- sources_only: there was no corpus, so only the sources of the answer were searched
+- nowhere_to_search: there were neither sources nor a corpus"""
 Assignment = Literal["support", "partial_support", "not_support"]
 """Degree to which an answer supports a gold nugget (arXiv 2504.15068)."""
 FailureReason = Literal[

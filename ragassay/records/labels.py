@@ -21,11 +21,12 @@ LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "ra
 - relevance: whether the answer needs a sentence (`RelevanceLabel`)
 - citation: whether a cited document supports the citing sentence (`CitationLabel`)
 - nugget: whether the answer states a gold nugget (`Assignment`)
-- rubric: rating of the answer on a rubric ("1" to "5") - racar: rating of a question-answer pair in
-a RACAR dimension ("1" to "3") - evidence: whether a retrieved passage supports a sentence
-(`Verdict`) - correctness: whether the evidence supports a sentence ("correct", "not_supported") -
-exam_grade: how well a passage covers a test bank item ("0" to "5", or "yes"/"no" if extracted) -
-relevance_grade: whether a passage is relevant to its query ("yes", "no")"""
+- rubric: rating of the answer on a rubric ("1" to "5")
+- racar: rating of a question-answer pair in a RACAR dimension ("1" to "3")
+- evidence: whether a retrieved passage supports a sentence (`Verdict`)
+- correctness: whether the evidence supports a sentence ("correct", "not_supported")
+- exam_grade: how well a passage covers a test bank item ("0" to "5", or "yes"/"no" if extracted)
+- relevance_grade: whether a passage is relevant to its query ("yes", "no")"""
 
 
 class HumanLabel(Frozen):

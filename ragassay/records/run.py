@@ -259,8 +259,8 @@ class ApplicationUse(Frozen):
 
     Attributes:
         latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds. None
-        without answers. n_prompt_tokens, n_completion_tokens: Number of tokens reported by the
-        application.
+            without answers.
+        n_prompt_tokens, n_completion_tokens: Number of tokens reported by the application.
         n_priced: Number of answers with a known cost.
         cost_usd: Sum of the known costs. None if no cost is known.
     """
@@ -289,7 +289,7 @@ class Summary(Frozen):
         findings, secondary_findings: Number of main and secondary findings by kind.
         n_undecided: Number of undecided verdicts, which are unscored but not failed.
         unscored: Number of failed verdicts by reason, most frequent first.
-        n_judged: Number of verdicts from a judge, including undecided ones. Excludes verdicts
+        n_judged: Number of verdicts from a judge, including undecided verdicts. Excludes verdicts
             derived by rule.
         confidence_from: Number of verdicts by the source of the label distribution (see `Usage`).
         application: Usage of the evaluated application, if any.

@@ -101,7 +101,7 @@ class ScriptedEntrez:
 
     @property
     def requests(self) -> tuple[EntrezRequest, ...]:
-        """Requests in order of arrival, including failed ones."""
+        """Requests in order of arrival, including failed requests."""
         with self._lock:
             return tuple(self._requests)
 

@@ -193,8 +193,7 @@ class BatchPlan:
             answered. Anthropic reports this status for each request.
         n_expired: Number of requests at the end of each completed batch that expire.
         refusal: Error message of "failed" batches.
-        n_unavailable: Number of API calls, counted from the first, that return a server error
-            (503).
+        n_unavailable: Number of initial API calls that return a server error (503).
     """
 
     takes_s: float = 0.0

@@ -50,8 +50,8 @@ class ScriptedModel:
         manner: Provider whose API, replies and errors are imitated. See `MANNER_NAMES`. For
             LiteLLM, use `model_name` and `base_url`, and set the variables in `environment`.
         model: Model name. None selects a model name of the provider.
-        refuses: Parameters to refuse, by their names in OpenAI's API, in addition to those that the
-            provider does not support. "response_format" refers to the type json_schema.
+        refuses: Parameters to refuse, by their names in OpenAI's API, in addition to the parameters
+            that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
         n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
         batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None to serve no batch

@@ -134,8 +134,8 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        style: What else the mark may be: a number in parentheses ("round"), an exponent ("raised"),
-            or anything else ("unsure"). Empty if the mark can only be a citation.
+        style: Alternative meaning of the mark: a number in parentheses ("round"), an exponent
+            ("raised"), or anything else ("unsure"). Empty if the mark can only be a citation.
     """
 
     start: int

@@ -34,7 +34,7 @@ _LABEL_CHARS = 300
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
 LEAST_HEAD_WORDS = 4
-"""Minimum number of words in a title that identify a source without the subtitle."""
+"""Minimum number of words before the subtitle for a title to be recognized without it."""
 
 
 class CitationResolver:

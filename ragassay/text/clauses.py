@@ -46,7 +46,7 @@ _CONDITIONS = frozenset(
         *("how", "where", "which", "who", "whose", "whom"),
     }
 )
-"""Words whose scope a comma does not end."""
+"""Words with a scope that does not end at a comma."""
 _PRONOUNS = frozenset(
     {
         *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),

@@ -62,8 +62,8 @@ class ComparedNumber:
 
     Attributes:
         end: Offset after the number and its unit.
-        stated: Span of the other value in the text if the verdict is "other", else None.
-        arm: Study arm of the other value if the claim swapped two numbers, else "".
+        stated: Span of the other value in the text if the verdict is "other", otherwise None.
+        arm: Study arm of the other value if the claim swapped two numbers, otherwise "".
     """
 
     start: int

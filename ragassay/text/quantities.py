@@ -298,7 +298,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
 
 
 def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
-    """Apply the unit and power of the last number of a range or list to the earlier ones."""
+    """Apply the unit and power of the last number in a range or list to the earlier numbers."""
     result: list[Quantity] = []
     for one in reversed(quantities):
         after = result[-1] if result else None

@@ -1,6 +1,6 @@
 """Rules that correct the sentence boundaries of sentencex, defined as data.
 
-To add an abbreviation, extend the rule whose examples behave like the abbreviation.
+To add an abbreviation, extend the rule with examples that behave like the abbreviation.
 """
 
 from __future__ import annotations

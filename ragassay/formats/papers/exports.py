@@ -235,7 +235,7 @@ def _bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
 def _sft_rows(
     pairs: Sequence[QAPair], papers: Mapping[str, Paper], example: Example
 ) -> Iterator[JsonRow]:
-    """Yield a training example per paper (SciQAG, section 3.2, after Self-Instruct)."""
+    """Yield one training example per paper (SciQAG, section 3.2, following Self-Instruct)."""
     for name, of_paper in _by_paper(pairs).items():
         instruction, output = example(papers[name], of_paper)
         yield {

@@ -44,7 +44,7 @@ class Flow:
 
     Attributes:
         floats: Tables, figures and similar elements, in document order.
-        sections: Direct subsections, whose text is not included.
+        sections: Direct subsections. Their text is not included.
     """
 
     def __init__(self) -> None:

@@ -120,7 +120,7 @@ class RubricBank:
 
     Attributes:
         facet_id: Part of the query that the bank covers, or an empty string for the whole query.
-        info: How the items were created as JSON, or an empty string.
+        info: Description of how the items were created, as JSON, or an empty string.
         facet_text: Heading or text of the facet, or an empty string.
         history: Changes by reviewers that are not stored in an item, such as removed items.
         rest: Other and null fields of the file as a JSON object, or an empty string.

@@ -14,9 +14,9 @@ the same id get new ids. A rejection reports the number of repeated ids.
      "nugget_bank": {TEXT: {"question", "question_id", "answers": {TEXT: {"answer"}}, ...}},
      "claim_bank": {TEXT: {"claim", "claim_id", ...}}}
 
-A line of this format becomes up to two banks, one of questions and one of claims. Both banks may
-also be arrays. Fields that test banks cannot store (references, importance, sub-nuggets, ...) are
-preserved when writing.
+A line of this format becomes up to two banks, one of questions and one of claims. `nugget_bank` and
+`claim_bank` may also be arrays. Fields that test banks cannot store (references, importance,
+sub-nuggets, ...) are preserved when writing.
 """
 
 from __future__ import annotations

@@ -315,7 +315,7 @@ def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: AnyPath) -
 
 
 class ResponseRow(Row):
-    """The fields of a response that judges may see."""
+    """Fields of a response that judges may see."""
 
     query_id: IdText
     paragraph_id: IdText

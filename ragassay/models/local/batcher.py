@@ -125,7 +125,7 @@ class Batcher:
 
 
 def _fail(calls: list[_Call], error: BaseException) -> None:
-    """Raise an error to the waiting callers, as `ModelError` if it is not an `Exception`."""
+    """Raise an error in the waiting callers, as `ModelError` if it is not an `Exception`."""
     if not isinstance(error, Exception):
         cause, error = error, ModelError(f"the embedded judge failed: {error!r}")
         error.__cause__ = cause
