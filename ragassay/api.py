@@ -111,8 +111,8 @@ def evaluate(
         reference: Reference answer.
         settings: Base settings, overridden by `options`. The default is read from the environment.
         progress: True shows a progress bar on stderr. A function receives each `ragassay.Event` in
-            the thread of the run, so it should return quickly. Events contain increments rather
-            than totals.
+            the thread of the run, so it should return quickly. Events contain increments, not
+            totals.
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:

@@ -87,8 +87,7 @@ class Work(Generic[T]):
 class Store:
     """Store for finished and running work, by key.
 
-    Reads and writes run in the calling thread, because moving them to another thread costs more
-    time.
+    Reads and writes run in the calling thread, because moving them to a thread takes longer.
 
     Args:
         path: SQLite file, created if missing. None to store nothing and only share running calls.

@@ -38,10 +38,8 @@ def generate_pairs(
 
     Args:
         papers: Path of a file or folder with papers, or paper objects.
-        file: Path of the output file. If the file is incomplete, the same call resumes the
-            generation.
-        plan: Number of pairs to generate, and generation options. The default is ten pairs per
-            paper.
+        file: Path of the output file. The same call resumes an incomplete file.
+        plan: Number of pairs and generation options. The default is ten pairs per paper.
         evaluator: LiteLLM name of a second model that rates each pair. If empty, only rules check
             the pairs.
         settings: As for `evaluate`.

@@ -90,8 +90,7 @@ class LabelResult:
     """Labels in a file, with its rejected lines.
 
     Attributes:
-        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or the name of an answer
-            format.
+        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or an answer format.
         n_other: Number of reviews that belong to no labeling task.
     """
 

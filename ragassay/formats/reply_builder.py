@@ -169,8 +169,7 @@ class ReplyBlock:
         """Return the span in characters, which may extend beyond the block.
 
         Providers count in characters, bytes or UTF-16 units, and some include the last character.
-        If the provider quotes the text, the unit that matches the quote is used. Otherwise, `unit`
-        is used.
+        If the provider quotes the text, the unit that matches the quote replaces `unit`.
 
         Example:
             >>> ReplyBlock(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
@@ -234,10 +233,8 @@ class ReplyBuilder:
         """Add a source, or add another text to a known source.
 
         Args:
-            name: Id or URL from the provider. Defaults to the title, or to a number if there is no
-                title.
-            key: Key that identifies the source. Defaults to the name, or to the title if there is
-                no name.
+            name: Id or URL from the provider. Defaults to the title or, without a title, a number.
+            key: Key that identifies the source. Defaults to the name or, without a name, the title.
             text: Text or quote from the source, if any.
             position: 0-based position among the documents of the request, if any.
             is_new: Whether to add a new source even if the key is known.

@@ -293,8 +293,7 @@ class RetrievalRun:
 def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
     """Read rankings in TREC run format, optionally compressed with gzip, and the rejected lines.
 
-    Lines whose tag differs from the tag in the first line are rejected, as are lines that repeat a
-    document for a query.
+    Lines with a different tag than the first line, or with a repeated document, are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no rankings.

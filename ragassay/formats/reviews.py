@@ -198,8 +198,7 @@ class ReviewedRun:
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
         """Return the matched nuggets of each record for which all gold nuggets were reviewed.
 
-        Each pair is the position of a gold nugget and the position of a nugget in the answer. The
-        last review is used.
+        Pairs contain the positions of a gold nugget and an answer nugget, from the last review.
         """
         final: dict[str, dict[int, int]] = {}
         for review in self.final:

@@ -65,8 +65,7 @@ class EntailmentCorrectness:
     """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Embedder for bounds with a minimum cosine. Without an embedder, those bounds
-            reject all pairs.
+        embedder: Embedder for bounds with a minimum cosine, which otherwise reject all pairs.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:

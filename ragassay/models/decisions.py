@@ -34,8 +34,8 @@ async def decide(
         choices: Labels of each field, 2 to 255.
 
     Returns:
-        Probabilities by field and label, normalized to sum to 1 per field. None if the answer is
-        not usable.
+        Probabilities by field and label, normalized to sum to 1 per field. None for an unusable
+        answer.
 
     Raises:
         FatalModelError: The cost limit of the run is reached.

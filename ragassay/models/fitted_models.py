@@ -128,8 +128,8 @@ class PairWeights(Frozen):
         cosine: Weight of the TF-IDF cosine similarity.
         slope: Slope of the Platt scaling from decision values to probabilities.
         offset: Offset of the Platt scaling.
-        bounds: Minimum confidence for "correct" and "incorrect" to count. If there are no bounds,
-            all labels count.
+        bounds: Minimum confidence for "correct" and "incorrect" to count. If empty, all labels
+            count.
     """
 
     family: Family

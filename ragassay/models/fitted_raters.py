@@ -231,8 +231,7 @@ class RelevanceModel(FittedNumbers):
 
     Attributes:
         bias: Log-odds if both measures are 0.
-        closest: Weight of the cosine between the question and the most similar sentence in the
-            paper.
+        closest: Weight of the cosine between the question and the closest sentence in the paper.
         covered: Weight of the fraction of the question's content words that the paper contains.
         bounds: Minimum confidence for the ratings "3" (about the paper) and "1" (off topic).
     """

@@ -210,8 +210,7 @@ class JudgeLM(dspy.LM):
     ) -> None:
         """Return only if the call can be repeated without a refused parameter.
 
-        Otherwise, pause calls to the endpoint for as long as it requests, and raise the converted
-        error.
+        Otherwise, pause calls for as long as the endpoint requests, and raise the converted error.
         """
         self._learn_from(error, sent)
         if self.fatal is None and apply_learned(requested, self._learnt) != sent:
@@ -332,8 +331,8 @@ DECISIONS = "/v1/decisions"
 def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> bool:
     """Return whether to query label probabilities through the decisions API.
 
-    LiteLLM lists the hosted models that support this API. For self-hosted models, `decisions` must
-    be set to on.
+    LiteLLM lists the hosted models that support this API. For self-hosted models, set `decisions`
+    to on.
     """
     if settings.prompting.decisions != "auto" or has_logprobs:
         return settings.prompting.decisions == "on"

@@ -150,8 +150,7 @@ class Provider:
 
     Attributes:
         keys: Environment variables that may contain the API key.
-        base: Address of the OpenAI-compatible API. Empty if the provider has no such API or is
-            self-hosted.
+        base: Address of the OpenAI-compatible API. Empty if missing or self-hosted.
         bases: Environment variables that may contain another address.
         needs_key: Whether a key is always required.
         speaks_openai: Whether the API is OpenAI-compatible.

@@ -56,8 +56,7 @@ class RegisteredModel:
 
     Attributes:
         folder: Folder of a generative adapter. None for other models.
-        is_fetchable: Whether the model is not downloaded yet but available from `ragassay models
-            get`.
+        is_fetchable: Whether the model is missing and `ragassay models get` can download it.
     """
 
     name: str

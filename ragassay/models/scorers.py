@@ -54,8 +54,7 @@ class ScoringVerifier:
     """Verifier with two labels that are derived from a score.
 
     The score is rescaled to [0, 1] with the threshold at 0.5 and returned as support. The remainder
-    is returned as "neutral" and means "not attributable". The values are not calibrated
-    probabilities.
+    is returned as "neutral" and means "not attributable". The values are not calibrated.
 
     Args:
         scale: Lowest and highest score.

@@ -1,7 +1,7 @@
 """Contextual token embeddings for BERTScore and optimal transport metrics.
 
-YESciEval uses SPECTER2 and SciBERT. Any transformers encoder can be used. all-MiniLM-L6-v2 requires
-no download.
+YESciEval uses SPECTER2 and SciBERT. Any transformers encoder can be used. all-MiniLM-L6-v2 needs no
+download.
 """
 
 from __future__ import annotations

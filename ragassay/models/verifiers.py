@@ -163,8 +163,7 @@ def is_pair_verifier(name: str) -> bool:
 def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open the verifier selected by a setting.
 
-    If a Hugging Face model is unavailable, the embedded verifier is used, and its name states the
-    replacement.
+    The embedded verifier replaces an unavailable Hugging Face model, and its name says so.
 
     Args:
         name: `EMBEDDED`, a name in `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted

@@ -72,8 +72,7 @@ class AttackFigure(Frozen):
         detection: Share of pairs in which the perturbed answer has a lower score. Ties do not
             count.
         auroc: AUROC of the score as a classifier of perturbed and unperturbed answers.
-        lift: Mean score of perturbed answers minus that of benign answers. Positive if the attack
-            raises the score.
+        lift: Mean score of perturbed answers minus mean score of benign answers.
         optimism_error: Mean excess of the ratings of perturbed answers over the desired rating, in
             rating points. Only for rubrics.
         n_undecided: Number of pairs in which the verdict on the perturbed part is undecided. These
@@ -130,8 +129,8 @@ class Audit(Frozen):
         n_unchanged: Number of answers, by attack, that the attack could not change. These answers
             are not counted anywhere else.
         n_failed: Number of original or perturbed answers without an evaluation.
-        ratings: Mean rating, by target and variant (YESciEval, appendix H). Only for attacks in the
-            "rubric" family.
+        ratings: Mean rating, by target and variant (YESciEval, appendix H). Only for "rubric"
+            attacks.
         certificate: One line per target and attack family.
         paraphraser: Model that paraphrased sentences. Empty if only rules were used.
         n_by_rule: Number of sentences paraphrased by rule because the reply was rejected or

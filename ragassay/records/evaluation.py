@@ -57,8 +57,7 @@ class Score(Frozen):
     """Aggregated score with its sample size, interval and range.
 
     Attributes:
-        value: Reported value. None if nothing was scored, or if the range is too wide (see
-            `reported`).
+        value: Reported value. None if nothing was scored or the range is too wide. See `reported`.
         decided: Mean of the existing verdicts, regardless of how many are missing.
         n_unscored: Number of missing verdicts, which are excluded from the mean.
         low: Lower end of the 95 % interval. None if undefined.
@@ -109,8 +108,7 @@ class Score(Frozen):
     def reported(self) -> Score:
         """Score without a value if its range is wide.
 
-        Undecided verdicts are not missing at random, so the mean of the decided verdicts would be
-        biased.
+        Undecided verdicts are not missing at random, so the mean of decided verdicts is biased.
         """
         ends, (low, high) = self.range, self.scale
         if self.value is None or ends is None or ends[1] - ends[0] < WIDE * (high - low):

@@ -22,8 +22,7 @@ class Bound(Frozen):
     Attributes:
         kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
             "words" (other differences) or "tentative" (not based on a rule). Neutral verdicts can
-            be "not_relevant". Empty for all verdicts with the label that have no more specific
-            bound.
+            be "not_relevant". Empty if no more specific bound applies.
         threshold: Minimum confidence. None if no threshold meets the risk, so that no verdict is
             accepted.
         least_cosine: Minimum cosine between the claim and the most similar sentence. None if not
@@ -128,8 +127,7 @@ class NuggetMatcher(Frozen):
             training data.
         plateau: Lowest and highest threshold with the same result. The threshold is the midpoint.
             None in files from earlier versions, which use the lowest threshold.
-        objectives: Objectives at the threshold. The objectives need no labels and do not measure
-            accuracy.
+        objectives: Objectives at the threshold, which need no labels and do not measure accuracy.
         agreement: Agreement with labeled matches in the data. None without labels.
     """
 

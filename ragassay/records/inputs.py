@@ -185,8 +185,8 @@ class Case(Frozen):
     Attributes:
         answer: Original answer. Sentence offsets refer to this text.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
-        sources: Sources of the record, followed by cited documents found in the corpus. The sources
-            are numbered from 1.
+        sources: Sources of the record, followed by cited documents from the corpus. Numbered from
+            1.
         reference_sentences: Sentences of the reference answer. Empty without a reference.
         rubrics: Rubrics for this answer. Empty for the rubrics of the run.
         context: Delimited question, sources and answer. Identical in every prompt for this case.

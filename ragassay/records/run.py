@@ -16,8 +16,7 @@ class CascadePart(Frozen):
     Attributes:
         n_kept: Number of verdicts that were not escalated.
         n_escalated: Number of verdicts decided by the second judge.
-        n_failed: Number of verdicts for which the second judge failed. The first verdict is then
-            used.
+        n_failed: Number of failures of the second judge, in which case the first verdict is used.
         usage: Usage of the second judge.
         full_cost_usd: Estimated cost of escalating all verdicts, which is the cost per call times
             `n`. None if the price is unknown or the second judge decided nothing.
@@ -136,8 +135,7 @@ class PromptFingerprint(Frozen):
         rubrics: Rubrics that use the prompt. Empty for all rubrics.
         metric: Metric on held-out data that was used for selection.
         before, after: Results of the built-in and the compiled prompt.
-        is_better: Whether the compiled prompt improved the metric. If not, the user chose to keep
-            the prompt.
+        is_better: Whether the metric improved. If not, the user chose to keep the compiled prompt.
     """
 
     agent: str
@@ -161,8 +159,7 @@ class Manifest(Frozen):
         rater: Model that rates rubrics from signals instead of the embedded judge. May be empty.
         verifier: Model that compares sentences with passages. May be the same as the judge.
         verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
-        grader: Instrument that grades passages. Empty if the judge grades, or if there are no
-            grades.
+        grader: Instrument that grades passages. Empty if the judge grades or nothing is graded.
         prompts: Compiled prompts that replace built-in prompts.
         own: Digests of user-defined evaluators and rubrics, by name.
         settings: Settings that affect the results, without keys and endpoints.

@@ -426,8 +426,7 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
 
     Attributes:
         sentence: 1-based sentence number. There is one verdict per retrieved passage.
-        side: Whether the search looked for evidence for or against the sentence. The verdict may
-            differ.
+        side: Whether the search was for evidence for or against the sentence. Verdicts may differ.
         rank: 1-based rank among the passages of the same side.
         evidence: Retrieved passage. None if nothing was found.
     """
@@ -448,8 +447,7 @@ class SentenceNuggets(VerdictBase):
     Attributes:
         sentence: 1-based sentence number. 1 for the whole text, in which case each nugget has its
             own sentence number.
-        nuggets: Nuggets of the sentence. Not empty if the sentence contains a statement, unless
-            `failure` is set.
+        nuggets: Nuggets of the sentence. Empty only without a statement, or if `failure` is set.
     """
 
     item_fields = ("origin", "sentence")

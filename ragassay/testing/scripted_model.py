@@ -54,8 +54,7 @@ class ScriptedModel:
             that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
         n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
-        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None to serve no batch
-            API.
+        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None for no batches.
 
     Raises:
         InputError: A number is negative, or the manner, one of its faults or a refusal is unknown.
@@ -132,8 +131,7 @@ class ScriptedModel:
     def probes(self) -> tuple[RecordedRequest, ...]:
         """Single-token requests, which runs send to check that a model is available.
 
-        Probes are not in `requests` and do not advance counted faults. Only lasting faults affect
-        probes.
+        Probes are not in `requests`, do not advance counted faults, and only get lasting faults.
         """
         return tuple(self._script.probes)
 

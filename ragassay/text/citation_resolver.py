@@ -303,8 +303,7 @@ class CitationResolver:
 def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
     """Map the PMID ("PMID: 123") and DOI ("doi:10.1/a") at the start of each source to its id.
 
-    If a source starts with two PMIDs, one of them may be a citation, so neither is used. The same
-    applies to DOIs.
+    If a source starts with two PMIDs or DOIs, one of them may be a citation, so both are ignored.
     """
     ids: dict[str, str] = {}
     for source in reversed(sources):

@@ -68,8 +68,7 @@ class PlainText:
     Attributes:
         starts: Start offset of each character in the answer, shape (len(text),).
         ends: End offset of each character in the answer, shape (len(text),).
-        targets: Link addresses and citation attributes, keyed by the index of the opening
-            delimiter.
+        targets: Link addresses and citation attributes, keyed by opening delimiter index.
     """
 
     text: str

@@ -125,8 +125,7 @@ _NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
     """Return the words in a question and its answer that depend on the paper, in order.
 
-    The answer may be empty. The result is empty if the pair is self-contained according to the
-    rules.
+    The answer may be empty. The result is empty if the rules consider the pair self-contained.
 
     Example:
         >>> [mark.text for mark in context_marks("What does Figure 5 show?", "We used ice.")]

@@ -186,8 +186,8 @@ def passage_of_sentences(
     r"""Return the passage of a document that is already split into sentences.
 
     If the document has more than `n_words` words, the sentences at the `wanted` positions are
-    included first, followed by the sentences that BM25 ranks closest to the claim. The sentences
-    stay in order.
+    included first, followed by the sentences that BM25 ranks closest to the claim. Sentences stay
+    in order.
 
     Example:
         >>> passage_of_sentences("It fell.", ["Pressure fell.", "Pain rose."], "A trial")

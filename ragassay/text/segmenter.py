@@ -48,8 +48,7 @@ def segment(
     Returns:
         The unchanged answer, its statements, and its sources followed by the cited documents that
         `lookup` found. Statements include their marks and do not overlap. Their offsets refer to
-        the answer. An answer that consists only of marks, headings or white space has no
-        statements.
+        the answer. Marks, headings and white space alone are not statements.
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)

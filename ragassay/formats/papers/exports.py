@@ -7,8 +7,7 @@
     jsonl     {"id", "question", "reference", "sources"} per line: ragassay's without "answer"
     sft       {"instruction", "input", "output"} per line: a paper with all of its pairs
 
-Source sentences are included if a pair specifies its sources. The license of a paper is always
-included.
+Source sentences are included if a pair specifies its sources. The license is always included.
 """
 
 from __future__ import annotations

@@ -43,8 +43,7 @@ _EXPECTED = "a complete PDF: download it again"
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
     """Convert a PDF to a paper with the given id.
 
-    A file that is damaged, password-protected, too long, or without text, such as a scan, results
-    in a problem.
+    Damaged, password-protected or too long files, and files without text, result in a problem.
     """
     pages = _pages(data)
     if isinstance(pages, Problem):
