@@ -95,7 +95,7 @@ def evaluate(
     progress: Progress = False,
     **options: Unpack[RunKeywords],
 ) -> Results:
-    """Evaluate one answer or many.
+    """Evaluate one or more answers.
 
     For a single answer, pass `question` and `answer`. For several answers, pass `answers`.
 
@@ -105,13 +105,14 @@ def evaluate(
             pandas or polars data frame, Arrow table, Hugging Face dataset or dictionary of columns.
         question: Question for a single answer.
         answer: Single answer with citation markers such as `[1]` or `[PMID 123]`, or a LlamaIndex
-            response, whose nodes become the sources unless you pass `sources`.
+            response. The nodes of a response become the sources unless you pass `sources`.
         sources: Sources of the answer, numbered `[1]`, `[2]` and so on. Strings, dictionaries,
             ragassay or LangChain documents, or LlamaIndex nodes.
         reference: Reference answer.
         settings: Base settings, overridden by `options`. The default is read from the environment.
         progress: True shows a progress bar on stderr. A function receives each `ragassay.Event` in
-            the thread of the run, so it should return quickly. Events contain increments.
+            the thread of the run, so it should return quickly. Events contain increments, not
+            totals.
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
@@ -121,7 +122,8 @@ def evaluate(
         InputError: The arguments or data are invalid.
         SettingsError: A setting is invalid.
         FatalModelError: The judge is unavailable.
-        UnjudgedError: The single answer could not be evaluated, or see `raise_on_failure`.
+        UnjudgedError: The single answer could not be evaluated, or there is a failure and
+            `raise_on_failure` is set.
         BelowError, UnmeasuredError: See `fail_under`.
     """
     one: Any = {"question": question, "answer": answer, "sources": sources, "reference": reference}
@@ -180,9 +182,9 @@ async def aevaluate(
 
 
 def raise_failures(results: Results, options: RunKeywords) -> Results:
-    """Return the results, or raise an error for failures and missed thresholds.
+    """Return the results, or raise an error for failures or missed thresholds.
 
-    Failures raise an error with `raise_on_failure`, or if a single answer has no evaluation.
+    A failure raises an error if `raise_on_failure` is set, or if a single answer has no evaluation.
     """
     has_failed = options.get("raise_on_failure") and (results.failed or results.rejections)
     if has_failed or (isinstance(results, Result) and results.failures):
@@ -263,19 +265,19 @@ def grade(
     settings: Settings | None = None,
     **options: Unpack[EvaluateKeywords],
 ) -> Graded:
-    """Grade passages with a test bank, or for their query (Dietz 2024).
+    """Grade passages using a test bank, or for relevance to their query (Dietz 2024).
 
     Args:
         responses: Paths of graded files of the Rubric workbench, trec_eval rankings (with a
             `corpus`), or answers in any supported format.
         words: Maximum number of words of a passage. Longer texts are split at sentence boundaries.
-        depth: Number of documents to grade per ranking. 0 for all.
-        like_original: Whether a failed grade counts as 1 and correct.
+        depth: Number of documents to grade per ranking. 0 for all documents.
+        like_original: Whether a failed grade counts as rating 1 and as correct.
         settings: As for `evaluate`.
         options: See below. `testbank` and `grades` select the grading methods.
 
     Returns:
-        Graded passages and the run. They are also written to `out` if set.
+        Graded passages and the run, which are also written to `out` if `out` is set.
 
     Raises:
         InputError, SettingsError, FatalModelError: As for `evaluate`.
@@ -329,14 +331,14 @@ def evaluate_pairs(
     """Measure and rate question-answer pairs based on their papers.
 
     Args:
-        pairs: Path of a pairs file, or pairs.
-        papers: Path of a file or folder of papers, or papers. Not needed for files that contain the
-            papers (SciQAG JSON).
+        pairs: Path of a pairs file, or question-answer pairs.
+        papers: Path of a file or folder with papers, or paper objects. Not needed for files that
+            contain the papers (SciQAG JSON).
         settings: As for `evaluate`.
         options: See below. Without a `model`, measures that need a judge are omitted.
 
     Returns:
-        Pairs with measures and ratings. The report is also written to `out` if set.
+        Pairs with measures and ratings. If `out` is set, the report is written there.
 
     Raises:
         InputError, SettingsError, FatalModelError: As for `evaluate`.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class RagassayError(Exception):
-    """Base class of all ragassay errors. Secrets of the environment are removed from messages."""
+    """Base class of all ragassay errors. Secrets from the environment are removed from messages."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(without_secrets(a) if isinstance(a, str) else a for a in args))
@@ -51,7 +51,7 @@ class NoRecordError(InputError):
     """An input contains no valid record.
 
     Args:
-        message: Error message with the input and the first rejected records.
+        message: Error message that names the input and the first rejected records.
         rejections: All rejected records.
     """
 
@@ -81,7 +81,7 @@ class CorpusError(RagassayError, RuntimeError):
 
 
 class StorageError(RagassayError, RuntimeError):
-    """A file of the run folder cannot be written or read. Finished work stays on disk."""
+    """A file in the run folder cannot be written or read. Finished work stays on disk."""
 
 
 class ModelError(RagassayError, RuntimeError):
@@ -138,7 +138,7 @@ class FatalModelError(ModelError):
 
 
 class BudgetError(FatalModelError):
-    """The budget of a run or job is exhausted. Replies so far are saved."""
+    """The budget of a run or job is exhausted. All replies received so far are saved."""
 
 
 PLAIN_WORDS = (
@@ -178,7 +178,7 @@ def first_problem(error: ValidationError) -> tuple[str, str]:
 
 @contextmanager
 def raise_ungrouped(*kinds: type[BaseException]) -> Iterator[None]:
-    """Replace an exception group by the first exception of the given types in it.
+    """Replace an exception group with its first exception of the given types.
 
     Task groups raise exception groups. Before Python 3.11.4, `raise` in `except*` would create
     another group.

@@ -19,7 +19,7 @@ EXTRAS = {
     "tracing": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
     "train": ("trl",),
 }
-"""Modules installed by each extra; `pyproject.toml` lists their distributions."""
+"""Modules installed by each extra. `pyproject.toml` lists the distributions."""
 
 BASE = {"langchain": "langchain>=1.2,<2"}
 """Base dependencies to check, which may be missing after an installation with `--no-deps`."""
@@ -35,7 +35,7 @@ def need(*modules: str) -> None:
 
 
 def _requirement(module: str) -> str:
-    """Return the requirement to install with pip to get a module."""
+    """Return the pip requirement that provides a module."""
     extras = (name for name, found in EXTRAS.items() if module in found)
     return BASE[module] if module in BASE else f"ragassay[{next(extras)}]"
 
@@ -54,7 +54,7 @@ def installed_versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module can be imported; only its parent packages are imported."""
+    """Return whether a module can be imported. Only its parent packages are imported."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""Default limit for the length of a line. Longer lines are rejected while reading."""
+"""Default maximum length of a line in bytes. Longer lines are rejected while reading."""
 
 _limit: ContextVar[Callable[[], int]] = ContextVar("_limit", default=lambda: MAX_LINE_BYTES)
 
 
 @contextmanager
 def line_limit(limit: int | Callable[[], int]) -> Generator[None]:
-    """Set the maximum line length for files that are read in this context.
+    """Set the maximum line length for files that are read while the context is active.
 
     Args:
         limit: Limit in bytes, or a function that returns it when a file is read.

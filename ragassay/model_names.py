@@ -20,22 +20,22 @@ SMOLLM2 = "smollm2-135m"
 """SmolLM2-135M-Instruct, installed as a Python package."""
 
 MINILM = "all-MiniLM-L6-v2"
-"""The embedding model that is installed as a Python package."""
+"""Embedding model, installed as a Python package."""
 
 EMBEDDED_BASE = f"{PROVIDER}/{SMOLLM2}"
 
 TUNED_JUDGE = f"{PROVIDER}/judge"
 
 INSTRUMENTS = f"{PROVIDER}/instruments"
-"""Judging with instruments only, without a language model."""
+"""Model name for judging with instruments only, without a language model."""
 
 BATCH_PROVIDERS = ("openai", "azure", "anthropic", "vertex_ai")
-"""LiteLLM providers whose batch interfaces are used."""
+"""LiteLLM providers with batch interfaces that ragassay uses."""
 
 DEFAULT_MODEL = INSTRUMENTS
 
 MINILM_VERIFIER = f"{PROVIDER}/minilm-verifier"
-"""Default verifier if no hosted judge is configured: the average of two adapters."""
+"""Default verifier if no hosted judge is configured. It averages two adapters."""
 
 SIGNALS = f"{PROVIDER}/signals"
 """Rubric rater that needs no judge."""
@@ -59,7 +59,7 @@ JUDGE = "judge"
 """Setting that selects the judge in place of a separate model."""
 
 COSINE = "cosine"
-"""Setting that selects the embedder's cosine similarity; `cosine:0.6` sets the threshold."""
+"""Setting that selects the embedder's cosine similarity. `cosine:0.6` sets the threshold."""
 
 
 def is_local(model: str) -> bool:
@@ -68,17 +68,15 @@ def is_local(model: str) -> bool:
 
 
 def is_ragassay_model(model: str) -> bool:
-    """Return whether this is a ragassay model, running here or on a server.
+    """Return whether this is a ragassay model, running in this process or on a server.
 
     The server may be behind a proxy. Prompt and reply limits are the same in all cases.
 
     Example:
-        >>> is_ragassay_model("hosted_vllm/ragassay/judge")
+        >>> is_ragassay_model("litellm_proxy/hosted_vllm/ragassay/judge")
         True
         >>> is_ragassay_model("hosted_vllm//models/ragassay/other")
         False
-        >>> is_ragassay_model("litellm_proxy/hosted_vllm/ragassay/judge")
-        True
     """
     served = model.partition("/")[2]
     return any(map(is_local, (model, served, served.partition("/")[2])))
@@ -122,7 +120,7 @@ def split_endpoint(model: str) -> tuple[str, str | None]:
 
 FormName = Literal["yescieval", "prometheus"]
 FormChoice = Literal["auto", "plain", "yescieval", "prometheus"]
-"""`auto` selects the format from the judge's name; `plain` selects ragassay's own prompts."""
+"""`auto` selects the format from the judge's name. `plain` selects ragassay's own prompts."""
 
 SCALE = (1, 5)
 """Lowest and highest rating in all formats."""
@@ -134,11 +132,11 @@ class JudgeForm:
 
     Attributes:
         title: Judge name for messages.
-        pattern: Pattern for names of models trained on this format, including names shortened by
+        pattern: Pattern that matches models trained on this format, including names shortened by
             servers.
-        rubric_set: Rubric set that the judge rates. Empty for any rubric with ratings 1 to 5.
+        rubric_set: Rubric set that the judge supports. Empty for any rubric with ratings 1 to 5.
         package: Distribution that contains the prompt texts.
-        is_needed: Whether the format cannot be rendered without that distribution.
+        is_needed: Whether the format cannot be rendered without this distribution.
         max_reply_tokens: Default reply limit. Settings may allow more.
     """
 
@@ -198,14 +196,14 @@ FORMS: Mapping[str, JudgeForm] = {
 }
 
 HUB = re.compile(r"(?:^|/)(?:sciknoworg/yescieval|prometheus-eval/prometheus)", re.IGNORECASE)
-"""Start of the published judges' Hugging Face model ids."""
+"""Matches the start of the Hugging Face ids of published judges."""
 
 
 def form_of(model: str, choice: FormChoice = "auto") -> JudgeForm | None:
     """Return the prompt format of a judge, or None for ragassay's own prompts.
 
     A model folder under `ragassay/` may contain a judge fine-tuned with ragassay under any name.
-    For those names, only a published model id selects a format.
+    For such folders, only a published model id selects a format.
 
     Args:
         model: LiteLLM name of the judge.
@@ -228,7 +226,7 @@ SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
 
 
 def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return options as NAME=VALUE texts. A None value becomes NAME=, which removes an option.
+    """Return options as NAME=VALUE strings. None becomes NAME=, which removes an option.
 
     Example:
         >>> options_as_text({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
@@ -266,5 +264,5 @@ def parse_options(given: Iterable[str]) -> dict[str, Any]:
 
 
 def public_options(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the options to write to run files, without those that may contain a key."""
+    """Return the options to write to run files, without options that may contain a key."""
     return tuple(opt for opt in given if opt.partition("=")[0].strip() not in SECRET_OPTIONS)

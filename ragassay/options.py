@@ -74,7 +74,7 @@ else:  # These types are not used at run time, and their libraries take seconds 
 
 OptionStyle = Literal["keyword", "flag"]
 RETRIEVAL = "retrieval"
-"""Part of an evaluation that only `ragassay.run` adds."""
+"""Part of an evaluation that is added only by `ragassay.run`."""
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -260,17 +260,17 @@ HEADINGS = (*(group.title() for group in GROUPS), "Input")
 """Headings of the options in the help."""
 
 SETS = {"model": ("model", "panel")}
-"""Settings set by an option that sets more than the setting of the same name."""
+"""Settings set by options that set more than the setting of the same name."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option, created from the field of its setting or from its entry in the keywords.
+    """Option created from a settings field or from an entry in the keywords class.
 
     Attributes:
-        sets: Names of the settings it sets; empty for an option without a setting.
-        kind: Type of the value on the command line.
-        metavar: Placeholder of the value in the help; the type or the choices by default.
+        sets: Names of the settings that the option sets. Empty for an option without a setting.
+        kind: Type of the command-line value.
+        metavar: Placeholder for the value in the help. Defaults to the type or the choices.
         default: Default value, used only in the help.
         help: Description, including the default.
         group: Heading in the help.
@@ -353,7 +353,7 @@ def settings_of(
     base: Settings | None = None,
     style: OptionStyle = "keyword",
 ) -> Settings:
-    """Create settings from options, then from `base` or the environment.
+    """Create settings from options, falling back to `base` or the environment.
 
     Args:
         options: Values by name. None, empty lists, and options without a setting are ignored.
@@ -394,7 +394,7 @@ def settings_of(
 
 
 def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
-    """Return strings, paths and rubric names as strings, without other objects."""
+    """Return strings, paths and rubric names as strings, skipping other objects."""
     names = (v.name if isinstance(v, Rubric) else v for v in values)
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
@@ -418,7 +418,7 @@ def several(value: Any) -> tuple[Any, ...]:
 
 
 def check_options(options: Mapping[str, object], keywords: type) -> None:
-    """Check for unknown options, and for numbers that are too small and not checked by settings.
+    """Check for unknown options, and for too small numbers that settings do not check.
 
     Raises:
         TypeError: An option is unknown.
@@ -436,7 +436,7 @@ def check_options(options: Mapping[str, object], keywords: type) -> None:
 def signature_with(
     function: Callable[..., object], options: Iterable[inspect.Parameter], eval_str: bool = False
 ) -> inspect.Signature:
-    """Return a function's signature with `**options` replaced by the options."""
+    """Return a function's signature with `**options` replaced by the individual options."""
     signature = inspect.signature(function, eval_str=eval_str)
     own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     return signature.replace(parameters=[*own, *options])

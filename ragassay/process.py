@@ -68,7 +68,7 @@ def importing(module: str) -> Iterator[None]:
 def end_without_collecting() -> None:
     """Skip garbage collection at process exit, which takes seconds with all libraries loaded.
 
-    Only for ragassay's own processes. A host application may rely on finalizers at exit.
+    Use this only in ragassay's own processes. A host application may rely on finalizers at exit.
     """
     atexit.register(gc.freeze)
 
@@ -76,7 +76,7 @@ def end_without_collecting() -> None:
 T = TypeVar("T")
 
 _WORKER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ragassay")
-"""A single thread. More threads are not faster, and they block the event loop for longer."""
+"""Single worker thread. More threads are not faster, and block the event loop for longer."""
 
 
 _CORE_PREFIX = "ragassay-core"
@@ -87,7 +87,7 @@ _THREAD = threading.local()
 def cores() -> ThreadPoolExecutor:
     """Return a thread pool with one thread per available core.
 
-    Splitting one forward pass of a small model across cores costs more than it saves, and on a
+    Splitting a forward pass of a small model across cores costs more time than it saves, and on a
     busy machine the threads of a split pass spin while they wait for each other.
     """
     # Not every system reports which cores a process may use.

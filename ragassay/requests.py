@@ -50,7 +50,7 @@ REST = "ragassay.runs.evaluate"
 
 
 class Request(Generic[T]):
-    """Checked input of an evaluation. `plan` counts the model calls and `run` makes them."""
+    """Validated input of an evaluation. `plan` counts the model calls and `run` makes them."""
 
     tools: Run
 
@@ -64,7 +64,7 @@ class Request(Generic[T]):
         raise NotImplementedError
 
     async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
-        """Run the request. With a folder, results are stored there and reused."""
+        """Run the request. If a folder is passed, results are stored in the folder and reused."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class EvaluationRequest(Request["Results"]):
     """Request to evaluate answers.
 
     Attributes:
-        n_audited: Number of answers to perturb afterwards to audit the judge.
+        n_audited: Number of answers to perturb after the evaluation to audit the judge.
         n_times: Number of times to judge each answer.
     """
 
@@ -126,7 +126,7 @@ class EvaluationRequest(Request["Results"]):
     async def run(
         self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] | None = None
     ) -> Results:
-        """Judge the answers, repeat and audit as requested, and check the thresholds."""
+        """Judge the answers, repeat and audit if requested, and check the thresholds."""
         from ragassay.results import Results
         from ragassay.runs.evaluate import run
 
@@ -207,7 +207,7 @@ def request_pairs_audit(
     options: EvaluateKeywords,
     presenter: Presenter,
 ) -> SimpleRequest[AuditResult]:
-    """Read and perturb question-answer pairs. The judge rates each one with its paper."""
+    """Read and perturb question-answer pairs. The judge rates each pair together with its paper."""
     from ragassay.qa.audit import PART, pairs_audit_job
 
     input_pairs, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)

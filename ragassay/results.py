@@ -71,7 +71,7 @@ class Results(Sequence[Evaluation]):
         manifest: Everything that affects the results.
         audit: Audit of the judge. None without `audit=`.
         repeats: Consistency of the judge. None without `repeat=`.
-        verdicts: Outcome for each `fail_under=` score (reached, below or unmeasured), with a
+        verdicts: Outcome for each score in `fail_under=` (reached, below or unmeasured), with a
             message.
     """
 
@@ -242,7 +242,7 @@ class Result(Results):
 
     @property
     def secondary_findings(self) -> tuple[Finding, ...]:
-        """Findings that are worth a look but not reliable enough for main findings."""
+        """Findings that are worth a look but not reliable enough to be main findings."""
         return self.evaluation.secondary_findings
 
     @property
@@ -289,11 +289,11 @@ class _ThresholdError(RagassayError):
 
 
 class BelowError(_ThresholdError, AssertionError):
-    """Raised if a mean score is below its `fail_under` minimum. `results` has the results."""
+    """Raised if a mean score is below its `fail_under` minimum. `results` contains the results."""
 
 
 class UnmeasuredError(_ThresholdError, RuntimeError):
-    """Raised if a score with a minimum could not be measured. `results` has the results."""
+    """Raised if a score with a minimum could not be measured. `results` contains the results."""
 
 
 def _failed_of(evaluation: Evaluation) -> Iterator[Failed]:

@@ -20,7 +20,7 @@ HIDDEN = "***"
 
 N_CHARS_LEAST = 8
 """Minimum length of a secret. Shorter values, and values without a digit, may be ordinary words,
-such as the dummy key of a server that needs none."""
+such as the dummy key for a server that needs no key."""
 
 _SECRET_NAME = re.compile(r"(key|token|secret|password|passwd|credentials|headers)$", re.IGNORECASE)
 """Names of environment variables with secret values."""
@@ -35,12 +35,12 @@ _SECRETS: set[str] = set()
 
 
 def keep_secret(value: str | None) -> None:
-    """Hide a value from now on: verbatim, URL-quoted and in base64."""
+    """Hide a value in all later output, whether verbatim, URL-quoted or in base64."""
     _SECRETS.update(_forms(value or ""))
 
 
 def keep_address(address: str | None) -> None:
-    """Hide the password of a URL, and its user and password as sent in a header."""
+    """Hide the password in a URL, and the user and password as sent in a header."""
     try:
         parts = urlsplit(address or "")
     except ValueError:
@@ -63,7 +63,7 @@ def without_secrets(text: str) -> str:
 
 
 def without_known(text: str) -> str:
-    """Return text without known secrets; URLs are otherwise unchanged."""
+    """Return text without known secrets. URLs are otherwise unchanged."""
     found = {secret for secret in (*_SECRETS, *_environment()) if secret in text}
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
@@ -175,7 +175,7 @@ def _console_class() -> type[Console]:
     from rich.segment import Segment
 
     class SafeConsole(Console):
-        """Console that escapes text segments; rich adds style codes afterwards."""
+        """Console that escapes text segments before rich adds style codes."""
 
         def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):

@@ -1,4 +1,4 @@
-"""Store for finished work, keyed by the hash of its inputs."""
+"""Store for finished work, keyed by a hash of the inputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def storing(path: Path, *failures: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
-    """Lock a file, created if missing, for this process. Raises `refusal` if it is locked."""
+    """Lock a file for this process, creating it if missing. Raises `refusal` if already locked."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -47,7 +47,7 @@ def lock_file(file: Path, refusal: RagassayError) -> Iterator[None]:
 
 @contextmanager
 def set_damaged_aside(path: Path) -> Iterator[None]:
-    """Rename a damaged file and raise, because its work was paid for and the user must decide."""
+    """Rename a damaged file and raise an error. The user must decide about the paid work in it."""
     try:
         with storing(path):
             yield
@@ -67,14 +67,14 @@ def set_damaged_aside(path: Path) -> Iterator[None]:
 T = TypeVar("T")
 
 Row = tuple[str, bytes]
-"""A key, and the finished work as JSON."""
+"""Key and finished work as JSON."""
 
 
 class Work(Generic[T]):
-    """Result of one key, as yielded by `Store.once`.
+    """Result for one key, as yielded by `Store.once`.
 
     Attributes:
-        result: The result. The caller sets it if `is_new` is true.
+        result: Stored result. If `is_new` is true, the caller sets it.
         is_new: Whether the caller must compute the result.
     """
 
@@ -85,9 +85,9 @@ class Work(Generic[T]):
 
 
 class Store:
-    """Finished and running work, by key.
+    """Store for finished and running work, by key.
 
-    Reads and writes run in the calling thread, because moving them to another one costs more.
+    Reads and writes run in the calling thread, because moving them to a thread takes longer.
 
     Args:
         path: SQLite file, created if missing. None to store nothing and only share running calls.
@@ -107,9 +107,9 @@ class Store:
 
     @asynccontextmanager
     async def once(self, key: str, kind: TypeAdapter[T]) -> AsyncIterator[Work[T]]:
-        """Yield the stored result of a key, or let the block compute it and then store it.
+        """Yield the stored result for a key, or store the result that the block computes.
 
-        Concurrent callers with the same key wait for the first one and share its result. If the
+        Concurrent callers with the same key wait for the first caller and share its result. If the
         block fails, nothing is stored and a waiting caller computes the result.
         """
         work, loop = Work[T](), asyncio.get_running_loop()
@@ -156,7 +156,7 @@ class Store:
         self.add_rows([(key, kind.dump_json(work))])
 
     def rows(self, keys: Sequence[str]) -> list[Row]:
-        """Return the stored rows of the keys, without the missing ones."""
+        """Return the stored rows for the keys. Missing keys are skipped."""
         if self._file is None:
             return []
         query = "SELECT key, value FROM finished WHERE key = ?"
@@ -217,5 +217,5 @@ def opened_store(path: Path | None) -> Iterator[Store]:
 
 
 def hash_of(*parts: str | int) -> str:
-    """Return the SHA-256 hex digest of texts and numbers; boundaries between parts matter."""
+    """Return the SHA-256 hex digest of texts and numbers. Boundaries between parts matter."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

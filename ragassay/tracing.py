@@ -47,7 +47,7 @@ PROVIDERS = {
 
 @dataclass(frozen=True)
 class _Tracing:
-    """Data shared by all spans of a run. `run` is the session id that groups its traces."""
+    """Data shared by all spans of a run. `run` is the session id that groups the traces."""
 
     tracer: Tracer
     has_content: bool
@@ -74,7 +74,7 @@ async def traced_run(is_traced: bool, has_content: bool) -> AsyncIterator[None]:
 
 
 def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
-    """Return the host application's tracer provider or a new one, and a function to close it."""
+    """Return the host application's or a new tracer provider, with a function to close it."""
     need(*EXTRAS["tracing"])
     from opentelemetry import trace
     from opentelemetry.exporter.otlp.proto.http import trace_exporter
@@ -106,13 +106,13 @@ def _opened_provider() -> tuple[TracerProvider, Callable[[], None]]:
 
 
 class _Complaints(logging.Filter):
-    """Log filter that stores the first failure message, and whether the exporter gave up."""
+    """Log filter that stores the first failure message and whether the exporter gave up."""
 
     first = ""
     are_final = False
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Store the first message and suppress all."""
+        """Store the first message, and suppress all messages."""
         self.first = self.first or record.getMessage()
         self.are_final |= record.levelno >= logging.ERROR
         return False
@@ -196,7 +196,7 @@ def _result(key: str, score: Score) -> dict[str, Any]:
 def step_span(
     step: str, evaluator: str = "", item: object = None, role: str = ""
 ) -> Iterator[None]:
-    """Open the span of one graph step. Each retry has a span, but cached verdicts have none.
+    """Open the span of one graph step. Each retry has its own span. Cached verdicts have none.
 
     The role of a judge is "second" in a cascade, or the member name in a panel.
     """

@@ -37,8 +37,8 @@ def generate_pairs(
     """Generate question-answer pairs from papers (SciQAG).
 
     Args:
-        papers: Path of a file or folder of papers, or papers.
-        file: Path of the output file. If it is incomplete, the same call resumes it.
+        papers: Path of a file or folder with papers, or paper objects.
+        file: Path of the output file. The same call resumes an incomplete file.
         plan: Number of pairs and generation options. The default is ten pairs per paper.
         evaluator: LiteLLM name of a second model that rates each pair. If empty, only rules check
             the pairs.
@@ -46,7 +46,7 @@ def generate_pairs(
         options: See below. `model` is the writing model and is required.
 
     Returns:
-        Pairs by paper, with revised and discarded pairs and the reasons.
+        Pairs by paper, with the revised and discarded pairs and the reasons.
 
     Raises:
         InputError: The papers cannot be read, or the file cannot be written.
@@ -110,8 +110,8 @@ def synthesize(
     """Answer questions from papers with several models (YESciEval's LLMgen).
 
     Args:
-        queries: Strings, or rows or records with papers as sources, or the path of a file with
-            questions, answers or topics in any supported format.
+        queries: Question strings, rows or records with papers as sources, or the path of a file
+            with questions, answers or topics in any supported format.
         file: Path of the output file, which `evaluate` can read. The same call resumes an
             interrupted job without repeating finished answers.
         papers: Number of papers to retrieve from `corpus` for a question without sources.

@@ -1,6 +1,6 @@
 """Read records from users' files, and write records to files.
 
-Formats are recognized by the content of a file. Each unreadable line becomes a `Rejection` with its
+Formats are detected from a file's content. Each unreadable line becomes a `Rejection` with its
 file, line and field, and the other lines are still read.
 
 Answers: `read_records`, `write_answers`. Gold nuggets: `read_nugget_banks`, `write_nugget_banks`,

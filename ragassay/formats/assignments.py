@@ -28,7 +28,7 @@ from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
 ALL = "all"
-"""The `qid` of the line that contains the means."""
+"""Value of `qid` in the line that contains the means."""
 
 _SCORES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 
@@ -38,8 +38,8 @@ class AssignedNugget:
     """A gold nugget and whether an answer supports it.
 
     Attributes:
-        importance: Importance, or None if unknown or if the nuggetizer failed to assign it.
-        assignment: Support, or None if the nuggetizer failed to assign it.
+        importance: Importance, or None if it is unknown or the nuggetizer failed to assign it.
+        assignment: Level of support, or None if the nuggetizer failed to assign it.
     """
 
     text: str
@@ -52,10 +52,10 @@ class AssignedAnswer:
     """An answer or retrieved passage with nugget assignments.
 
     Attributes:
-        system: Run that generated the answer. Empty for a passage.
-        n_words: Answer length from the file, or None if it equals the number of words.
+        system: Name of the run that generated the answer. Empty for a passage.
+        n_words: Answer length recorded in the file, or None if it equals the number of words.
         document: Id of the passage. Empty for an answer.
-        metadata: Other fields of the file as text, by dotted path.
+        metadata: Other fields in the file as text, keyed by dotted path.
     """
 
     topic: str
@@ -69,7 +69,7 @@ class AssignedAnswer:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Topic, system and document, which are unique within a file."""
+        """Topic, system and document. The combination is unique within a file."""
         return self.topic, self.system, self.document
 
     @property
@@ -80,10 +80,10 @@ class AssignedAnswer:
 
 @dataclass(frozen=True)
 class NuggetScores:
-    """The nuggetizer's scores of an answer, each in [0, 1] or None if undefined.
+    """The nuggetizer's scores for an answer, each in [0, 1] or None if undefined.
 
     Attributes:
-        topic: Id of the question, or "all" for the means.
+        topic: Question id, or "all" for the means.
         strict_vital_score: Share of vital nuggets with full support.
         strict_all_score: Share of all nuggets with full support.
         vital_score: Like `strict_vital_score`, but partial support counts half.
@@ -98,10 +98,10 @@ class NuggetScores:
 
 
 def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read the output of the nuggetizer's `assign` for answers or passages, and its rejected lines.
+    """Read the output of the nuggetizer's `assign`, and return its items and the rejected lines.
 
-    Failed labels are None. Answers with unknown labels are kept, and a rejection reports how many
-    labels are unknown.
+    The items are answers or passages. Failed labels are None. Answers with unknown labels are kept,
+    and a rejection reports how many labels are unknown.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has another format.
@@ -158,10 +158,10 @@ def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
     """Write answers or passages in the format of the nuggetizer's `assign`.
 
     `read_assignments` returns equal answers. The nuggetizer's `metrics` requires every importance,
-    so an unknown importance is written as "failed", which it does not count as vital.
+    so an unknown importance is written as "failed", which `metrics` does not count as vital.
 
     Raises:
-        InputError: An answer occurs twice, has no topic, or has neither or both of system and
+        InputError: An answer occurs twice, has no topic, or does not have exactly one of system and
             document; a nugget has no text; or the file cannot be written.
     """
     path = Path(path)
@@ -210,11 +210,11 @@ def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
 
 
 def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
-    """Write scores in the nuggetizer's format, with the means on a last line "all".
+    """Write scores in the nuggetizer's format, with the means on a final line named "all".
 
-    The means exclude None, which the nuggetizer counts as 0. Missing scores are omitted from their
-    line, which the nuggetizer's `compare` supports and its `view` does not. If `scores` includes a
-    line "all", no means are added.
+    The means exclude undefined scores, which the nuggetizer counts as 0. Missing scores are omitted
+    from their line, which the nuggetizer's `compare` supports and its `view` does not. If `scores`
+    includes an entry for "all", no means are added.
 
     Raises:
         InputError: There are no scores, a topic is blank, or the file cannot be written.

@@ -28,12 +28,12 @@ _MARK = r"<\|(?:multi_|other_)?cit\|>"
 _CITED = re.compile(
     rf"(?<!\s)\s*+(?:[\[(](?=[^\[\]()]*[\])])[^\[\]()]*{_MARK}[^\[\]()]*[\])]|{_MARK})"
 )
-"""Placeholder for a citation in Citation-Integrity. Surrounding brackets contain other citations.
-Text after a placeholder without brackets belongs to the sentence."""
+"""Placeholder for a citation in Citation-Integrity. Brackets around a placeholder may contain other
+citations. If there are no brackets, text after the placeholder belongs to the sentence."""
 
 
 class MarkRow(Row):
-    """Sentences of a document that support or contradict a claim."""
+    """Sentences in a document that support or contradict a claim."""
 
     label: str
 
@@ -81,7 +81,7 @@ class FindingRow(Row):
 
 @dataclass(frozen=True)
 class FactCheck:
-    """A claim and a document id, with the label of the pair in the collection."""
+    """A claim and a document id, with the label that the collection gives the pair."""
 
     claim: str
     document: str
@@ -94,7 +94,7 @@ def is_fact_check(item: Item) -> bool:
 
 
 def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
-    """Return a claim paired with each of its documents."""
+    """Pair a claim with each of its documents."""
     row = validate(FactCheckRow, item.fields)
     if isinstance(row, Problem):
         return row
@@ -111,7 +111,7 @@ def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
 
 
 def without_citations(text: str) -> str:
-    """Remove the citations from a citing sentence of Citation-Integrity.
+    """Remove the citations from a Citation-Integrity citing sentence.
 
     Example:
         >>> without_citations("In a trial (Lee et al., <|other_cit|>), it fell.<|cit|>")
@@ -139,11 +139,11 @@ _CORPORA = ("corpus.jsonl", "corpus.jsonl.gz")
 
 
 def iter_claims(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labeled claims with their label and their evidence or sentences.
+    """Yield labeled claims, each with its label and its evidence or sentences.
 
-    An Evidence Inference finding yields two claims. Its annotations require the prompts file in the
-    same folder. A SciFact claim yields one claim per document, and requires the corpus in the same
-    folder.
+    An Evidence Inference finding yields two claims. The annotations file requires the prompts file
+    in the same folder. A SciFact claim yields one claim per document, and requires the corpus in
+    the same folder.
     """
     related = _RelatedFiles(path)
     for item in iter_items(path):

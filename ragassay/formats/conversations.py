@@ -62,14 +62,14 @@ _ROLE_NAMES = ("role", "from", "type", "author", "speaker")
 _CONTENT_NAMES = ("content", "value", "text", "message", "parts")
 _LISTS = ("messages", "conversations", "conversation", "user_input", "dialog", "dialogue")
 ANSWER_FIELDS = ("answer", "response", "output", "completion")
-"""Fields next to the messages that may contain the answer to the last message."""
+"""Fields, stored alongside the messages, that may contain the answer to the last message."""
 
 _PASSAGE_LISTS = ("documents", "results", "passages", "chunks", "contexts", "sources", "data")
 
 
 @dataclass(frozen=True)
 class Conversation:
-    """The last answer of a conversation with the preceding messages.
+    """The last answer in a conversation, with the preceding messages.
 
     Attributes:
         question: Last user message before the answer.
@@ -94,7 +94,7 @@ class _Message:
 
 
 def read_messages(messages: Sequence[object]) -> Conversation | Problem:
-    """Read a list of messages, oldest first, in any format with the roles in `ROLES`."""
+    """Read a list of messages, oldest first, in any format that uses the roles in `ROLES`."""
     read: list[_Message] = []
     for n, raw_message in enumerate(messages):
         message = _read_one(raw_message)
@@ -122,7 +122,7 @@ def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
 
 
 def _read_one(message: object) -> _Message | str:
-    """Return the message, or a description of what is wrong with it."""
+    """Return the message, or a description of the error in it."""
     if is_list(message) and len(message) == 2:  # LangChain's ("human", "…") pairs
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
@@ -160,7 +160,7 @@ def read_history(history: object) -> tuple[Turn, ...] | None:
 
 
 def _turns(messages: Iterable[_Message]) -> tuple[Turn, ...]:
-    """Return the user and assistant messages that contain text, which excludes tool calls."""
+    """Return the user and assistant messages that contain text. Tool calls are excluded."""
     return tuple(
         Turn(role="user" if one.role == "user" else "assistant", text=one.reply.text)
         for one in messages
@@ -179,7 +179,7 @@ def _role_name(fields: Fields) -> str:
 
 
 def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
-    """Return tool results as documents: their lists of passages, or else their text."""
+    """Return tool results as documents, one per passage, or one per result without passages."""
     documents: list[Document] = []
     for message in messages:
         if message.role != "tool":
@@ -208,7 +208,7 @@ def _parse_content(content: object) -> object:
 
 
 def _passages(value: object) -> list[Mapping[str, Any]]:
-    """Return the passages in a tool result, or an empty list if it contains no list of them."""
+    """Return the passages in a tool result, or an empty list if it contains no list of passages."""
     if is_object(value):
         inner = next((one for one in _PASSAGE_LISTS if is_list(value.get(one))), None)
         return _passages(value[inner]) if inner else []
@@ -290,7 +290,7 @@ _SHAPED = ("choices", "candidates", "message", "content")
 
 
 def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record | Problem]:
-    """Convert a row to a record. Its answer may be a provider's reply with structured citations.
+    """Convert a row, whose answer may be a provider's reply with structured citations, to a record.
 
     Unreadable citations are returned as problems after the record. A chat history becomes turns.
     """

@@ -1,4 +1,4 @@
-"""Split JSON arrays and documents into their rows as bytes, before the rows are parsed."""
+"""Split JSON arrays and documents into unparsed rows of bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPENS_ITEM = (b"[", b"{", b",")
 
 
 def is_array(head: Sequence[RawLine]) -> bool:
-    """Return whether a file with these first two lines is a single JSON array.
+    """Return whether a file that starts with these two lines is a single JSON array.
 
     If the first line is a complete array and another line follows, the file is JSON lines with an
     invalid first line.
@@ -41,7 +41,7 @@ def _is_json(data: bytes) -> bool:
 
 @dataclass
 class Pieces:
-    """Pieces of an item that spans several lines."""
+    """Collected pieces of an item that spans several lines."""
 
     start: int = 0
     pieces: list[bytes] = field(default_factory=list[bytes])
@@ -58,7 +58,7 @@ class Pieces:
             self.n_bytes += len(piece) + 1
 
     def item(self, number: int) -> RawLine:
-        """Return the item that ends on a line, and clear the pieces."""
+        """Return the item that ends on the given line, and clear the pieces."""
         data = b"\n".join(self.pieces).rstrip()
         self.pieces, self.n_bytes = [], 0
         if len(data) > self.limit:
@@ -68,14 +68,14 @@ class Pieces:
         return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
 
     def rest(self, number: int, problem: str, expected: str) -> RawLine:
-        """Return the remaining pieces as a line with a problem."""
+        """Return the remaining pieces as a line with the given problem."""
         data = b"\n".join(self.pieces).strip()
         self.pieces, self.n_bytes = [], 0
         return RawLine(self.start if data else number, data, problem, expected)
 
 
 ROW_LISTS = ("results", "questions", "data", "runs", "traces", "rows", "records", "examples")
-"""Names of lists that may contain the rows of a document."""
+"""Names of lists in a document that may contain its rows."""
 
 ROW_FIELDS = frozenset(
     {
@@ -85,7 +85,7 @@ ROW_FIELDS = frozenset(
         *("user_query", "user_question", "instruction", "completion", "output", "prediction"),
     }
 )
-"""An object with one of these fields is itself a row, even if it contains lists."""
+"""Fields that identify an object as a row even if it contains lists."""
 _CLOSING = (b",", b"]", b"}")
 
 
@@ -94,8 +94,8 @@ class CutDocument:
     """A document split into its header and rows.
 
     Attributes:
-        header: JSON of the document with an empty list.
-        rows: Rows with the number of their first line, including damaged rows.
+        header: JSON text of the document, with its list of rows emptied.
+        rows: Rows, including damaged ones, with the number of the first line of each row.
     """
 
     name: str
@@ -104,7 +104,7 @@ class CutDocument:
 
 
 def row_list(fields: Mapping[str, object]) -> str | None:
-    """Return the name of the list that contains a document's rows, or None for a row."""
+    """Return the name of the list with a document's rows, or None if the object is a row."""
     if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
@@ -130,7 +130,7 @@ def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
 
 
 def is_document(head: Sequence[RawLine]) -> bool:
-    """Return whether a file is a JSON object on several lines, not JSON lines with a broken one."""
+    """Return whether a file is a multi-line JSON object, not JSON lines with a broken line."""
     if len(head) < 2 or any(line.problem for line in head):
         return False
     first, second = head[0].data.strip(), head[1].data.strip()
@@ -229,7 +229,7 @@ def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
-    """Split a document into its rows and the rest, or return None if it has no list of rows."""
+    """Split a document into header and rows, or return None if it has no list of rows."""
     cutter = _Cutter(level=2)
     rows: list[RawLine] = []
     number = 0

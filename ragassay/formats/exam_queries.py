@@ -43,7 +43,7 @@ class ExamQuery:
 
 @dataclass(frozen=True)
 class QueryFile:
-    """Queries of a file.
+    """Queries in a file.
 
     Attributes:
         records: Answers that contain the queries. Empty if the file contains only queries.
@@ -87,7 +87,7 @@ class ExamQueryRow(Row):
 
 
 def read_exam_queries(path: Path) -> QueryFile:
-    """Read queries from a file. The format is recognized by the content."""
+    """Read queries from a file. The format is detected from the file's content."""
     data = read_small_file(path)
     head = data[:4096].lstrip()
     if head.startswith(b"<"):
@@ -115,7 +115,7 @@ def _is_query(first: list[Item | Rejection]) -> bool:
 
 
 def write_exam_queries(queries: Iterable[ExamQuery], path: Path) -> None:
-    """Write queries with unique ids as a JSON object, `{"id": "text"}`, without their facets."""
+    """Write queries with unique ids, but not their facets, as a JSON object `{"id": "text"}`."""
     texts: JsonRow = {}
     for query in queries:
         if query.id in texts:

@@ -1,7 +1,7 @@
 """Read exports of LangSmith, Langfuse, Phoenix, promptfoo and OpenAI evals.
 
 The record structures are defined in `export_shapes.yaml`. If the question or answer of a record is
-not found, the error message suggests a `--map` option to locate it.
+not found, the error message suggests a `--map` option that specifies its location.
 """
 
 from __future__ import annotations
@@ -59,15 +59,15 @@ class Spans(BaseModel):
 
 
 class ExportShape(BaseModel):
-    """Structure of the records that a tool exports. Paths have the syntax of `fields.value_at`.
+    """Structure of the records that a tool exports. Paths use the syntax of `fields.value_at`.
 
     Attributes:
-        marks: Paths that identify a record of this shape because all of them have a value.
+        marks: Paths that identify this shape. A record matches if it has a value at every path.
         question: Paths of the question. The value may be text, messages, or an object with a field
             that has a common name. The first path with a question is used.
         sources: Paths of objects with a sources field, or of lists of sources.
-        rows: Path of the list of records if an exported object contains several.
-        spans: How to merge the rows of a trace, or None if each row is a record.
+        rows: Path of the list of records if an exported object contains several records.
+        spans: Paths used to merge the rows of a trace, or None if each row is a record.
         has_objects: Whether at least one of the marked values must be an object or a list.
         refusal: Reason why records of this shape contain no answers, or empty if they do.
     """
@@ -110,7 +110,7 @@ class ShapeFormat(Format):
 
 @cache
 def export_shapes() -> tuple[ExportShape, ...]:
-    """Return the shapes in `export_shapes.yaml`, the most specific ones first."""
+    """Return the shapes in `export_shapes.yaml`, most specific first."""
     text = files("ragassay.formats").joinpath("export_shapes.yaml").read_text("utf-8")
     return TypeAdapter(tuple[ExportShape, ...]).validate_python(yaml.safe_load(text))
 
@@ -230,7 +230,7 @@ def _first(
 def _text(
     value: object, names: tuple[str, ...], role: str, path: str, levels: int, lone: bool
 ) -> tuple[str, str] | None:
-    """Return a text with its path: the value, a named field, a message or the only text field."""
+    """Return the text of a value, named field, message or only text field, with its path."""
     if isinstance(value, str):
         return (str(value), path) if value.strip() else None
     if levels == 0:
@@ -256,7 +256,7 @@ def _text(
 
 
 def last_message(messages: list[object], roles: tuple[str, ...]) -> str | None:
-    """Return the text of the last message with one of the roles, or None if there is none."""
+    """Return the text of the last message with one of the roles, or None if no message has one."""
     for message in reversed(messages):
         if is_list(message):  # LangChain traces contain nested lists.
             return last_message(message, roles)
@@ -288,7 +288,7 @@ def _block_text(block: Mapping[str, object]) -> object:
 
 
 def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
-    """Return the path and the rows of the first sources found, or nothing if there are none."""
+    """Return the path and rows of the first sources found, both empty if none are found."""
     for path in shape.sources:
         value = parse_text(value_at(fields, path))
         sources_path, rows = _find_sources(value, path, _MAX_LEVELS)

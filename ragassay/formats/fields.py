@@ -45,7 +45,7 @@ SOURCE_NAMES = (
 """Fields that contain the source texts of an answer."""
 
 LISTED_NAMES = ("references", "citations", "results", "document", "source", "evidence", "papers")
-"""Source fields that often contain ids or titles. Only long texts in them count as sources."""
+"""Source fields that often contain ids or titles. Only their long texts count as sources."""
 
 GOLD_SOURCE_NAMES = (
     *("reference_contexts", "reference_context", "gold_contexts", "gold_context"),
@@ -96,7 +96,7 @@ URL_NAMES = ("url", "uri", "link", "href", "source", "source_url", "source_uri")
 TITLE_NAMES = ("title", "document_title", "doc_title", "article_title", "headline", "name")
 
 PASSAGE_ID_NAMES = ("passage_id", "chunk_id", "doc_id", "docid", "document_id", "pmid", "source_id")
-"""Columns that contain the id of a passage in another column."""
+"""Columns that contain the id of the passage in another column."""
 
 ONE_PASSAGE_NAMES = (
     *("passage", "passage_text", "chunk", "chunk_text", "document", "snippet", "context"),
@@ -128,17 +128,17 @@ def _fold(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _fold_all(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the rank of each normalized name, starting at 0 for the best."""
+    """Return the rank of each normalized name. The best name has rank 0."""
     return {name: rank for rank, name in enumerate(dict.fromkeys(map(fold, names)))}
 
 
 def find_name(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
-    """Return the best field with one of the names and a value, or None if there is none."""
+    """Return the first of the names whose field has a value, or None if no field has one."""
     return next(iter(find_all(fields, names)), None)
 
 
 def find_all(fields: Mapping[str, object], names: tuple[str, ...]) -> list[str]:
-    """Return the fields with one of the names and a value, in the order of `names`.
+    """Return the fields that have one of the names and a value, in the order of `names`.
 
     If several spellings of a name match, the exact spelling comes first.
     """
@@ -180,8 +180,8 @@ def value_at(fields: Mapping[str, object], path: str) -> object:
     """Return the value at a path, or None if it does not exist.
 
     A field whose name equals the whole path, or several parts of it, takes precedence. Indexes
-    start at 0, -1 is the last entry, and `*` selects all entries. Strings along the path are parsed
-    as JSON.
+    start at 0, -1 selects the last entry, and `*` selects all entries. Strings along the path are
+    parsed as JSON.
 
     Example:
         >>> value_at({"messages": [{"content": "Hi"}]}, "messages.-1.content")
@@ -219,7 +219,7 @@ def _in_list(value: list[object], parts: Sequence[str]) -> object:
 
 
 def nested_fields(fields: Mapping[str, object], roots: Sequence[str]) -> dict[str, object]:
-    """Nest the fields with dotted names under the given roots.
+    """Nest fields whose dotted names start with one of the roots.
 
     Example:
         >>> nested_fields({"inputs.question": "Q", "id": "1"}, ["inputs"])
@@ -240,7 +240,7 @@ def _is_under(key: str, roots: Sequence[str]) -> bool:
 
 
 def _put_value(target: dict[str, object], parts: Sequence[str], value: object) -> None:
-    """Set the value at a path unless it exists, and create the objects on the way."""
+    """Set the value at a path unless one exists, and create missing objects along the path."""
     for part in parts[:-1]:
         inner = target.get(part)
         if not is_object(inner):

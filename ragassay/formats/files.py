@@ -23,7 +23,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
-"""Byte order marks. The longer ones come first because they start like the shorter ones."""
+"""Byte order marks. Longer marks come first because some begin with a shorter mark."""
 
 _TYPED = frozenset(b"\t\n\r\f")
 _HIGH = 0x80
@@ -31,7 +31,7 @@ _SEEN = 4_096
 
 
 def encoding_of_start(data: bytes) -> str | None:
-    """Return the encoding of a byte order mark other than UTF-8, or None without such a mark."""
+    """Return the encoding of a byte order mark other than UTF-8, or None if there is none."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), None)
 
 
@@ -67,7 +67,7 @@ def encoding_note(data: bytes) -> str:
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_WINDOW_BYTES = 2 * 1024 * 1024
-"""Maximum unpacked size of 4 KiB. Only decompression bombs exceed it."""
+"""Maximum unpacked size of a 4 KiB window. Only decompression bombs exceed this size."""
 
 MAX_RATIO = 100
 """Maximum compression ratio of a large file. Gzip compresses text by a factor of 3 to 20."""
@@ -79,14 +79,14 @@ _GZIP_WBITS = 31
 
 
 class BombError(OSError):
-    """A compressed file unpacks to far more than a text file does."""
+    """Raised when a compressed file unpacks to far more data than a text file would."""
 
 
 class Unpacked(io.RawIOBase):
     """Raw stream that decompresses a gzip file in small windows, for use in a `BufferedReader`.
 
     Reading raises `BombError`, `EOFError` for a truncated file, or `zlib.error` for a damaged one,
-    after all preceding content was returned.
+    but only after all preceding content has been returned.
     """
 
     def __init__(self, packed: BinaryIO) -> None:
@@ -134,7 +134,7 @@ class Unpacked(io.RawIOBase):
         return data
 
     def _unpack_window(self, window: bytes) -> bytes:
-        """Decompress a window, up to one byte more than `MAX_WINDOW_BYTES`."""
+        """Decompress a window to at most `MAX_WINDOW_BYTES` + 1 bytes."""
         before, was_between = self._unpacker.copy(), self._is_between
         try:
             return b"".join(self._parts(window))
@@ -172,7 +172,7 @@ _MAX_NAME = 300
 
 
 class _AsOpened(io.FileIO):
-    """A file limited to its size when opened, so that reading a growing file ends."""
+    """A file that is read only up to its size when opened, so that reading a growing file ends."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")
@@ -203,7 +203,7 @@ class UnpackedFile(io.BufferedReader):
 
     @property
     def n_grown(self) -> int:
-        """Number of bytes appended since the file was opened, which are not read."""
+        """Number of bytes appended since the file was opened. These bytes are not read."""
         return self._file.n_grown
 
 
@@ -289,7 +289,7 @@ def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLin
 
 
 def iter_lines(path: Path) -> Iterator[RawLine]:
-    """Yield the lines of a file. If reading fails, the last line has a problem.
+    """Yield the lines of a file. If reading fails, the last line has its `problem` set.
 
     Blank lines and a leading byte order mark are skipped.
     """

@@ -1,10 +1,10 @@
-"""Read and write gold nuggets by topic, in any known format.
+"""Read gold nuggets by topic in any known format, and write them.
 
     {"116": ["a fact", {"text": "another", "importance": "vital"}]}                BioACE
     {"query", "qid", "nuggets": [{"text", "importance"}]} per line                 nuggetizer
     {"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} per line   test bank
 
-A topic may occur several times with the same nuggets, as in assignments of several runs.
+A topic may occur several times with the same nuggets, as in assignments for several runs.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _OF_ANSWERS = frozenset({"answer_text", "candidate_text"})
 
 @dataclass(frozen=True)
 class NuggetBank:
-    """Gold nuggets of a question.
+    """Gold nuggets for a question.
 
     Attributes:
         question: Text of the question. Empty if the file does not contain it.
-        metadata: Other fields of the file as text, by dotted path.
+        metadata: Other fields in the file as text, keyed by dotted path.
     """
 
     topic: str
@@ -77,7 +77,7 @@ class NuggetBank:
 
 
 class NuggetsRow(Row):
-    """Gold nuggets of a topic."""
+    """Gold nuggets for a topic."""
 
     nuggets: list[Annotated[GoldNuggetRow, BeforeValidator(text_as_object)]]
 
@@ -89,7 +89,7 @@ class _Gold:
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, bank: NuggetBank, place: Place, has_facets: bool = False) -> None:
-        """Add the nuggets of a topic, which may repeat unchanged or with another facet."""
+        """Add the nuggets of a topic. A topic may repeat unchanged or with another facet."""
         first = self.banks.setdefault(bank.topic, bank)
         if has_facets:
             nuggets = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
@@ -108,7 +108,7 @@ def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Reje
 
     The file is JSON or JSON lines, optionally compressed with gzip: `{topic_id: [text]}`, output of
     the nuggetizer's `create` or `assign`, or a test bank of the Rubric workbench. Nuggets with an
-    unknown importance are kept without it, and a rejection reports how many there are.
+    unknown importance are kept without an importance, and a rejection reports their number.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has an unknown format.

@@ -1,4 +1,4 @@
-"""Read the JSON objects in a file or a list, and reject those that are unsafe or invalid."""
+"""Read JSON objects from a file or a list, and reject unsafe or invalid objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
-"""Reading stops if at least `MAX_JUNK` lines and more than this share of lines are unreadable."""
+"""Share of unreadable lines above which reading stops, if there are at least `MAX_JUNK` of them."""
 
 _Read = TypeVar("_Read")
 
@@ -118,7 +118,7 @@ class Item:
 
     @property
     def keys(self) -> frozenset[str]:
-        """Names of the item's fields, the enclosing document's fields and the metadata fields."""
+        """Names of the fields in the item, its enclosing document and its metadata."""
         nested = (
             f"{name}.{key}"
             for name in METADATA_FIELDS
@@ -195,7 +195,7 @@ def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejecti
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    """Yield the rows of an object of columns, as written by data frames, or else the item."""
+    """Yield the rows of an object of columns, as written by data frames, or the item itself."""
     rows = column_rows(item.fields) if isinstance(item, Item) else None
     if rows is None or isinstance(item, Rejection):
         yield item
@@ -223,7 +223,7 @@ def _document_rows(
 
 
 def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
-    """Yield one row that spans several lines, or else the items of JSON lines."""
+    """Yield one row if it spans all lines. Otherwise, yield one item per line."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
     if isinstance(whole, Item) and not any(line.problem for line in lines):
@@ -250,7 +250,7 @@ def as_item(place: Place, value: object) -> Item | Rejection:
 
 
 def iter_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[Item | Rejection]:
-    """Yield the items of a list of dicts or data frame rows. The line is the 1-based row number."""
+    """Yield the items in a list of dicts or data frame rows, with 1-based row numbers as lines."""
     for count, row in enumerate(rows, start=1):
         place = Place(ROWS_NAME, count, f"row-{count}", content_of(row))
         value = plain_row(row, MAX_DEPTH)
@@ -278,7 +278,7 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
 
 
 def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
-    """Call a reader on an item, and return its problem instead of raising it."""
+    """Call a reader on an item, and return a problem instead of raising `ProblemError`."""
     try:
         return read(item)
     except ProblemError as error:
@@ -308,7 +308,7 @@ def read_each(
 def split_rejections(
     outcomes: Iterable[_Read | Rejection],
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Return the values and the rejections among some outcomes."""
+    """Split outcomes into values and rejections."""
     results = list(outcomes)
     values = tuple(one for one in results if not isinstance(one, Rejection))
     return values, tuple(one for one in results if isinstance(one, Rejection))

@@ -1,7 +1,7 @@
 """Split text that contains several passages, as in a prompt.
 
 Passages start with "[1] ...", "Document 2: ..." or "Document [3](Title: ...): ..." on a new line,
-numbered from 1 without gaps. They may also start with distinct PMIDs, or be elements such as
+numbered from 1 without gaps. Passages may also start with distinct PMIDs, or be elements such as
 `<document index="1">`. Ambiguous text is not split.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MOST_PASSAGES = 1_000
-"""Maximum number of passages. Text with more is not split."""
+"""Maximum number of passages. Text with more passages is not split."""
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Words recognized before a number without brackets, except "article", which laws use too."""
+"""Words recognized before a number without brackets. "Article" is excluded because laws use it."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
@@ -84,7 +84,7 @@ def _by_pmid(text: str) -> list[dict[str, object]]:
 
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
-    """Return the text after each mark, or an empty list if a text is missing."""
+    """Return the text after each mark, or an empty list if any mark has no text."""
     if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
         return []
     if not _LEAD.fullmatch(text, 0, marks[0].start()):

@@ -1,4 +1,4 @@
-"""Read human labels of answers in any known format, to compare judges with people.
+"""Read human labels of answers in any known format, for comparing judges with people.
 
 ragassay's own format is one `HumanLabel` per line:
 
@@ -56,7 +56,7 @@ LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "exam_grade": (*map(str, range(MOST_EXAM_RATING + 1)), "yes", "no"),
     "relevance_grade": ("yes", "no"),
 }
-"""Labels of each task with a closed set. Rubric ratings are whole numbers instead."""
+"""Labels of each task that has a closed label set. Rubric ratings are whole numbers instead."""
 
 
 class LabelRow(Row):
@@ -87,10 +87,10 @@ LABELS = Format(
 
 @dataclass(frozen=True)
 class LabelResult:
-    """Labels of a file, and its rejected lines.
+    """Labels in a file, with its rejected lines.
 
     Attributes:
-        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or a format of answers.
+        format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or an answer format.
         n_other: Number of reviews that belong to no labeling task.
     """
 
@@ -105,9 +105,9 @@ def read_labels(path: AnyPath) -> LabelResult:
 
     Null labels and failed assignments are skipped. `record_id` and `sentence` match the records
     that `read_records` returns for the same file. Ratings by YESciEval's judge models are labels
-    with the model as annotator. Only the expert ratings of SummEval are read. A judgment of the
-    Rubric workbench becomes a rating on the rubric "relevance", on the scale of the collection. For
-    a folder, the reviews of a run or the YESciEval workbooks are read.
+    with the model as annotator. For SummEval, only the expert ratings are read. A Rubric workbench
+    judgment becomes a rating on the rubric "relevance", on the scale of the collection. For a
+    folder, the reviews of a run or the YESciEval workbooks are read.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has no labels. This includes qrels,

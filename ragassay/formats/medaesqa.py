@@ -1,4 +1,4 @@
-"""Read answers, labels, evidence and clusters of MedAESQA and the TREC BioGen 2024 assessments."""
+"""Read answers, labels, evidence and clusters from MedAESQA and TREC BioGen 2024 assessments."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RELATIONS: Mapping[str, CitationLabel] = {
     "not relevant": "not_relevant",
     "invalid citation": "invalid",
 }
-"""Citation labels by MedAESQA's names for the relation of an article to a sentence."""
+"""Citation labels, keyed by MedAESQA's names for the relation between an article and a sentence."""
 
 _ANSWERS = "machine_generated_answers"
 _RELEVANCE = {label: label for label in RELEVANCE_LABELS}
@@ -76,7 +76,7 @@ class AssessedSentenceRow(Row):
 
 
 class MachineAnswerRow(Row):
-    """An answer of a system."""
+    """An answer by a system."""
 
     answer: str = ""
     is_answer_accurate: str | None = None
@@ -95,7 +95,7 @@ class AssessedQuestionRow(Row):
 
 
 class ExtractRow(Row):
-    """A line of an extracted file with an answer or evidence."""
+    """A line in an extracted file, with an answer or evidence."""
 
     question: str = Field(min_length=1)
     machine_id: IdText | None = None
@@ -122,7 +122,7 @@ class _AssessedAnswer:
 def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Problem]:
     """Convert a question to a record for each system's answer, with ids such as `question_id/M1`.
 
-    Blank sentences are skipped, and labels number the sentences accordingly.
+    Blank sentences are skipped, and the labels use the resulting sentence numbers.
     """
     return [
         answer if isinstance(answer, Problem) else _record(answer, questions)
@@ -131,7 +131,7 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
 
 
 def read_extract(item: Item) -> Record:
-    """Convert a line of an extracted file to a record, whose id is its position in the file."""
+    """Convert a line of an extracted file to a record. The id is the position in the file."""
     row = parse(ExtractRow, item.fields)
     evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
     return Record(
@@ -275,10 +275,10 @@ EvidenceKey = tuple[str, int, str]
 
 
 def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
-    """Return the evidence of each citation that has any.
+    """Return the evidence for each citation that has evidence.
 
     Records and sentences are numbered as by `read_records`. `evidence_support` may be a text or a
-    list of texts. Other values and other files contain no evidence.
+    list of texts. Other values are ignored, and other file formats contain no evidence.
     """
     evidence: dict[EvidenceKey, tuple[str, ...]] = {}
     for item in iter_items(path):
@@ -315,7 +315,7 @@ _ClustersFile = RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]
 
 
 def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int], str]]]:
-    """Read the cluster of each answer sentence, by question id and kind of cluster.
+    """Read the cluster of each answer sentence, keyed by question id and cluster kind.
 
     Sentences are identified by system and 1-based number.
     """

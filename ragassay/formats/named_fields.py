@@ -31,7 +31,7 @@ _MOST_UNREAD = 5
 
 @dataclass(frozen=True)
 class NamedFields:
-    """Fields of an answer, renamed to those of ragassay's format.
+    """Fields of an answer, renamed to the names in ragassay's format.
 
     Attributes:
         fields: All fields, with the recognized fields renamed.
@@ -68,8 +68,8 @@ def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
 def find_sources(fields: Mapping[str, object]) -> str | None:
     """Return the name of the field that contains the sources, or None if no field does.
 
-    A field named `sources` or `contexts` is returned even if it has no text, so that its errors are
-    reported.
+    A field named `sources` or `contexts` is returned even if it contains no text, so that errors in
+    the field are reported.
     """
     for name in ("sources", "contexts"):
         if has_value(fields.get(name)):
@@ -79,7 +79,7 @@ def find_sources(fields: Mapping[str, object]) -> str | None:
 
 
 def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str, ...]:
-    """Return the paths of fields whose texts were not read, up to five."""
+    """Return the paths of up to five fields whose texts were not read."""
     paths = (
         path
         for name, value in fields.items()
@@ -90,7 +90,7 @@ def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str
 
 
 def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
-    """Add the id and title from other columns to the single passage of a row."""
+    """Add the id and title from other columns to a row's single passage."""
     if not (is_list(rows) and len(rows) == 1):
         return rows
     row = rows[0]
@@ -124,7 +124,7 @@ def has_one_text(fields: Mapping[str, object], name: str) -> bool:
 
 @dataclass
 class FieldTally:
-    """Counts the original names that were read as each field of ragassay's format."""
+    """Counts the original names of each field in ragassay's format."""
 
     names: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
@@ -135,7 +135,7 @@ class FieldTally:
             counts[name] = counts.get(name, 0) + 1
 
     def renamed_fields(self) -> dict[str, str]:
-        """Return the original names, joined with "or", of each field that has another name."""
+        """Return the original names, joined with "or", of each renamed field."""
         return {
             own: " or ".join(counts)
             for own, counts in self.names.items()
@@ -150,7 +150,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     """Return notes on how the input was read, to be shown with the results.
 
     Args:
-        fields: Original field names, by the field of ragassay's format.
+        fields: Original field names, keyed by the field name in ragassay's format.
 
     Example:
         >>> input_notes({"answer": "output", "sources": "docs"}, [])
@@ -171,7 +171,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
 
 
 def turns_note(n_answers: int) -> str:
-    """Return a note on answers that are the last turn of a conversation, or "" if there are none.
+    """Return a note about answers that are the last turn of a conversation, or "" if none are.
 
     Example:
         >>> turns_note(0)

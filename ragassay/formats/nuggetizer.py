@@ -1,4 +1,4 @@
-"""Read and write files of the nuggetizer's `create` and `assign` (castorini/nuggetizer)."""
+"""Read and write files for the nuggetizer's `create` and `assign` (castorini/nuggetizer)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def label_text(value: object) -> object:
 
 @dataclass(frozen=True)
 class UnknownLabel:
-    """A label, with its path and the valid names, that failed or was invented by a model."""
+    """A failed label, or a label invented by a model, with its path and the valid labels."""
 
     field: str
     given: str | None
@@ -63,7 +63,7 @@ class QueryRow(Row):
 
 
 class SegmentRow(Row):
-    """The text of a candidate passage."""
+    """Text of a candidate passage."""
 
     segment: str
     title: str = ""
@@ -114,7 +114,7 @@ CREATED = Format(
 
 
 def read_create_input(item: Item) -> Record:
-    """Convert a question with candidate passages to a record with an empty answer."""
+    """Convert a question and its candidate passages to a record with an empty answer."""
     row = parse(CreateInputRow, item.fields)
     texts: list[tuple[str, str]] = []
     for i, candidate in enumerate(row.candidates):
@@ -151,7 +151,7 @@ CREATE_INPUT = Format(
 
 
 def drop_judged_below(record: Record, least: int) -> Record:
-    """Return a question without the candidates whose judgment is below the least grade.
+    """Return a question without the candidates that are judged below the minimum grade.
 
     The nuggetizer's `create` also excludes them (`min_judgment`). Candidates without a judgment are
     kept.
@@ -198,7 +198,7 @@ def find_unknown_importances(
 
 
 def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
-    """Return a problem with the first unknown label and the number of others, if there are any."""
+    """Return a problem that describes the first unknown label and counts the others, if any."""
     if not odd:
         return []
     first = odd[0]
@@ -212,7 +212,7 @@ def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
 
 
 def label_metadata(odd: Iterable[UnknownLabel]) -> dict[str, str]:
-    """Return unknown labels as metadata, so that they are preserved when writing a file."""
+    """Return unknown labels as metadata, so that they are preserved when the record is written."""
     return {one.field: one.given for one in odd if one.given is not None}
 
 
@@ -228,7 +228,7 @@ class AssignedNuggetRow(GoldNuggetRow):
 
     @property
     def label(self) -> Assignment | None:
-        """Assignment, or None if it failed or is unknown."""
+        """Assignment, or None if the assignment failed or the label is unknown."""
         return _ASSIGNMENTS.get(self.assignment)
 
 
@@ -259,7 +259,7 @@ class AssignedRow(Row):
 
 
 class RetrievedRow(Row):
-    """A retrieved passage with the assignments of the nuggets."""
+    """A retrieved passage with the assignments of its nuggets."""
 
     text: str
     qid: IdText
@@ -294,7 +294,7 @@ def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
 
 
 def find_unknown_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[UnknownLabel]:
-    """Yield the assignments that are neither known nor failed."""
+    """Yield assignments with unknown labels, except failed ones."""
     for i, row in enumerate(rows):
         if row.assignment not in (FAILED, *_ASSIGNMENTS):
             yield UnknownLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))

@@ -1,4 +1,4 @@
-"""Convert Python objects of other libraries to rows and sources without importing the libraries."""
+"""Convert objects of other libraries to rows and sources without importing the libraries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Table(Protocol):
 
     @property
     def columns(self) -> Any:
-        """Columns, or their names."""
+        """Columns, or column names."""
 
 
 class Sample(Protocol):
@@ -98,7 +98,7 @@ class ResponseParts:
     """Text, sources and citations of an answer object.
 
     Attributes:
-        reply: Citations and sources of a provider's reply, or None for other answers.
+        reply: Citations and sources in a provider's reply, or None for other answers.
     """
 
     text: str
@@ -176,7 +176,7 @@ def _plain_objects(row: Mapping[Any, Any]) -> Any:
 
 
 def response_parts(response: Any) -> ResponseParts:
-    """Return the parts of an answer: text, a LlamaIndex response or a provider's reply."""
+    """Return the parts of an answer, which is text, a LlamaIndex response or a provider's reply."""
     if isinstance(response, str):
         return ResponseParts(response)
     if _has(response, _RESPONSE):

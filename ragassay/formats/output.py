@@ -31,7 +31,7 @@ class WriteResult:
 
     Attributes:
         left_out: Fields that the format cannot store unchanged, with the number of affected
-            records. Empty if reading the file returns equal records.
+            records. Empty if reading the file back returns equal records.
     """
 
     n_records: int
@@ -40,7 +40,7 @@ class WriteResult:
 
 @contextmanager
 def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """Open a file that replaces its target when complete, compressed if the name ends in `.gz`."""
+    """Open a file that replaces its target when complete. A `.gz` file is compressed."""
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with part.open("xb") as handle:
@@ -60,7 +60,7 @@ def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return the value as ASCII JSON, which is safe for line separators and lone surrogates."""
+    """Return the value as ASCII JSON, so that line separators and lone surrogates are escaped."""
     return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
@@ -76,7 +76,7 @@ def write_values(values: Iterable[object], path: Path) -> None:
 
 
 def unwritable(record: Record, field: str, found: str, expected: str) -> InputError:
-    """Return an error for a field of a record that a format cannot store."""
+    """Return an error for a record field that a format cannot store."""
     return InputError(f"record {record.id!r} cannot be written: {field}: {found} ({expected})")
 
 
@@ -101,9 +101,9 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 
 
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
-    """Convert citations, which are ids or 1-based positions of sources, to document ids.
+    """Convert citations, which are source ids or 1-based source positions, to document ids.
 
-    Ids take precedence over positions. A citation of a passage becomes the id of its document.
+    Ids take precedence over positions. A passage id is replaced by the id of the document.
     """
     names = {str(i): original_id(source) for i, source in enumerate(sources, start=1)}
     names |= {source.id: original_id(source) for source in sources}
@@ -138,7 +138,7 @@ def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection
 
 
 def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
-    """Return the object within a row that a dotted path leads to, and the name of the field."""
+    """Return the object that contains the last field of a dotted path, and the field name."""
     parent: object = row
     names = key.split(".")
     for n, name in enumerate(names):
@@ -154,7 +154,7 @@ def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
 
 
 def value_of(text: str) -> object:
-    """Return the value that `as_text` converted to text, or the text itself if it is unclear."""
+    """Return the value that `as_text` converted to this text, or the text if unclear."""
     try:
         value: object = json.loads(text)
         is_same = value is not None and as_text(value) == text
@@ -165,7 +165,7 @@ def value_of(text: str) -> object:
 
 
 def left_out(record: Record, again: Record) -> list[str]:
-    """Return the names of fields that differ between a written record and its copy read back."""
+    """Return the names of fields that differ between a record and the copy read back."""
     fields = [name for name in Record.model_fields if name != "answer"]
     changed = [name for name in fields if getattr(record, name) != getattr(again, name)]
     if again.answer != record.answer:
@@ -214,6 +214,6 @@ class Check:
         self._changed.update(left_out(record, again))
 
     def result(self) -> WriteResult:
-        """Return the number of records, and the number of changes by field."""
+        """Return the number of records, and the number of changes per field."""
         changed = {name: n for name in Record.model_fields if (n := self._changed[name])}
         return WriteResult(len(self._seen), changed)

@@ -42,7 +42,7 @@ _MAX_KEYS = 6
 _CLOSE_CUTOFF = 0.7
 _CUSTOM = "ragassay"
 _BRANCH = "<"
-"""First character of union branch tags, which are not part of a field's path."""
+"""First character of union branch tags. The tags are not part of a field's path."""
 
 _EXPECTED = {
     "string_type": "text",
@@ -60,7 +60,7 @@ _ALTERNATIVES = {
     "pmid": ("id", "docid"),
     "abstract": ("text", "contents"),
 }
-"""Alternative names of a field, by its first alias."""
+"""Alternative names of fields, keyed by the first alias."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -93,7 +93,7 @@ def join_path(path: Iterable[str | int]) -> str:
 
 
 def wrong(text: str, expected: str) -> PydanticCustomError:
-    """Return an error for pydantic validators to raise."""
+    """Return an error that a pydantic validator can raise."""
     return PydanticCustomError(_CUSTOM, "{problem}", {"problem": text, "expected": expected})
 
 
@@ -106,7 +106,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
-    """Validate fields with a model, or raise a problem with `where` as the path of the fields."""
+    """Validate fields with a model, or raise a problem that locates the fields at `where`."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -116,7 +116,7 @@ def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") ->
 
 
 def describe(error: ValidationError) -> Problem:
-    """Describe the first error of a validation, and count the others."""
+    """Describe the first validation error, and count the other errors."""
     details = error.errors(include_url=False)
     first = details[0]
     text, expected = _describe_error(first)
@@ -145,7 +145,7 @@ def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def describe_missing(name: str, parent: object) -> tuple[str, str]:
-    """Describe a missing field and the expected one, with a similar field if there is any."""
+    """Describe a missing field and the expected value, with a similarly named field if any."""
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
     keys = [str(key) for key in parent] if is_mapping(parent) else []
@@ -182,7 +182,7 @@ def describe_value(value: object) -> str:
 
 
 def quote_text(text: str) -> str:
-    """Return text in quotes, on one line and cut to 60 characters."""
+    """Return text in quotes, on one line and shortened to 60 characters."""
     short = " ".join(text[: 4 * _MAX_SHOWN].split())
     if len(short) > _MAX_SHOWN or len(text) > 4 * _MAX_SHOWN:
         short = short[: _MAX_SHOWN - 1] + "…"
@@ -210,7 +210,7 @@ def empty_answer(record: Record, else_read: str = "") -> Problem | None:
 
 
 def require_records(records: Sequence[Record], rejections: Sequence[Rejection], name: str) -> None:
-    """Raise an error that lists the first ten rejections if there are no records."""
+    """If there are no records, raise an error that lists the first ten rejections."""
     if records:
         return
     lines = [rejection_line(rejection) for rejection in rejections[:_SHOWN]]

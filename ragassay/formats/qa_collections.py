@@ -57,7 +57,7 @@ class BioasqQuestionRow(Row):
 
 
 def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
-    """Convert a question to a record, whose answer is empty unless it is from a submission."""
+    """Convert a question to a record. The answer is empty unless the file is a submission."""
     row = parse(BioasqQuestionRow, item.fields)
     around = validate(SubmitterRow, item.around)
     system = row.system or (None if isinstance(around, Problem) else around.system)
@@ -173,7 +173,7 @@ _ADDRESS = re.compile(r"https?://\S{1,2000}")
 
 
 class ExpertAnswerRow(Row):
-    """An answer of a system."""
+    """An answer by a system."""
 
     answer_string: str
     attribution: list[object] = Field(default_factory=list)
@@ -237,7 +237,7 @@ def _read_answer(row: ExpertQuestionRow, system: str, fields: object, item: Item
 
 
 def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[str, ...]]:
-    """Return the sources sorted by number, with their URLs. Texts of the same source are joined."""
+    """Return the sources, sorted by number, and their URLs. Texts of the same source are joined."""
     texts: dict[str, dict[str, None]] = {}
     urls: dict[str, str] = {}
     for number, url, text in _pieces(answer):
@@ -253,7 +253,7 @@ def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[
 
 
 def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
-    """Yield number, URL and text of each piece of evidence, those of the whole answer first."""
+    """Yield number, URL and text of all evidence, starting with that of the whole answer."""
     evidence = (claim.get("evidence") for claim in answer.claims)
     lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
     for pieces in lists:

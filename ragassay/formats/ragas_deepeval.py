@@ -96,7 +96,7 @@ RAGAS = Format(
 
 
 def ragas_row(record: Record) -> JsonRow:
-    """Convert a record to a sample, without source ids if they are the positions."""
+    """Convert a record to a sample. Source ids that equal the positions are omitted."""
     ids = [original_id(source) for source in record.sources]
     row: JsonRow = {
         "id": record.id,
@@ -217,7 +217,7 @@ DEEPEVAL = Format(
 
 
 def deepeval_row(record: Record) -> JsonRow:
-    """Convert a record to a test case. Source titles become the sources of its passages."""
+    """Convert a record to a test case. Source titles become the sources of the passages."""
     known = {n: value_of(t) for n, t in record.metadata.items() if n in DEEPEVAL.fields}
     rest = {n: value_of(t) for n, t in record.metadata.items() if n not in known}
     passages = [
@@ -244,9 +244,9 @@ _CellText = Callable[[str, object], str]
 def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as ragas single-turn samples.
 
-    Sources become `retrieved_contexts`, with `retrieved_context_ids` unless their ids are their
-    positions. Source titles, nuggets, system, topic and date are not written. Answers in sentences
-    become text with citations in brackets. CSV requires at least one record.
+    Sources become `retrieved_contexts`, with `retrieved_context_ids` unless all source ids equal
+    their positions. Source titles, nuggets, system, topic and date are not written. Answers in
+    sentences become text with citations in brackets. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -257,11 +257,11 @@ def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
 def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as DeepEval test cases that `EvaluationDataset` can load.
 
-    Sources become `retrieval_context`, and their titles the sources of the passages. Metadata
-    without a DeepEval field goes into `additional_metadata`. Ids, nuggets, system, topic and date
-    are not written. Answers in sentences become text with citations in brackets. CSV joins passages
-    with `|`, so that a passage containing `|` is read back as two and counted as changed. It
-    requires at least one record.
+    Sources become `retrieval_context`, and source titles become the sources of the passages.
+    Metadata without a DeepEval field goes into `additional_metadata`. Ids, nuggets, system, topic
+    and date are not written. Answers in sentences become text with citations in brackets. CSV joins
+    passages with `|`, so a passage that contains `|` is read back as two passages and counted as
+    changed. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -318,7 +318,7 @@ def _text(name: str, value: object, cell: _CellText) -> str:
 
 
 def _python_cell(name: str, value: object) -> str:
-    """Format a value like `to_csv` of ragas and pandas, or as JSON if ragas has no such field."""
+    """Format a value like the `to_csv` of ragas and pandas, or as JSON if ragas lacks the field."""
     return repr(value) if name in RAGAS.fields else json.dumps(value, ensure_ascii=False)
 
 

@@ -58,7 +58,8 @@ _OWN_SHAPES = {
     "turns": frozenset({"role", "text"}),
     "unread": frozenset[str](),
 }
-"""Keys of the objects in these lists, or none for texts. Other tools use the same field names."""
+"""Keys of the objects in each list, empty for lists of texts. Other tools use the same field
+names."""
 
 
 def _branch(value: object) -> str | None:
@@ -78,7 +79,7 @@ Answer = Annotated[
 
 
 def _readable_sources(value: object) -> object:
-    """Return sources as objects. A source without text gets an empty one if others have text."""
+    """Return sources as objects. Sources without text get empty text if others have text."""
     rows = source_rows(value)
     if not is_list(rows):
         return rows
@@ -133,11 +134,11 @@ NAMED_FIELDS = Format(
     leading="",
     keys="a question (query, prompt, input, ...) and an answer (response, output, ...)",
 )
-"""Answers in no specific format, whose fields are recognized by common names."""
+"""Format of answers that fit no specific format. Fields are recognized by common names."""
 
 
 def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
-    """Convert a line to a record. Its fields may have any of the names in `fields`."""
+    """Convert a line to a record. Field names may be any of the names in `fields`."""
     named = rename_fields(item.fields)
     fields, other = _own_parts(named.fields)
     try:
@@ -192,7 +193,7 @@ def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
 
 
 def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
-    """Separate fields that have one of our names but another structure, and return them as text."""
+    """Separate fields that have a ragassay name but another structure, and convert them to text."""
     other: dict[str, str] = {}
     for name, keys in _OWN_SHAPES.items():
         value = fields.get(name)

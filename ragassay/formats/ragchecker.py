@@ -1,4 +1,4 @@
-"""Read RAGChecker's input, a JSON document, or its results as JSON lines.
+"""Read RAGChecker's input, which is a JSON document, or its results as JSON lines.
 
     {"results": [{"query_id", "query", "gt_answer", "response",
                   "retrieved_context": [{"doc_id", "text"}]}]}
@@ -35,7 +35,7 @@ from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
 
 PREFERENCES = ("correctness", "completeness", "overall")
-"""Criteria by which annotators compared responses."""
+"""Criteria on which annotators compared responses."""
 
 
 class CheckedRow(Row):
@@ -87,7 +87,7 @@ def read_ragchecker(item: Item) -> Record:
 
 
 def read_pair(item: Item) -> list[Record]:
-    """Convert a pair to a record for each response, with the id `instance_id/model_name`."""
+    """Convert a pair to two records, one per response, with ids `instance_id/model_name`."""
     row = parse(ComparedPairRow, item.fields)
     return [
         Record(

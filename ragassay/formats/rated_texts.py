@@ -51,10 +51,10 @@ TASK = "Summarise the article."
 OVERALL = "overall"
 EXPERT_MEAN = "mean of experts"
 RATER_MEAN = "mean of raters"
-"""Annotator name of means that are rounded to a rating."""
+"""Annotator name for mean ratings that are rounded to a rating."""
 
 N_RATERS = 3
-"""Number of raters of each USR turn, which UniEval averages."""
+"""Number of raters of each USR turn. UniEval averages their ratings."""
 
 USR_SCALES: Mapping[str, tuple[int, int]] = {
     "understandable": (0, 1),
@@ -133,7 +133,7 @@ class RatedTurnRow(Row):
 
 
 class RatedDialogueRow(Row):
-    """A dialogue with several systems' next turns."""
+    """A dialogue with next turns from several systems."""
 
     context: str
     fact: str = ""
@@ -172,9 +172,9 @@ def read_summeval(item: Item) -> Record:
 
 
 def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
-    """Return the expert ratings of a summary, and optionally those of crowd workers.
+    """Return the expert ratings of a summary, and optionally the crowd workers' ratings.
 
-    Chaudhary et al. 2024 exclude the crowd workers.
+    Chaudhary et al. 2024 exclude ratings by crowd workers.
     """
     record = read_summeval(item)
     names = ("expert_annotations", "turker_annotations") if turkers else ("expert_annotations",)
@@ -205,7 +205,7 @@ def read_summeval_means(item: Item) -> Record:
 
 
 def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the means as labels, rounded to a rating with halves rounded up.
+    """Return the means as labels, rounded to whole ratings with halves rounded up.
 
     `overall`, the mean of the four rubrics, is skipped.
     """
@@ -257,9 +257,9 @@ def read_usr_means(item: Item) -> Record:
 def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     """Return the labels that can be derived from the means of a turn.
 
-    On a two-point scale, the mean of three raters determines their ratings but not who gave which,
-    so it yields three labels without an annotator. On longer scales, it yields a single label, the
-    mean rounded to a rating with halves rounded up.
+    On a two-point scale, the mean of three raters determines the three ratings but not which rater
+    gave which rating. It therefore yields three labels without an annotator. On longer scales, the
+    mean yields a single label, rounded to a whole rating with halves rounded up.
     """
     record, scores = read_usr_means(item), parse(AveragedTurnRow, item.fields).scores
     if not is_object(scores):

@@ -62,11 +62,11 @@ Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class ReadResult:
-    """Records of a file of answers, and its rejected lines.
+    """Records in an answer file, and its rejected lines.
 
     Attributes:
         records: Records in file order, with unique ids.
-        rejections: Lines that could not be read, including those of questions and nuggets files.
+        rejections: Lines that could not be read, including lines of questions and nuggets files.
         format: Name of the format, such as "ragassay", "ragas", "trec-rag-2024" or "medaesqa".
         fields: Original names of renamed question, answer, sources and reference fields.
     """
@@ -92,16 +92,16 @@ def read_records(
     Args:
         path: JSON lines, a JSON array or document, CSV or TSV, all optionally compressed with gzip.
             Also a Parquet file, an Excel workbook, or a folder with the YESciEval workbooks of one
-            split. The format is recognized by the content.
+            split. The format is detected from the content.
         limit: Maximum number of records, or None to read all.
         questions: Topics for TREC runs without questions, or the questions file of YESciEval
             answers if it is in another folder.
-        nuggets: File of gold nuggets in a format that `read_nuggets` reads. They are added, by
-            topic or id, to records without nuggets.
+        nuggets: File of gold nuggets in a format that `read_nuggets` reads. Records without nuggets
+            get the gold nuggets of their topic or id.
         answered: Whether every record needs an answer. If true, empty answers are rejected, and a
             file without records is an error.
-        columns: Column of each field of ragassay's format, for files in other formats. Other
-            columns become metadata, except id, question, answer, system and topic.
+        columns: Column to read for each field of ragassay's format, for files in other formats.
+            Unmapped columns become metadata, except id, question, answer, system and topic.
         only_questions: Whether to read questions without an answer as records with empty answers.
 
     Returns:
@@ -151,7 +151,7 @@ def records_from_rows(
 
 
 def add_gold_nuggets(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
-    """Add gold nuggets from a file to the records without nuggets, like `read_records`."""
+    """Add gold nuggets from a file to records that have none, like `read_records`."""
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)
@@ -308,7 +308,7 @@ class _RecordReading:
 
 
 def named_format(item: Item) -> Format | None:
-    """Return the format of an export or of fields with common names, or None if unknown."""
+    """Return the format of an export or of commonly named fields, or None if unknown."""
     named = NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
     return export_format(item.fields) or named
 

@@ -1,4 +1,4 @@
-"""Read provider replies by their structure, and add their sources to a record."""
+"""Recognize provider replies by their structure, read them, and add their sources to a record."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ReplyShape:
         name: Name of the API and its providers.
         is_like: Function that returns whether an object has this structure.
         read: Function that adds an object's text, sources and citations to a builder.
-        fields: Fields with the answer and its sources, as opposed to other response data.
+        fields: Fields that contain the answer and its sources, as opposed to other response data.
     """
 
     name: str
@@ -220,14 +220,14 @@ SHAPES: tuple[ReplyShape, ...] = (
 
 
 UNREAD_CITATIONS = "unread_citations"
-"""Metadata key of the problems with a reply's citations."""
+"""Metadata key for problems with a reply's citations."""
 
 _OBJECT_FIELDS = ("choices", "candidates", "output", "content", "message")
 """Attributes that indicate that an object may be a reply."""
 
 
 def is_reply_object(value: object) -> bool:
-    """Return whether a value is a library object, not a dict, that may be a reply."""
+    """Return whether a value is a library object (not a dict) that may be a reply."""
     if isinstance(value, str | type | Mapping | Record):
         return False
     return any(hasattr(value, name) for name in _OBJECT_FIELDS)
@@ -258,10 +258,11 @@ def read_structured_reply(reply: object) -> StructuredReply | None:
 
 
 def add_reply(record: Record, reply: StructuredReply) -> Record:
-    """Add a reply's citations, and its sources that the record lacks, to a record.
+    """Add a reply's citations, and any sources that the record lacks, to a record.
 
     A source of the reply is the same as a source of the record if their ids or titles are equal, if
-    the request assigned its position (Anthropic's `document_index`), or if it quotes its text.
+    the reply refers to the record's source by its position in the request (Anthropic's
+    `document_index`), or if the reply quotes its text.
     """
     ids = {one.id: _own_id(one, record.sources, reply.positions) for one in reply.sources}
     new = [one for one in reply.sources if ids[one.id] is None]

@@ -21,7 +21,7 @@ _DUMPS = ("model_dump", "to_dict", "dict")
 _HUMP = re.compile(r"_([a-z])")
 
 TEXT_NAMES = ("text", "content", "snippet", "page_content", "chunk", "body", "abstract", "summary")
-"""Fields of a source that may contain its text, the best ones first."""
+"""Fields of a source that may contain its text, in order of preference."""
 
 NAME_NAMES = ("id", "doc_id", "document_id", "url", "uri", "source", "filepath", "file_id")
 TITLE_NAMES = ("title", "name", "filename")
@@ -54,7 +54,7 @@ def as_plain(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def get(fields: Any, *names: str) -> Any:
-    """Return the first field that is not None, in snake or camel case, or None."""
+    """Return the first field, named in snake or camel case, that is not None, or None."""
     if not is_mapping(fields):
         return None
     for name in names:
@@ -65,7 +65,7 @@ def get(fields: Any, *names: str) -> Any:
 
 
 def get_fields(fields: Any, *names: str) -> dict[str, Any]:
-    """Return a field that is an object, or an empty dict."""
+    """Return the first field that is an object, or an empty dict."""
     value = get(fields, *names)
     return {str(key): part for key, part in value.items()} if is_mapping(value) else {}
 
@@ -96,7 +96,7 @@ def get_number(fields: Any, *names: str) -> int | None:
 
 
 def each_object(values: Any) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a list, and nothing if it is not a list."""
+    """Yield the objects in a list, or nothing for other values."""
     for value in values if is_list(values) else ():
         if is_mapping(value):
             yield {str(key): part for key, part in value.items()}
@@ -118,7 +118,7 @@ def free_text(fields: Any) -> str:
 
 Unit = Literal["characters", "bytes"]
 MAX_SPANS = 10_000
-"""Maximum number of citations in a reply. The rest is reported as a problem."""
+"""Maximum number of citations in a reply. Further citations are reported as a problem."""
 
 _BETWEEN = "\n\n"
 
@@ -130,7 +130,7 @@ class StructuredReply:
     Attributes:
         citations: Cited spans of the text with source ids.
         sources: Sources in the order of the reply. Their text is empty if the reply omits it.
-        positions: 0-based positions of documents in the request, by source id.
+        positions: 0-based position of the document in the request, keyed by source id.
         problems: Descriptions of unreadable parts, one sentence each.
     """
 
@@ -143,7 +143,7 @@ class StructuredReply:
 
 @dataclass(frozen=True)
 class ReplyBlock:
-    """Part of the answer, at position `start`, that citation offsets refer to."""
+    """Part of the answer that starts at `start` and that citation offsets are relative to."""
 
     start: int
     text: str
@@ -169,7 +169,7 @@ class ReplyBlock:
         """Return the span in characters, which may extend beyond the block.
 
         Providers count in characters, bytes or UTF-16 units, and some include the last character.
-        If they quote the text, the count that matches the quote is used, otherwise `unit`.
+        If the provider quotes the text, the unit that matches the quote replaces `unit`.
 
         Example:
             >>> ReplyBlock(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
@@ -233,8 +233,8 @@ class ReplyBuilder:
         """Add a source, or add another text to a known source.
 
         Args:
-            name: Id or URL from the provider. Defaults to the title, or else to a number.
-            key: Key that identifies the source. Defaults to the name, or else to the title.
+            name: Id or URL from the provider. Defaults to the title or, without a title, a number.
+            key: Key that identifies the source. Defaults to the name or, without a name, the title.
             text: Text or quote from the source, if any.
             position: 0-based position among the documents of the request, if any.
             is_new: Whether to add a new source even if the key is known.
@@ -265,8 +265,8 @@ class ReplyBuilder:
     ) -> None:
         """Cite sources for a span of a block.
 
-        Without offsets, the whole block is cited. A single offset cites a position. Spans beyond
-        the text are cut and reported as a problem.
+        Without offsets, the whole block is cited. A single offset cites a position. Spans that
+        extend beyond the text are cut and reported as a problem.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:

@@ -22,11 +22,11 @@ from ragassay.formats.values import parse_json
 
 _POSITION_NAMES = ("document_index", "search_result_index")
 _NO_EVIDENCE = frozenset({"file_path"})
-"""Types of annotations that refer to a file written by the model."""
+"""Annotation types that refer to a file written by the model."""
 
 
 def read_content(content: Any, reply: ReplyBuilder) -> list[ReplyBlock]:
-    """Add the content of a message, text or a list of blocks, and return its text blocks.
+    """Add message content, which is text or a list of blocks, and return its text blocks.
 
     Blocks that are not part of the answer, such as thinking, tool calls and images, are skipped.
     """
@@ -70,7 +70,7 @@ def _read_block(part: Fields, reply: ReplyBuilder, before: list[ReplyBlock]) -> 
 
 
 def _cite_all(blocks: list[ReplyBlock], citations: Any, reply: ReplyBuilder) -> None:
-    """Cite sources for whole blocks, because Anthropic and Bedrock split the text by citation."""
+    """Cite sources for whole blocks, because Anthropic and Bedrock split text at citations."""
     sources = [read_quote(one, reply) for one in each_object(citations)]
     for block in blocks:
         reply.cite(block, sources)
@@ -114,7 +114,7 @@ def read_annotations(
     """Cite the sources of OpenAI, OpenRouter, LangChain and Perplexity annotations.
 
     The fields may be nested in an object named after the annotation type, such as `url_citation`.
-    An annotation without offsets cites the whole block, unless it is a whole message.
+    An annotation without offsets cites the whole block, unless the block is a whole message.
     """
     for note in each_object(annotations):
         kind = get_text(note, "type")
@@ -215,7 +215,7 @@ def read_search_answer(answer: Fields, reply: ReplyBuilder) -> None:
 
 
 def read_knowledge_base(answer: Fields, reply: ReplyBuilder) -> None:
-    """Add an answer of Amazon Bedrock knowledge bases: `output.text` and parts with references.
+    """Add an Amazon Bedrock knowledge base answer: `output.text` and parts with references.
 
     The end offset of a span is inclusive, which is detected from the text of the part.
     """
@@ -244,7 +244,7 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
         message: Message with its content and citations: `annotations` (OpenAI),
             `context.citations` (Azure), `citations` (Cohere), or any of these in
             `additional_kwargs` (LangChain).
-        around: Object that contains the message, in which Perplexity lists the citations.
+        around: Object that contains the message. Perplexity lists the citations in this object.
     """
     extra = get_fields(message, "additional_kwargs")
     for holder in (around or {}, message, extra):
@@ -279,7 +279,7 @@ def _add_listed(holder: Fields, reply: ReplyBuilder) -> None:
 
 
 def _azure_tool_citations(context: Fields) -> Any:
-    """Return the citations in a tool message of older Azure APIs, where they are JSON text."""
+    """Return the citations from a tool message of older Azure APIs, which contains JSON text."""
     for message in each_object(get(context, "messages")):
         value = parse_json(get_text(message, "content").encode("utf-8", "replace"))
         if is_object(value) and get_list(value, "citations"):
@@ -329,7 +329,7 @@ def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder)
 
 
 def _read_litellm(fields: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
-    """Cite Anthropic citations as returned by LiteLLM, in one list per cited block."""
+    """Cite the sources of Anthropic citations. LiteLLM returns one list per cited block."""
     start = 0
     for group in get_list(fields, "citations"):
         for citation in each_object(group if not is_mapping(group) else [group]):

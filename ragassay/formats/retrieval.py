@@ -76,7 +76,7 @@ CORPUS = Format(
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """Documents of a corpus in file order, with unique ids, and its rejected lines."""
+    """Documents in a corpus in file order, with unique ids, and its rejected lines."""
 
     documents: tuple[Document, ...]
     rejections: tuple[Rejection, ...]
@@ -96,7 +96,7 @@ def read_corpus(path: AnyPath) -> CorpusResult:
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
-    """Yield the documents of a corpus one at a time, and keep only their ids in memory."""
+    """Yield the documents in a corpus one at a time. Only their ids remain in memory."""
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
     yield from iter_read(items, lambda item: [_document(item, lines)])
@@ -126,10 +126,10 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
 def read_columns(
     path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
 ) -> list[Rejection]:
-    """Pass the columns of each line to a function, and return the rejected lines.
+    """Pass the columns in each line to a function, and return the rejected lines.
 
     Args:
-        add: Function of a line's number and columns that returns a problem or None.
+        add: Function that receives a line number and its columns, and returns a problem or None.
         separator: Column separator. Defaults to whitespace.
     """
     rejections: list[Rejection] = []
@@ -175,11 +175,11 @@ _GRADE = re.compile("-?[0-9]{1,9}")
 
 
 def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
-    """Read the relevance grades of documents by query, and the rejected lines.
+    """Read the relevance grades of documents, keyed by query, and the rejected lines.
 
     The file has trec_eval's columns `qid 0 docid grade`, or BEIR's columns `qid docid grade` with
     an optional header, and may be compressed with gzip. If a document has several grades, the first
-    is used and the others are rejected.
+    grade is used and the other lines are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no judgments.
@@ -221,7 +221,7 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
 
 
 def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the texts of queries by id, and the rejected lines.
+    """Read query texts, keyed by query id, and the rejected lines.
 
     The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id` or
     `qid`) and a text (`text`, `query`, `claim` or `question`), and may be compressed with gzip.
@@ -284,7 +284,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class RetrievalRun:
-    """Ranked documents of a system by query, with the tag of the system."""
+    """Documents that a system ranked, keyed by query, with the tag of the system."""
 
     tag: str
     rankings: Mapping[str, tuple[RankedDocument, ...]]
@@ -293,7 +293,7 @@ class RetrievalRun:
 def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
     """Read rankings in TREC run format, optionally compressed with gzip, and the rejected lines.
 
-    Lines with another tag than the first line, and repeated documents of a query, are rejected.
+    Lines with a different tag than the first line, or with a repeated document, are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no rankings.

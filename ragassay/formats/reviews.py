@@ -56,7 +56,7 @@ TASKS: dict[str, LabelTask] = {
     "racar": "racar",
     **{name: name for name in get_args(OwnTask)},
 }
-"""Annotation task of each evaluator. Other evaluators have none."""
+"""Annotation task of each evaluator that has an annotation task."""
 
 
 def read_reviews(path: Path) -> tuple[Review, ...]:
@@ -76,7 +76,7 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
 
 
 def reviews_file(path: Path) -> Path | None:
-    """Return the reviews file of a run folder or at a path, or None for another file."""
+    """Return the reviews file in a run folder or at a path, or None for any other file."""
     if path.is_dir():
         file = path / FILE
         if not file.exists():
@@ -100,7 +100,7 @@ class ReviewedRun:
 
     @cached_property
     def final(self) -> tuple[Review, ...]:
-        """Current labels and ratings, without those removed by the same reviewer."""
+        """Current labels and ratings, excluding any that the same reviewer removed."""
         current = [one for one in final_reviews(read_reviews(self.file)) if not one.undoes]
         last = {(one.who, *one.about[:3]): one for one in current if one.field != "note"}
         return tuple(
@@ -128,7 +128,7 @@ class ReviewedRun:
         return {one.record_id: one for one in evaluations}
 
     def labels(self) -> tuple[HumanLabel, ...]:
-        """Return the labels for tasks on which judges are measured."""
+        """Return the labels for tasks on which judges are evaluated."""
         labels = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
         return tuple(label for label in labels if label is not None)
 
@@ -169,7 +169,7 @@ class ReviewedRun:
     def claims(self) -> Iterator[Item]:
         """Yield the claim, evidence and label of each reviewed verdict on a passage.
 
-        If a verdict has several reviews, the last one is used.
+        If a verdict has several reviews, the last review is used.
         """
         for review, verdict, evaluation in self._verdicts():
             span = getattr(verdict, "evidence", None)
@@ -196,9 +196,9 @@ class ReviewedRun:
                 yield self._row(review, evaluation, sentence=sentence.text, nuggets=texts)
 
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """Return the matched nuggets of each record whose gold nuggets were all reviewed.
+        """Return the matched nuggets of each record for which all gold nuggets were reviewed.
 
-        Pairs are positions of a gold nugget and a nugget of the answer. The last review is used.
+        Pairs contain the positions of a gold nugget and an answer nugget, from the last review.
         """
         final: dict[str, dict[int, int]] = {}
         for review in self.final:
@@ -241,7 +241,7 @@ def claim_items(path: Path) -> Iterator[Item | Rejection]:
 
 
 def nugget_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield sentences with nuggets from a file, or those approved in the reviews of a run."""
+    """Yield sentences with nuggets from a file, or with nuggets approved in run reviews."""
     file = reviews_file(path)
     yield from ReviewedRun(file).nuggets() if file else iter_items(path)
 

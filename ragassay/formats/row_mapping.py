@@ -51,7 +51,7 @@ _NEXT = re.compile(r",(?=\w+=)")
 
 
 def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
-    """Parse the mapping of fields to columns or paths.
+    """Parse a mapping from fields to columns or paths.
 
     Raises:
         InputError: A text is not `FIELD=COLUMN`, or a field is unknown or mapped twice.
@@ -90,8 +90,8 @@ def with_columns(
     """Yield items with their columns renamed.
 
     Unmapped questions, answers, references and sources are recognized by common names, and fields
-    in `OWN_NAMES` by their own name. All other columns become metadata. A column may be a path such
-    as `inputs.question`, and must exist in the first 1,000 items. `tally` counts the fields
+    in `OWN_NAMES` by their exact name. All other columns become metadata. A column may be a path
+    such as `inputs.question`, and must exist in the first 1,000 items. `tally` counts the fields
     recognized by common names.
     """
     stream = iter(items)
@@ -166,7 +166,7 @@ class _ColumnGroup:
     Attributes:
         rows: One source per row.
         seen: Sources as text, to recognize duplicates.
-        answer: Name and value of the first answer that is not empty.
+        answer: Field name and value of the first nonempty answer.
     """
 
     first: Item
@@ -202,7 +202,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
 
 
 def _key_of(item: Item) -> tuple[str, ...] | None:
-    """Return a key shared by the rows of an answer, or None for a row without a single passage."""
+    """Return the key shared by the rows of an answer, or None if a row lacks a single passage."""
     fields = item.fields
     source = find_sources(_without_answer(fields))
     if source is None or not has_one_text(fields, source):

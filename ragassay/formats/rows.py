@@ -135,7 +135,7 @@ NuggetEntry = Annotated[NuggetRow, BeforeValidator(text_as_object)]
 
 
 def distinct_ids(ids: Sequence[str]) -> list[str]:
-    """Make ids unique by numbering repeats, so that a second "x" becomes "x#2".
+    """Make ids unique by numbering repeated ids, so that a second "x" becomes "x#2".
 
     Example:
         >>> distinct_ids(["x", "y", "x"])
@@ -187,7 +187,7 @@ def rubric_label(
     system: str | None = None,
     reason: str = "",
 ) -> HumanLabel:
-    """Return a rubric rating of an answer as a label."""
+    """Return an answer's rubric rating as a label."""
     return HumanLabel(
         task="rubric",
         label=str(rating),
@@ -206,8 +206,8 @@ def distinct_documents(
     """Give sources unique ids, and mark sources with the same id as passages of one document.
 
     Args:
-        named: Whether each source has an id in the file, as opposed to its position. A source with
-            a positional id never counts as a passage. Defaults to all true.
+        named: Whether each source's id is from the file rather than from its position. A source
+            with a positional id never counts as a passage. Defaults to true for all sources.
     """
     owned = [is_own for is_own in named] or [True] * len(documents)
     counts = Counter(d.id for d, is_own in zip(documents, owned, strict=True) if is_own)
@@ -228,7 +228,7 @@ def _rename_document(document: Document, name: str, *, shares: bool) -> Document
 
 
 def original_id(document: Document) -> str:
-    """Return the id that a source had in its file, without the number of a repeated id.
+    """Return the id that a source had in its file, without the number added to repeated ids.
 
     Example:
         >>> original_id(Document(id="x#2", text="T", part_of="x"))

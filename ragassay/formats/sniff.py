@@ -18,7 +18,7 @@ Outcome = Record | Problem
 MAX_SNIFFED = 1_000
 
 _WRITTEN = re.compile(r"JSON|row")
-"""Matches expected line contents. Other problems concern the file as a whole."""
+"""Matches expected values that describe a line. Other problems concern the whole file."""
 
 _CLAIMS = "labeled claims: train a verifier on them with `ragassay finetune verifier --data`"
 _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
@@ -35,7 +35,7 @@ _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"claim", "label"}), _CLAIMS),
     (frozenset({"claim", "evidence"}), _CLAIMS),
 )
-"""Descriptions of files without answers, by their fields, with the command that reads them."""
+"""Descriptions of files without answers, keyed by fields, with the command that reads each file."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class Format:
     """A format, identified by the fields of its lines.
 
     Attributes:
-        required: Groups of alternative fields, one of which is required from each group. Nested
-            fields of the metadata are written as "metadata.qa_id".
-        leading: Field that identifies the format even if required fields are missing, unless there
-            are unknown fields.
-        unanswered: What else a file of this format may be if its answers are empty.
-        read: Function that converts an item to one or more records and problems. If `has_topics`,
-            it also accepts the questions of topics.
+        required: Groups of alternative fields. One field from each group is required. Nested fields
+            of the metadata are written as "metadata.qa_id".
+        leading: Field that identifies the format even if required fields are missing, provided that
+            there are no unknown fields.
+        unanswered: Description of what a file in this format may be if its answers are empty.
+        read: Function that converts an item to one or more records and problems. If `has_topics` is
+            true, the function also accepts the questions of topics.
         read_labels: Function that converts an item to human labels and problems, or None.
         has_topics: Whether the questions may be in a separate topics file.
         is_repeating: Whether an answer is repeated for each judge, rubric or comparison.
@@ -92,7 +92,7 @@ def _own(keys: Collection[str]) -> set[str]:
 
 
 def detect_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the best format for these fields, even if some are misspelled or missing, or None."""
+    """Return the best format for fields, some possibly misspelled or missing, or None."""
     return complete_format(keys, formats) or _close_format(keys, formats)
 
 
@@ -121,7 +121,7 @@ def sniff(
     name: str,
     by_shape: Callable[[Item], Format | None] = lambda item: None,
 ) -> tuple[Format, Iterator[Item | Rejection]]:
-    """Return the format of the first matching object among the first 1,000, and all items.
+    """Return the format of the first match in the first 1,000 items, and all items.
 
     `by_shape` is a fallback that determines the format of an object from its structure.
     """

@@ -1,7 +1,7 @@
 """Read the sources of an answer from any common structure.
 
 The value may be a list of texts or objects, a single text, JSON text, `{id: text}`,
-`{"documents": [...]}`, Chroma's columns, pairs of document and score, or passages joined in one
+`{"documents": [...]}`, Chroma's columns, pairs of document and score, or passages joined into one
 text. The result is a list of objects with `text` and, if available, `id` and `title`. Unreadable
 values are returned unchanged, so that errors can quote them.
 """
@@ -34,10 +34,10 @@ MAX_LEVELS = 4
 """Maximum nesting level that is searched for sources."""
 
 _LONG_WORDS = 4
-"""Minimum number of words of a text that is more than an id, a name or a label."""
+"""Minimum number of words in a text that is more than an id, a name or a label."""
 
 _BLOB_WORDS = 40
-"""Minimum number of words of a text field that is reported as unread."""
+"""Minimum number of words in a text field that is reported as unread."""
 
 _WRAPPERS = (*SOURCE_NAMES, "data", "items", "value", "values", "list", "contents", "texts")
 _ADDRESS = re.compile(r"(https?://|www\.|/|10\.\d{4,9}/)?[^\s]{1,2000}")
@@ -56,7 +56,7 @@ def source_rows(value: object) -> object:
 
 
 def n_texts(value: object, name: str = "") -> int:
-    """Count the source texts in a field, except short ones if its name is in `LISTED_NAMES`."""
+    """Count the source texts in a field, excluding short texts if `name` is in `LISTED_NAMES`."""
     value = parse_text(value)
     rows = _rows(value, MAX_LEVELS)
     plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
@@ -173,7 +173,7 @@ def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
 
 
 def _join_texts(value: object) -> str | None:
-    """Return a text, or a list of texts and text blocks joined to one text, or None."""
+    """Return text, joining a list of texts and text blocks, or None for any other value."""
     if isinstance(value, str):
         return value
     if not is_list(value):

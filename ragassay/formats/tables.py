@@ -1,4 +1,4 @@
-"""Read CSV, TSV, Parquet and Excel files, which are recognized by their content.
+"""Read CSV, TSV, Parquet and Excel files. The kind of file is detected from its content.
 
 CSV and TSV may be compressed with gzip. The first row contains the column names. Unnamed columns,
 such as the index of a frame, are ignored. Empty cells are absent fields.
@@ -52,7 +52,7 @@ class TableRow:
 
     Attributes:
         line: 1-based line number in text files, and row number below the header in other tables.
-        cells: Cell by column name, with None for empty cells, or the problem with the row.
+        cells: Cells keyed by column name, with None for empty cells, or the problem with the row.
     """
 
     line: int
@@ -71,7 +71,7 @@ def table_kind(path: Path) -> TableKind | None:
 
 
 def _is_workbook(path: Path) -> bool:
-    """Return whether a file is an Excel workbook, and raise an error for a decompression bomb."""
+    """Return whether a file is an Excel workbook. Raise an error for a decompression bomb."""
     try:
         with ZipFile(path) as packed:
             parts = {part.filename: part for part in packed.infolist()}
@@ -117,7 +117,7 @@ def _delimiter(head: Sequence[RawLine]) -> str:
 
 
 def _is_json(line: bytes) -> bool:
-    """Return whether a line is a JSON object or array, not a row whose first cell looks like it."""
+    """Return whether a line is JSON rather than a row whose first cell looks like JSON."""
     return line.lstrip().startswith(_NOT_IN_HEADER) and not isinstance(parse_json(line), Problem)
 
 
@@ -156,7 +156,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
 
 
 class _Lines:
-    """Lines of a file for a CSV reader, with support for rereading those of a broken row."""
+    """Lines of a file for a CSV reader. The lines of a broken row can be read again."""
 
     def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
         self._text = text

@@ -69,7 +69,7 @@ class TopicRow(Row):
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read the questions by topic id, and the rejected topics, from CSV, TSV or JSON."""
+    """Read questions, keyed by topic id, and rejected topics from a CSV, TSV or JSON file."""
     topics, rejections = read_once(
         until_junk(_topics(path), path),
         read=lambda item: parse(TopicRow, item.fields),
@@ -85,7 +85,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 
 
 def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
-    """Return the question of an answer, by default from the topics, or raise a problem."""
+    """Return the question for an answer, from the topics if missing, or raise a problem."""
     question = given or questions.get(topic)
     if question is not None:
         return question
@@ -98,7 +98,7 @@ def question_of(given: str | None, topic: str, questions: Mapping[str, str], fie
 
 
 def read_small_file(path: Path) -> bytes:
-    """Read a small file into memory, with normalized line ends. It must not be empty."""
+    """Read a small file into memory, with normalized line endings. The file must not be empty."""
     lines = list(iter_lines(path))
     if not lines:
         raise InputError(f"{path} is empty")
@@ -134,7 +134,7 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
 
 
 def _is_table(data: bytes) -> bool:
-    """Return whether a file is a table, as opposed to lines `id TAB question`."""
+    """Return whether a file is a table, as opposed to lines of the form `id TAB question`."""
     first = data.partition(b"\n")[0].decode("utf-8", "replace").strip()
     cells = {cell.strip().casefold() for cell in first.replace(",", "\t").split("\t")}
     return "\t" not in first or not cells.isdisjoint(_IDS)

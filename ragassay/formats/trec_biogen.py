@@ -5,9 +5,9 @@
     {"team_id", "run_name", "contact_email",
      "results": [{"topic_id", "answer": "Sentence [PMID, PMID].", "references": [PMID]}]}
 
-Only the first three PMIDs of a list count. The others are removed from the answer, and the original
-answer is stored in the metadata `uncut_answer`. References that differ from the citations of the
-answer are stored in the metadata `references`. The questions are in the topics.
+Only the first three PMIDs in a list count. Further PMIDs are removed from the answer, and the
+original answer is stored in the metadata `uncut_answer`. References that differ from the citations
+of the answer are stored in the metadata `references`. The questions are in the topics.
 
 2025, tasks A and B (also BioACE's input), one answer per line:
 
@@ -79,7 +79,7 @@ class ResultRow(Row):
 
 
 class AnswerMetadataRow(RunMetadataRow):
-    """The run and topic of an answer to task B."""
+    """Run and topic of an answer to task B."""
 
     topic_id: IdText
     question: str | None = None
@@ -101,7 +101,7 @@ class AnswerRow(Row):
 
 
 class GroundedMetadataRow(RunMetadataRow):
-    """The run and question of an answer to task A."""
+    """Run and question of an answer to task A."""
 
     qa_id: IdText
     question: str | None = None

@@ -24,7 +24,7 @@ from ragassay.formats.topics import question_of
 from ragassay.records import Document, Record, SentenceInput
 
 REFERENCES = "references"
-"""Metadata key of references that differ from the citations of the answer."""
+"""Metadata key for references that differ from the citations in the answer."""
 
 LENGTH = "response_length"
 _DANGLING = re.compile(r"references\[(-?[0-9]{1,18})\]")
@@ -64,7 +64,7 @@ class CitingSentenceRow(Row):
 
 
 class ReportSentenceRow(Row):
-    """A sentence of a report. Its citations may have confidences."""
+    """A sentence of a report. Its citations may have confidence scores."""
 
     text: str
     citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
@@ -84,14 +84,14 @@ class Answer2024Row(Row):
 
 
 class RunMetadataRow(Row):
-    """The run of an answer."""
+    """Run that an answer belongs to."""
 
     team_id: IdText
     run_id: IdText
 
 
 class Metadata2025Row(RunMetadataRow):
-    """The run and topic of an answer."""
+    """Run and topic of an answer."""
 
     narrative_id: IdText
     narrative: str | None = None
@@ -113,7 +113,7 @@ class ReportDocumentRow(Row):
 
 
 class ReportMetadataRow(RunMetadataRow):
-    """The run and topic of a report."""
+    """Run and topic of a report."""
 
     topic_id: IdText = Field(validation_alias=AliasChoices(*_TOPIC_IDS))
     narrative: str | None = None
@@ -239,7 +239,7 @@ def resolve(citations: Iterable[int | str], references: Sequence[str]) -> tuple[
     """Convert citations to document ids.
 
     Positions beyond the references become ids such as `references[7]`, so that the citations are
-    judged as invalid rather than lost.
+    judged as invalid rather than dropped.
 
     Example:
         >>> resolve([1, "a", 7], ["a", "b"])
@@ -261,7 +261,7 @@ def _resolve(citation: int | str, references: Sequence[str]) -> str:
 
 
 def reference_metadata(references: Sequence[str], cited: Iterable[str]) -> dict[str, str]:
-    """Return the references as metadata, or nothing if they are equal to the cited ids."""
+    """Return the references as metadata, or an empty dict if they equal the cited ids."""
     known = [name for name in dict.fromkeys(cited) if not _DANGLING.fullmatch(name)]
     if not references or list(references) == known:
         return {}
@@ -288,7 +288,7 @@ def _n_words(answer: Sequence[SentenceInput]) -> int:
 
 
 def _sources(row: ReportRow) -> tuple[Document, ...]:
-    """Return the documents, the referenced ones first and in the order of the references."""
+    """Return the documents. Referenced documents come first, in the order of the references."""
     order = {name: i for i, name in enumerate(row.references)}
     names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
     return tuple(

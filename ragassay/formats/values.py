@@ -74,7 +74,7 @@ def parse_json(data: bytes) -> object | Problem:
 
 
 def find_bad_value(value: object) -> Problem | None:
-    """Find the first value that later steps cannot handle, such as NaN, NUL or a lone surrogate."""
+    """Find the first value that cannot be processed, such as NaN, NUL or a lone surrogate."""
     stack: list[tuple[tuple[str | int, ...], object]] = [((), value)]
     while stack:
         path, part = stack.pop()
@@ -162,7 +162,7 @@ def _kinds(annotation: Any) -> list[object]:
 
 
 def literal(text: str) -> object:
-    """Parse the list or object written in a text, or return the text if it contains neither."""
+    """Parse text that represents a list or an object, or return other text unchanged."""
     stripped = text.strip()
     if (stripped[:1], stripped[-1:]) not in {("[", "]"), ("{", "}")}:
         return text
@@ -189,7 +189,7 @@ def parse_text(value: object) -> object:
 
 
 def _with_commas(text: str) -> str:
-    """Insert commas between adjacent strings, which NumPy prints without them."""
+    """Insert commas between adjacent strings, because NumPy prints lists without commas."""
     tokens: list[tokenize.TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in (tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER):

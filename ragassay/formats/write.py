@@ -67,7 +67,7 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
 
     ragassay: All fields. `read_records` returns equal records.
     ragas, deepeval: Question, answer as text, sources, reference and metadata.
-    biogen-2024: Answers of one system, `team_id/run_name`, as text with PMIDs before the period.
+    biogen-2024: Answers by one system, `team_id/run_name`, as text with PMIDs before the period.
         The metadata `contact_email` is the contact address. The questions are in the topics.
     biogen-2025-a, biogen-2025-b: Question, and sentences with citations. For task A these are the
         supporting citations, and the metadata `contradicted_citations` the contradicting ones. The
@@ -77,7 +77,7 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
     nuggetizer-create: Questions with their sources. Answers to the same topic are merged.
 
     Args:
-        records: Answers to write. Without any, the file is empty, and `read_records` rejects it.
+        records: Answers to write. Without answers, the file is empty and cannot be read back.
         path: Path of the file, which is compressed if the name ends in `.gz`. For ragas and
             deepeval, `.csv` and `.json` select CSV and a JSON array.
         form: One of `WRITABLE_FORMATS`.

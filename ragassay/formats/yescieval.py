@@ -1,4 +1,4 @@
-"""Read YESciEval's files: answers, and their questions with papers.
+"""Read YESciEval's files of answers, and of questions with papers.
 
     *-questions.jsonl  {"id", "question", "papers": [{"title", "abstract"}]}
     *-answers.jsonl    {"question_id", "generator", "variant", "target_rubric", "answer", "ratings"}
@@ -11,9 +11,9 @@ ratings by one judge:
     research_question, [sample_id,] paper_1_title, paper_1_abstract, …, GENERATOR_synthesis,
     GENERATOR_extreme_RUBRIC (or subtle), JUDGE_evaluation_scores_GENERATOR, JUDGE_GENERATOR_Rubric
 
-Workbooks of perturbed answers also contain the benign answers. Their ratings are for the answer
-perturbed with respect to the rubric. `refactor_dataset` converts workbooks to JSON, with one answer
-and one rating per row:
+Workbooks of perturbed answers also contain the benign answers. The ratings apply to the answer that
+was perturbed with respect to the rubric. `refactor_dataset` converts workbooks to JSON, with one
+answer and one rating per row:
 
     {"sample_id", "eval_type", "quality", "synthesizer_model", "evaluator_model",
      "research_question", "synthesizer_synthesis", "synthesis_evaluation_rating",
@@ -77,7 +77,7 @@ class JudgeRatingsRow(Row):
 
 
 class RatedAnswerRow(Row):
-    """An answer, either as generated or perturbed with respect to a rubric."""
+    """An answer, either unchanged or perturbed with respect to a rubric."""
 
     question_id: IdText
     generator: str = Field(min_length=1)
@@ -249,7 +249,7 @@ class RefactoredRow(Row):
 
 
 def has_sheets(path: Path) -> bool:
-    """Return whether a path is a folder with tables that is not a run folder."""
+    """Return whether a path is a folder that contains tables and is not a run folder."""
     is_run = (path / "reviews.jsonl").exists() or (path / "run.json").exists()
     return path.is_dir() and not is_run and any(_tables(path))
 
@@ -392,7 +392,7 @@ def _other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
 def _parse_rating_column(
     name: str, generators: Mapping[str, object]
 ) -> tuple[str, str, str] | None:
-    """Return the judge, generator and rubric of a column, or None if it has no ratings."""
+    """Return the judge, generator and rubric of a rating column, or None for another column."""
     start, _, rubric = name.rpartition("_")
     if not rubric.istitle() or _SCORES in name:
         return None

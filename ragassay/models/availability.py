@@ -1,4 +1,4 @@
-"""Availability of models: required libraries, and fact checkers downloaded from Hugging Face."""
+"""Availability of models: required libraries, and fact checkers to download from Hugging Face."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from ragassay.prompts.model_forms import PublishedChecker, load_verifier_kinds
 from ragassay.records.base import Frozen
 
 PROVIDERS = {name: ("google.auth", "litellm[google]") for name in ("vertex_ai", "vertex_ai_beta")}
-"""Providers for which LiteLLM needs another library: its module and pip requirement."""
+"""Module and pip requirement of the extra library that LiteLLM needs for a provider."""
 
 CONVERTING = ("accelerate", "gguf")
 """Modules that transformers needs to read the packaged SmolLM2."""
@@ -102,7 +102,7 @@ def need_verifiers(names: Iterable[str]) -> None:
 
 
 def _fitted_verifier(path: Path) -> str:
-    """Return the verifier of a file of thresholds. Empty for other files."""
+    """Return the verifier that a file of thresholds was fitted for. Empty for other files."""
     from ragassay.models.fitted_models import FittedThresholds
 
     try:
@@ -148,7 +148,7 @@ class FetchedModel(Frozen):
 
 
 def read_fetched(repository: str, cache_dir: Path) -> FetchedModel | None:
-    """Return the record of a downloaded model. None if it or its folder is missing."""
+    """Return the record of a downloaded model. None if the record or model folder is missing."""
     try:
         note = FetchedModel.model_validate_json(_note_file(repository, cache_dir).read_bytes())
     except (OSError, ValueError, ValidationError):
@@ -202,7 +202,7 @@ def unavailable_text(repository: str) -> str:
 
 
 def better_verifier_text(cache_dir: Path) -> str:
-    """Return a hint that MiniCheck verifies better than the embedded verifier."""
+    """Return a hint that MiniCheck is more accurate than the embedded verifier."""
     facts = load_verifier_kinds().facts
     checkers = {name: c for name, c in facts.published.items() if c.kind == "minicheck"}
     for name, checker in checkers.items():

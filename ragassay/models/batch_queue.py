@@ -1,4 +1,4 @@
-"""Queue of the batch requests to one model: collects, submits and answers them."""
+"""Queue that collects, submits and answers the batch requests to one model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ REASONS: Mapping[int, FailureReason] = {
     CANCELLED: "error",
     TOO_LATE: "timeout",
 }
-"""Failure reasons of requests that may succeed if repeated, by status. Others are server errors."""
+"""Failure reasons by status, for requests worth repeating. Other statuses are server errors."""
 
 
 @dataclass
@@ -72,7 +72,7 @@ class BatchQueue:
         self._resume()
 
     async def ask(self, body: JsonBody) -> ItemReply:
-        """Wait for a batch with the reply. Raises `FatalModelError` if batches are refused."""
+        """Wait for the reply from a batch. Raises `FatalModelError` if batches are refused."""
         text = json.dumps([self._model, body], sort_keys=True)
         content = hashlib.sha256(text.encode()).hexdigest()[:40]
         # The same request may occur several times, for samples or after unparsable replies.
@@ -101,7 +101,7 @@ class BatchQueue:
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        """Continue with the batches of an earlier start."""
+        """Continue the batches that an earlier start of the run submitted."""
         for batch in self._batches.store.batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
@@ -191,7 +191,7 @@ class BatchQueue:
             self._batches.release(batch)
 
     async def _find(self, batch: SubmittedBatch) -> SubmittedBatch:
-        """Return the batch with its id. Raises `UnknownBatchError` if it was never submitted."""
+        """Return the batch with its provider id. Raises `UnknownBatchError` if not submitted."""
         if batch.id:
             return batch
         found = batch.model_copy(update={"id": await self._calls.find(batch.name)})
@@ -279,7 +279,7 @@ def _waiting_client(provider: str, respond: Any) -> Any:
 
 
 def batch_queue(model: str, api_base: str | None) -> BatchQueue | None:
-    """Return the queue of a model in the current run. None outside of `batching`."""
+    """Return the queue for a model in the current run. None outside of `batching`."""
     batches, key = current_batches(), (model, api_base)
     if batches is None:
         return None

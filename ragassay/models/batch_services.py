@@ -33,7 +33,7 @@ TOO_LATE, CANCELLED = 504, 499
 
 @dataclass(frozen=True)
 class BatchRequest:
-    """Request of a batch, with its key and its body."""
+    """Request in a batch, with its key and body."""
 
     key: str
     body: JsonBody
@@ -44,7 +44,7 @@ class BatchStatus:
     """Status of a batch.
 
     Attributes:
-        refusal: Why the provider refused the whole batch. Empty if it did not.
+        refusal: Reason why the provider refused the whole batch. Empty if it was accepted.
         ending: Final status: completed, expired or cancelled.
         files: Ids of the reply files.
     """
@@ -73,12 +73,12 @@ class BatchService(ABC):
 
     @abstractmethod
     async def submit(self, name: str, requests: Sequence[BatchRequest]) -> str:
-        """Create a batch with our name and return the provider's id."""
+        """Create a batch under ragassay's name, and return the provider's id for it."""
 
     async def find(self, name: str) -> str | None:
-        """Return the id of a batch whose creation was not confirmed.
+        """Return the provider's id for a batch that the provider has not confirmed.
 
-        None if it does not exist, or if the provider does not store our name.
+        None if the batch does not exist, or if the provider does not store ragassay's batch name.
         """
         return None
 
@@ -89,7 +89,7 @@ class BatchService(ABC):
         )
 
     async def collect(self, status: BatchStatus) -> dict[str, ItemReply]:
-        """Download the replies of a finished batch. Returns them by key, in any order."""
+        """Download the replies of a finished batch, keyed by request, in any order."""
         replies: dict[str, ItemReply] = {}
         for file in status.files:
             content = await _in_thread(self._litellm.file_content, file_id=file, **self._options)
@@ -113,7 +113,7 @@ def batch_service(model: str, api_base: str | None) -> BatchService:
 
 
 class FileBatches(BatchService):
-    """Batches of OpenAI and Azure, with a request file and reply files."""
+    """OpenAI and Azure batches, with a request file and reply files."""
 
     most_requests = 50_000
     most_bytes = 100 * MIB
@@ -144,7 +144,7 @@ class FileBatches(BatchService):
         return str(batch.id)
 
     async def find(self, name: str) -> str | None:
-        """Search the latest batches for our name."""
+        """Search the latest batches for ragassay's batch name."""
         listed = await _in_thread(self._litellm.list_batches, limit=100, **self._options)
         ids = (str(b.id) for b in listed.data or () if (b.metadata or {}).get("ragassay") == name)
         return next(ids, None)
@@ -182,16 +182,16 @@ class FileBatches(BatchService):
 
 
 class VertexBatches(FileBatches):
-    """Batches of Gemini on Vertex, with request files in a bucket and in Gemini's format.
+    """Gemini batches on Vertex, with request files in Gemini's format, stored in a bucket.
 
-    LiteLLM uploads to the bucket in GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
+    LiteLLM uploads to the bucket named by GCS_BATCH_BUCKET_NAME or GCS_BUCKET_NAME.
     """
 
     def _upload_options(self) -> dict[str, Any]:
         return self._options | {"passthrough": True, "model": self._model}
 
     async def find(self, name: str) -> str | None:
-        """Return None, because Vertex does not store our name."""
+        """Return None, because Vertex does not store ragassay's batch name."""
         return None
 
     def write_line(self, request: BatchRequest) -> JsonBody:
@@ -212,7 +212,7 @@ class VertexBatches(FileBatches):
 
 
 class AnthropicBatches(BatchService):
-    """Message batches of Anthropic. A finished batch has a reply for each request."""
+    """Anthropic message batches. A finished batch contains a reply for each request."""
 
     most_requests = 100_000
     most_bytes = 200 * MIB
@@ -288,7 +288,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 120.0
 
 
 class UnknownBatchError(Exception):
-    """The provider does not know a batch."""
+    """Raised when a provider does not know a batch."""
 
 
 class BatchCalls:

@@ -1,10 +1,10 @@
-"""Batch mode for hosted judges, at half the price.
+"""Batch mode for hosted judges, which costs half the normal price.
 
 Calls are made as usual, but their HTTP requests wait in a `BatchQueue` until all calls of the run
 are waiting. The requests are then submitted as one batch, and each reply in the batch becomes the
 HTTP response of its call. LiteLLM processes requests, replies and errors as always.
 
-Batches are stored in the run folder, so that a stopped run can collect them later:
+Batches are stored in the run folder, so that a stopped run can collect the replies later:
 
 batches/NAME.json            the batch: its provider id and request keys
 batches/NAME.replies.jsonl   the replies, once collected
@@ -49,8 +49,8 @@ class SubmittedBatch(BaseModel):
     """Batch that was submitted to a provider.
 
     Attributes:
-        name: Our name of the batch, sent to the provider.
-        id: The provider's id. Empty until the provider has confirmed the batch.
+        name: ragassay's name for the batch, sent to the provider.
+        id: Provider's id for the batch. Empty until the provider has confirmed it.
         estimate_usd: Maximum cost. None if the price is unknown.
     """
 
@@ -66,7 +66,7 @@ class SubmittedBatch(BaseModel):
 
 
 class BatchStore:
-    """Batches of a run, in its folder. Nothing is stored on disk if `run` is None."""
+    """Batches of a run, stored in the run folder. If `run` is None, nothing is stored."""
 
     def __init__(self, run: Path | None) -> None:
         self._folder = run / BATCHES if run else None
@@ -83,7 +83,7 @@ class BatchStore:
             _write(self._folder / f"{batch.name}.json", batch.model_dump_json())
 
     def save_replies(self, batch: SubmittedBatch, replies: Mapping[str, ItemReply]) -> None:
-        """Write the replies of a batch, and then mark it as collected."""
+        """Write the replies of a batch, and then mark the batch as collected."""
         if self._folder is not None:
             # ASCII escapes, because a reply may contain unpaired surrogates.
             lines = (f"{json.dumps(asdict(reply))}\n" for reply in replies.values())
@@ -91,7 +91,7 @@ class BatchStore:
         self.save(batch.model_copy(update={"state": "collected"}))
 
     def replies(self, batch: SubmittedBatch) -> dict[str, ItemReply]:
-        """Return the collected replies by key. Empty if their file is missing."""
+        """Return the collected replies by key. Empty if the file with the replies is missing."""
         if self._folder is None or not self._replies_file(batch.name).is_file():
             return {}
         lines = self._replies_file(batch.name).read_bytes().splitlines()
@@ -155,7 +155,7 @@ class Batches:
         return task
 
     def reserve(self, batch: SubmittedBatch) -> None:
-        """Add the maximum cost of a batch. Raises `BudgetError` if it exceeds the budget."""
+        """Reserve the maximum cost of a batch. Raises `BudgetError` if it exceeds the budget."""
         estimates = [*self._estimates.values(), batch.estimate_usd]
         known = [estimate for estimate in estimates if estimate is not None]
         self._limiter.check_estimate(sum(known) if len(known) == len(estimates) else None)
@@ -181,7 +181,7 @@ _BATCHES: contextvars.ContextVar[Batches | None] = contextvars.ContextVar(
 async def batching(
     run: Path | None, limiter: RunLimiter, tell: Callable[[str], None]
 ) -> AsyncIterator[None]:
-    """Run the calls of judges with `batch=True` as batches while the context is active.
+    """Send the calls of judges with `batch=True` in batches while the context is active.
 
     Args:
         run: Run folder, which may contain batches from an earlier start. None to store nothing.

@@ -1,7 +1,8 @@
 """Parameters of hosted model calls, and which of them an endpoint refuses.
 
-Servers support different parameters, and the model name behind a custom endpoint says nothing about
-that. So a parameter that an endpoint has refused by name is left out for the rest of the run.
+Servers support different parameters, and the model name behind a custom endpoint does not show
+which ones. Therefore, a parameter that an endpoint has refused by name is left out for the rest of
+the run.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 N_TOP_LOGPROBS = 5
 
 REASONING = "reasoning"
-"""Entry of `learned_parameters` for a model that spends reply tokens on reasoning."""
+"""Entry recorded for a model that spends reply tokens on reasoning."""
 
 REASONING_FACTOR = 16
-"""Factor for the reply tokens of reasoning models."""
+"""Factor by which the reply token limit is multiplied for reasoning models."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class RefusableParameter:
     Attributes:
         words: Pattern of the parameter's names in error messages.
         sent_as: Call options that contain the parameter.
-        without: Consequence for the user if it is left out.
+        without: Consequence for the user if the parameter is left out.
     """
 
     name: str
@@ -102,7 +103,7 @@ REFUSABLE = (
         "seed", r"\bseed\b", ("seed",), "no seed", "body.seed: Extra inputs not permitted"
     ),
 )
-"""Refusable parameters, in order of precedence if a message names several."""
+"""Refusable parameters, in order of precedence if a message mentions several."""
 
 _REFUSES = (
     r"unsupported|(?:not|n't) (?:be )?(?:\w+ )?"
@@ -112,7 +113,7 @@ _REFUSES = (
     r"|denied|rejected|failed|exceeds|greater than|maximum allowed|max allowed"
 )
 _SPENT = re.compile(r"could not finish|(?:limit|max_tokens) was reached", re.IGNORECASE)
-"""Replies of models that accept the parameter but cannot answer with one token."""
+"""Messages from models that accept the parameter but cannot answer with one token."""
 
 _UNNAMED = re.compile("the requested parameters", re.IGNORECASE)
 """OpenRouter's message if no endpoint supports all parameters."""
@@ -148,7 +149,7 @@ def refused_parameter(status: int, message: str, sent: Mapping[str, Any]) -> str
 
 @functools.cache
 def _refusal_pattern(words: str) -> re.Pattern[str]:
-    """Return a pattern that matches a parameter name close to a phrase of refusal."""
+    """Return a pattern that matches a parameter name near wording that indicates a refusal."""
     return re.compile(
         rf"(?P<name>{words})\b[^\n]{{0,160}}?(?:{_REFUSES})"
         rf"|(?:{_REFUSES})[^\n]{{0,160}}?\b(?P<after>{words})\b",
@@ -190,11 +191,11 @@ def apply_learned(options: Mapping[str, Any], learnt: Collection[str]) -> dict[s
 
 
 def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of every call before refused ones are removed.
+    """Return the parameters of every call, before refused parameters are removed.
 
     Returns:
-        The default parameters, and the user's options, which take precedence. A token limit of the
-        user is part of the former, because some calls multiply it.
+        The default parameters, and the user's options, which take precedence. A token limit set by
+        the user is among the default parameters, because some calls multiply it.
     """
     own_names = (
         {} if is_local(settings.judge.model) else parse_options(settings.judge.model_options)
@@ -215,7 +216,7 @@ def base_parameters(settings: Settings) -> tuple[dict[str, Any], dict[str, Any]]
 def parameters_of(
     settings: Settings, supported: Collection[str], litellm: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of all calls of a model, and the user's options. Those win."""
+    """Return the parameters for all calls to a model, and the overriding user options."""
     options, own_names = base_parameters(settings)
     if litellm.supports_reasoning(settings.judge.model):
         has_limit = any("tokens" in name for name in parse_options(settings.judge.model_options))
@@ -236,12 +237,12 @@ _LEARNT: dict[tuple[str, str], list[str]] = {}
 
 
 def learned_parameters(model: str, api_base: str | None) -> tuple[str, ...]:
-    """Return what this process has learned about an endpoint, in order."""
+    """Return the entries that this process has recorded for an endpoint, in order."""
     return tuple(_LEARNT.get((model, api_base or ""), ()))
 
 
 def parse_refusal(refused: str, message: str) -> tuple[str, ...]:
-    """Return what to learn from a refusal, such as that no token limit is supported."""
+    """Return the entries to record for a refusal, such as an unsupported token limit."""
     is_renamed = refused != "max_tokens" or "max_completion_tokens" in message
     return (refused,) if is_renamed else ("max_tokens", "max_completion_tokens")
 

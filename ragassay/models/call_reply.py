@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = ": "
 MOST_CHARS = 120
-"""Maximum length of a stored model name or fingerprint, because servers set them freely."""
+"""Maximum length of a stored model name or fingerprint. Servers can send any text."""
 
 
 def answered_by(asked: str, response: Any) -> str:
@@ -61,7 +61,7 @@ def mixture_notes(answered: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_usage(response: ModelResponse, is_local: bool) -> Usage:
-    """Return the usage of one call. LiteLLM's cost includes cache reads and writes."""
+    """Return the usage of one call. The cost from LiteLLM includes cache reads and writes."""
     usage: Any = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
     return Usage(
@@ -76,7 +76,7 @@ def read_usage(response: ModelResponse, is_local: bool) -> Usage:
 
 
 def unbooked_usage(paid: Usage, booked: Usage) -> Usage:
-    """Return the usage of failed calls, which were paid but not booked."""
+    """Return the usage of failed calls that were paid for but not yet recorded."""
     n_failed = paid.n_calls - booked.n_calls
     if n_failed <= 0:
         return Usage()
@@ -98,11 +98,11 @@ def _count(record: Any, *names: str) -> int:
 
 
 CUT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
-"""Finish reasons for a reply at the token limit. LiteLLM passes unknown reasons through."""
+"""Finish reasons for a reply cut off at the token limit. LiteLLM passes unknown reasons through."""
 
 
 def reply_of(response: ModelResponse, model: str) -> dict[str, Any]:
-    """Return a reply in the form that DSPy adapters expect.
+    """Return a reply in the format that DSPy adapters expect.
 
     Returns:
         A dict with `text`, `logprobs`, `tool_calls`, `is_cut` (whether the reply was cut off at

@@ -1,4 +1,4 @@
-"""Cache results of the packaged models: text embeddings and text pair probabilities.
+"""Cache for results of the packaged models: text embeddings and text pair probabilities.
 
 Later runs over the same texts reuse the results and load no model. Keys are SHA-256
 digests of the model digest, the library versions and the text. Texts are not stored.
@@ -40,8 +40,8 @@ _log = logging.getLogger(__name__)
 class ComputedStore:
     """Size-limited cache folder of arrays, keyed by their inputs. Evicts the oldest entries first.
 
-    Cache errors never stop the work: unreadable arrays are computed again, and unwritable ones are
-    not stored. A malformed database is renamed to `cache.db.damaged`.
+    Cache errors never stop the work: unreadable arrays are computed again, and arrays that cannot
+    be written are not stored. A malformed database is renamed to `cache.db.damaged`.
 
     Args:
         folder: Cache folder, created if missing. Several processes can share it.
@@ -79,7 +79,7 @@ class ComputedStore:
         return self._use(read)
 
     def _write(self, arrays: Mapping[str, NDArray[np.floating]]) -> None:
-        """Store arrays and stop at the first failure, because each may wait for a lock."""
+        """Store arrays, stopping at the first failure because each write may wait for a lock."""
         import numpy as np
 
         def write(cache: Cache) -> None:
@@ -91,7 +91,7 @@ class ComputedStore:
         self._use(write)
 
     def _use(self, use: Callable[[Cache], T]) -> T | None:
-        """Call a function with the cache. Return None if it fails or there is no cache."""
+        """Call a function with the cache. Return None if the call fails or there is no cache."""
         if (cache := self._cache) is None:
             return None
         try:
@@ -105,7 +105,7 @@ class ComputedStore:
 
 
 _OPEN: list[ComputedStore] = []
-"""Open caches of the runs in this process. The most recent one is used."""
+"""Open caches of the runs in this process. The most recent cache is used."""
 
 
 @contextmanager
@@ -148,7 +148,7 @@ def _key(kind: str, digest: str, arguments: Any) -> str:
 
 @functools.cache
 def _versions() -> tuple[str, ...]:
-    """Return the versions of the computing libraries, because they affect the last digits."""
+    """Return the versions of the numerical libraries, because they affect the last digits."""
     found = [*MINILM_PARTS.values()]
     for name in ("ragassay", "onnxruntime", "tokenizers", "torch", "transformers"):
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -160,7 +160,7 @@ def _open(folder: Path, most_mb: int) -> Cache | None:
     import diskcache
 
     class PlainDisk(diskcache.Disk):
-        """Disk that reads bytes but never unpickles, which could run code."""
+        """Disk that reads bytes but never unpickles data, because unpickling could run code."""
 
         def fetch(self, mode: int, filename: str, value: Any, read: bool) -> Any:
             """Return stored bytes, or None for a pickled value, which ragassay never writes."""

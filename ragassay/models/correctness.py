@@ -57,7 +57,7 @@ class CorrectnessModel(Protocol):
         ...
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return why a sentence with its passages is undecided, or None."""
+        """Return the reason why a sentence is undecided given its passages, or None."""
         ...
 
 
@@ -65,8 +65,7 @@ class EntailmentCorrectness:
     """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Embedder for bounds with a minimum cosine. Without it, those bounds reject
-            everything.
+        embedder: Embedder for bounds with a minimum cosine, which otherwise reject all pairs.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
@@ -121,8 +120,8 @@ class CosineCorrectness:
     """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Minimum cosine of a correct sentence. None for the threshold of the embedder's
-            form in `ragassay.prompts.model_forms`.
+        threshold: Minimum cosine of a correct sentence. None for the embedder's threshold in
+            `ragassay.prompts.model_forms`.
     """
 
     bounds = ()

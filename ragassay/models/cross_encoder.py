@@ -170,7 +170,7 @@ def save_adapter(
     labels: Sequence[str] = VERDICTS,
     bounds: Sequence[Bound] = (),
 ) -> Shape:
-    """Write an adapter with its factors `NAME.a` (rank, in) and `NAME.b` (out, rank) and `head.*`.
+    """Write an adapter: factors `NAME.a` (rank, in) and `NAME.b` (out, rank), and `head.*`.
 
     The factors are stored as float16.
     """
@@ -215,7 +215,7 @@ class BidirectionalEncoder(PairEncoder):
         self._tokenizer = tokenizer
 
     def row(self, claim: str, passage: str, n_tokens: int) -> Row:
-        """Return the inputs of a pair. If it is too long, the longer text is truncated."""
+        """Return the inputs of a pair. If the pair is too long, the longer text is truncated."""
         # Evaluated text is plain text, even if it contains the model's special tokens.
         return dict(
             self._tokenizer(
@@ -238,7 +238,7 @@ READ = 2 / 3
 """Fraction of the layers to use, starting at the lowest."""
 
 FINAL_NORMS = ("norm", "ln_f", "final_layer_norm")
-"""Names of the norm after the last layer, which does not fit the states of other layers."""
+"""Names of the norm after the last layer. The norm does not fit the states of other layers."""
 
 N_CLAIM = 120
 
@@ -248,7 +248,7 @@ BEFORE, BETWEEN = "Passage:\n", "\n\nClaim: "
 QUESTION = "\n\nDoes the passage support the claim, contradict it, or neither? Answer:"
 
 DAMPING_FACTOR = 8.0
-"""Factor for the standard deviation in standardization. It prevents oscillation in training with
+"""Factor for the standard deviation in standardization. Prevents oscillation when training with
 over a thousand features."""
 
 
@@ -277,7 +277,7 @@ class StandardisedHead(nn.Linear):
 
 
 class CausalEncoder(PairEncoder):
-    """Encoder of lower decoder layers with a head on the mean states of claim and question."""
+    """Encoder with lower decoder layers and a head on the mean claim and question states."""
 
     head: StandardisedHead
 

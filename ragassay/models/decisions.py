@@ -1,8 +1,8 @@
 """Query label probabilities through the decisions API of LiteLLM.
 
-OpenAI and Azure (`/v1/decisions`) and vLLM and others (`/v1/systemone`) offer an API that takes a
-prompt and a set of labels and returns a probability for each label, without generating text.
-`litellm.adecisions` supports both.
+OpenAI and Azure (`/v1/decisions`), and vLLM and other servers (`/v1/systemone`), offer an API that
+takes a prompt and a set of labels and returns a probability for each label, without generating
+text. `litellm.adecisions` supports both endpoints.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ N_TRIES = 2
 async def decide(
     lm: JudgeLM, prompt: str, choices: Mapping[str, Sequence[str]]
 ) -> dict[str, dict[str, float]] | None:
-    """Return the label probabilities of each field of a reply.
+    """Return the label probabilities for each field of a reply.
 
     Args:
-        lm: The judge, which counts the call. Its `has_decisions` is set to False if the provider
-            does not support the API.
+        lm: Judge that makes and counts the call. Its `has_decisions` is set to False if the
+            provider does not support the API.
         prompt: Prompt that asks for a reply with these fields.
         choices: Labels of each field, 2 to 255.
 
     Returns:
-        Probabilities by field and label, normalized to sum to 1 per field. None if there is no
-        usable answer.
+        Probabilities by field and label, normalized to sum to 1 per field. None for an unusable
+        answer.
 
     Raises:
         FatalModelError: The cost limit of the run is reached.

@@ -34,7 +34,7 @@ N_BATCH_TOKENS = 1024
 
 
 class Embedder(Rebuilt):
-    """Embedder of texts as unit vectors. The model is loaded on first use. Thread-safe.
+    """Embedder that converts texts to unit vectors. Loads the model on first use. Thread-safe.
 
     Pooling and prefixes are defined in the table of `ragassay.prompts.model_forms`.
 
@@ -61,11 +61,11 @@ class Embedder(Rebuilt):
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors of texts, shape (n_texts, n_dimensions). (0, 0) without texts."""
+        """Return unit vectors of texts, shape (n_texts, n_dimensions), or (0, 0) without texts."""
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Embed texts in the role of a query or a document. Returns vectors as `encode`."""
+        """Embed texts in the role of a query or a document. Returns vectors like `encode`."""
         if self.form.prefix(role) == self.form.prefix("text"):
             return self.encode(texts)
         return self.encode_as_given(self._in_role(texts, role))
@@ -75,7 +75,7 @@ class Embedder(Rebuilt):
         return [prefix + text for text in texts] if prefix else texts
 
     def encode_as_given(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts without a prefix. Returns vectors as `encode`."""
+        """Embed texts without a prefix. Returns vectors like `encode`."""
         import numpy as np
 
         if not texts:
@@ -111,7 +111,7 @@ class Embedder(Rebuilt):
         """Return the embeddings of texts and of their tokens, without prefixes.
 
         Text beyond the model's maximum length is ignored. If a model has no contextual tokens, such
-        as a static one, each text is a single token.
+        as a static embedding model, each text is a single token.
         """
         with self._lock:
             new = [text for text in dict.fromkeys(texts) if text not in self._encoded]
@@ -181,7 +181,7 @@ class Embedder(Rebuilt):
 
 
 def _batches(model: MiniLMTexts | HubTexts, texts: list[str]) -> list[list[str]]:
-    """Return batches of texts with equal token counts, which need no padding, longest first."""
+    """Return batches of texts with equal token counts (to avoid padding), longest first."""
     batches: list[list[str]] = []
     last = 0
     for length, text in sorted(zip(model.lengths(texts), texts, strict=True), reverse=True):
@@ -213,7 +213,7 @@ MOST_KEPT = 100_000
 
 
 class VectorCache:
-    """Embedder like `Embedder.encode_many` that stores vectors and drops the oldest ones."""
+    """Embedder that works like `Embedder.encode_many`, but caches vectors and drops the oldest."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.name, self.digest = embedder.name, embedder.digest
@@ -244,7 +244,7 @@ class _Encoder(Protocol):
 
 
 def encode_role(encoder: _Encoder, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-    """Embed texts in a role. Encoders without `encode_role` get the texts unchanged."""
+    """Embed texts in a role. Encoders without `encode_role` receive the texts unchanged."""
     by_role = getattr(encoder, "encode_role", None)
     return by_role(texts, role) if by_role else encoder.encode(texts)
 
@@ -268,11 +268,11 @@ N_NEAR = 12
 
 
 def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> float:
-    """Return the cosine of a claim and the most similar sentence of a text, in [-1, 1].
+    """Return the cosine of a claim and the most similar sentence in a text, in [-1, 1].
 
     Args:
-        sentences: Sentences of the text. Only the top `N_NEAR` by BM25 are embedded. Without
-            sentences, the result is 0.
+        sentences: Sentences in the text. Only the `N_NEAR` best sentences by BM25 are embedded.
+            Without sentences, the result is 0.
     """
     near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:

@@ -39,10 +39,10 @@ SUPPORTS, CONTRADICTS, NEUTRAL = 0, 1, 2
 """Columns of the probability arrays."""
 
 COLUMNS: tuple[Verdict, ...] = VERDICT_SETS[3]
-"""Labels of the columns in bounds."""
+"""Labels of the columns, as used in bounds."""
 
 Pair = tuple[str, str]
-"""A claim and a passage, formatted as by `ragassay.text.search`."""
+"""Claim and passage, formatted like the output of `ragassay.text.search`."""
 
 
 class EntailmentModel(Protocol):
@@ -60,13 +60,13 @@ class EntailmentModel(Protocol):
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return the probabilities that the passage supports, contradicts or is neutral.
 
-        The result has shape (n_pairs, 3). Rows sum to 1, or are nan if the model gave no label.
+        The result has shape (n_pairs, 3). Rows sum to 1, or are nan if the model returned no label.
         """
         ...
 
 
 class CachedEntailment:
-    """Model with an LRU cache of pairs, because perturbed answers share most sentences."""
+    """Model with an LRU cache of pairs. Perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
@@ -99,7 +99,7 @@ NO_LABEL = Failure(reason="unparsable", detail="the likeliest replies are no lab
 
 
 def labels_known(model: EntailmentModel) -> int:
-    """Return the number of labels of a model: 3, or 2 if it does not detect contradictions."""
+    """Return the number of labels a model has: 3, or 2 if it does not detect contradictions."""
     return getattr(model, "n_labels", 3)
 
 
@@ -130,12 +130,12 @@ def doubt_about(
     shares: Sequence[Sequence[float]],
     cosines: Sequence[float | None] = (),
 ) -> Failure | None:
-    """Return why a sentence with its passages is undecided, or None.
+    """Return the reason why a sentence is undecided given its passages, or None.
 
     Args:
         bounds: Bounds by label. Labels without a bound always count.
-        labels: Labels, of which the first means support.
-        shares: Probabilities, shape (n_passages, n_labels). nan without a label.
+        labels: Labels. The first label means support.
+        shares: Probabilities, shape (n_passages, n_labels). nan if the model returned no label.
         cosines: Cosine of the sentence and the most similar sentence of each passage, shape
             (n_passages,). May be empty if no bound has a minimum cosine.
 
@@ -234,7 +234,7 @@ def entailment_columns(labels: Mapping[int, str]) -> dict[int, int]:
 
 
 PACKAGED: Mapping[str, str] = {SMOLLM2: SMOLLM2_GGUF_SHA256, MINILM: MINILM_SAFETENSORS_SHA256}
-"""Packaged base models, with the SHA-256 of their weights."""
+"""Packaged base models and the SHA-256 of their weights."""
 
 
 def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:

@@ -1,4 +1,4 @@
-"""Published fact checkers: MiniCheck, HHEM and LettuceDetect, run as in their published code.
+"""Published fact checkers MiniCheck, HHEM and LettuceDetect, run like their published code.
 
 Prompts, labels, chunk sizes and thresholds are in `ragassay/prompts/fact_checkers.yaml`. No code
 from model repositories is run. Sentences are split by ragassay instead of NLTK.
@@ -32,7 +32,7 @@ from ragassay.records import UnsupportedSpan
 HHEM_FILE = "model.safetensors"
 
 N_CACHED = 256
-"""Number of pairs whose spans are cached, because they are requested right after the score."""
+"""Number of pairs whose spans are cached. Spans are requested right after the score."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class Hhem:
     The weights are loaded into a transformers model, without running code from the repository.
 
     Args:
-        source: Name of the model, with the weights file as its place.
-        base: T5 model that provides the config and the tokenizer.
+        source: Model name, with the path of the weights file.
+        base: T5 model that provides the configuration and the tokenizer.
 
     Raises:
         OSError: The base is unavailable.
@@ -189,7 +189,7 @@ class LettuceDetect:
 
     @computed_by_host
     def score(self, claim: str, passage: str) -> float:
-        """Return the support of the least supported claim token, in [0, 1]."""
+        """Return the support for the least supported claim token, in [0, 1]."""
         return self._examine(claim, passage)[0]
 
     @computed_by_host
@@ -225,9 +225,9 @@ class LettuceDetect:
 def _merged_spans(
     claim: str, shares: list[float], offsets: list[tuple[int, int]]
 ) -> tuple[UnsupportedSpan, ...]:
-    """Merge adjacent unsupported tokens to spans with their maximum probability.
+    """Merge adjacent unsupported tokens into spans with the maximum probability of their tokens.
 
-    Many tokenizers include the preceding space in a token. Spans exclude it.
+    Many tokenizers include the preceding space in a token. Spans exclude this space.
     """
     merged: list[tuple[int, int, float]] = []
     was_marked = False
@@ -248,7 +248,7 @@ def _merged_spans(
 
 
 def _check_reach(name: str) -> None:
-    """Check that a model is available. Errors for published models say how to download them."""
+    """Check that a model is available. Errors explain how to download published models."""
     try:
         check_hub(name)
     except SettingsError as error:
@@ -258,7 +258,7 @@ def _check_reach(name: str) -> None:
 
 
 def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
-    """Return the form for a model's architecture, and whether it is an encoder-decoder."""
+    """Return the input form for a model's architecture, and whether it is an encoder-decoder."""
     config = read_config(source.place)
     forms = load_verifier_kinds().facts.checkers[kind].forms
     form = forms.get(config.model_type)

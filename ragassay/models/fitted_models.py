@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 N_DIGITS = 12
-"""Length of the hexadecimal text marks in fitted files."""
+"""Length of the hexadecimal hash prefixes in fitted files."""
 
 
 class FittedThresholds(Frozen):
@@ -40,12 +40,12 @@ class FittedThresholds(Frozen):
 
     Attributes:
         digest: SHA-256 of the verifier's weights. Empty if unknown.
-        thresholds: Thresholds of the label probabilities. See `decided_shares`.
+        thresholds: Thresholds for the label probabilities. See `decided_shares`.
         objective: Metric maximized on the training claims.
-        learnt: Metric on the training claims, with the thresholds.
-        before: Metric on the held-out claims, without the thresholds.
-        after: Metric on the held-out claims, with the thresholds.
-        texts: Marks of the training claims and documents. See `mark_of`.
+        learnt: Value of the metric on the training claims, with the thresholds.
+        before: Value of the metric on the held-out claims, without the thresholds.
+        after: Value of the metric on the held-out claims, with the thresholds.
+        texts: Hash prefixes of the training claims and documents. See `mark_of`.
     """
 
     version: Literal[1] = 1
@@ -63,7 +63,7 @@ class FittedThresholds(Frozen):
 
     @classmethod
     def read(cls, path: Path) -> FittedThresholds:
-        """Read a file of thresholds. Raises `SettingsError` if missing or invalid."""
+        """Read a file of thresholds. Raises `SettingsError` if it is missing or invalid."""
         try:
             return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
@@ -80,7 +80,7 @@ def mark_of(text: str) -> str:
 class FittedVerifier:
     """Verifier that selects labels with fitted thresholds.
 
-    It has no bounds, because the original ones were fitted to unchanged probabilities.
+    It has no bounds, because the original bounds were fitted to unchanged probabilities.
 
     Raises:
         SettingsError: The thresholds were fitted to other weights.
@@ -102,7 +102,7 @@ class FittedVerifier:
         self.fitted, self._model = fitted, model
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return label probabilities, with the largest one for the label the thresholds select."""
+        """Return label probabilities. The label that the thresholds select has the largest one."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
@@ -128,8 +128,8 @@ class PairWeights(Frozen):
         cosine: Weight of the TF-IDF cosine similarity.
         slope: Slope of the Platt scaling from decision values to probabilities.
         offset: Offset of the Platt scaling.
-        bounds: Minimum confidence for "correct" and "incorrect" to count. Without bounds, all
-            labels count.
+        bounds: Minimum confidence for "correct" and "incorrect" to count. If empty, all labels
+            count.
     """
 
     family: Family
@@ -147,7 +147,7 @@ class PairWeights(Frozen):
 
 
 class PairClassifier:
-    """Classifier of whether a passage supports a sentence."""
+    """Classifier that predicts whether a passage supports a sentence."""
 
     threshold = 0.5
 
@@ -210,8 +210,9 @@ def fitted_vectorizer(weights: PairWeights) -> TfidfVectorizer:
 def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_matrix:
     """Return pair features, shape (n_pairs, 2 * n_words + 1).
 
-    The columns are, for each word, the product of its TF-IDF weights in both texts; then, for each
-    word, its weight in the sentence if the passage lacks it; and finally the cosine similarity.
+    The first columns contain, for each word, the product of its TF-IDF weights in the two texts.
+    The next columns contain, for each word, its weight in the sentence if the passage lacks the
+    word. The last column is the cosine similarity.
     """
     from scipy.sparse import csr_matrix, hstack
 
@@ -223,7 +224,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None for no path."""
+    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None without a path."""
     if not path:
         return None
     try:

@@ -26,7 +26,7 @@ SIGNAL_RATER = SIGNALS
 """Name of the shipped rubric rater in reports and cards."""
 
 MOST_DEVIATIONS = 4.0
-"""Limit for standardized features, so that no single feature decides."""
+"""Maximum absolute value of standardized features, so that no single feature dominates."""
 
 
 _RATERS = Path(str(files("ragassay.models"))) / "raters"
@@ -101,13 +101,13 @@ class LinearScorer(Frozen):
 
 
 class RubricRater(Frozen):
-    """Proportional odds model of the ratings 1 to 5 from signals of an answer (McCullagh 1980).
+    """Proportional odds model that predicts ratings 1 to 5 from answer signals (McCullagh 1980).
 
     P(rating <= k) = sigmoid(thresholds[k - 1] - z), where z is the weighted sum of the standardized
     signals.
 
     Attributes:
-        weights: Positive if higher signal values are better.
+        weights: Weight of each signal. Positive if higher signal values are better.
         thresholds: Four ascending thresholds.
     """
 
@@ -134,11 +134,11 @@ class SignalRater(FittedNumbers):
     """Models that turn measurements into rubric ratings.
 
     Attributes:
-        order: Scorer of how late in an answer a sentence appears.
-        opening: Scorer of whether a sentence is the first of its answer.
-        closing: Scorer of whether a sentence is the last of its answer.
-        foreign: Scorer of whether a sentence comes from another text.
-        scholarly: Scorer of whether a sentence is scholarly prose.
+        order: Scorer for how late in an answer a sentence appears.
+        opening: Scorer for whether a sentence is the first in its answer.
+        closing: Scorer for whether a sentence is the last in its answer.
+        foreign: Scorer for whether a sentence comes from another text.
+        scholarly: Scorer for whether a sentence is scholarly prose.
     """
 
     model: str = SIGNAL_RATER
@@ -195,7 +195,7 @@ class ExamWeights(Frozen):
     Attributes:
         weights: Non-negative weights by signal name. Higher signals mean better coverage.
         thresholds: Ascending thresholds of the ratings 1 to 5.
-        bounds: Minimum confidence of "yes" (a rating of 1 or more) and "no".
+        bounds: Minimum confidence for "yes" (a rating of 1 or more) and "no".
     """
 
     weights: dict[str, float]
@@ -203,13 +203,13 @@ class ExamWeights(Frozen):
     bounds: tuple[Bound, ...] = ()
 
     def reach_probabilities(self, signals: Mapping[str, float]) -> list[float]:
-        """Return the probability of each minimum rating, from 1 to 5."""
+        """Return the probability of reaching at least each rating from 1 to 5."""
         z = math.fsum(weight * signals[name] for name, weight in self.weights.items())
         return [sigmoid(z - threshold) for threshold in self.thresholds]
 
 
 class ExamModel(FittedNumbers):
-    """Fitted passage grader, by kind of item."""
+    """Fitted passage grader for each kind of item."""
 
     data: str
     data_sha256: str
@@ -231,9 +231,9 @@ class RelevanceModel(FittedNumbers):
 
     Attributes:
         bias: Log-odds if both measures are 0.
-        closest: Weight of the cosine of the question and the paper's most similar sentence.
+        closest: Weight of the cosine between the question and the closest sentence in the paper.
         covered: Weight of the fraction of the question's content words that the paper contains.
-        bounds: Minimum confidence of the rating "3", about the paper, and "1", off topic.
+        bounds: Minimum confidence for the ratings "3" (about the paper) and "1" (off topic).
     """
 
     data: str

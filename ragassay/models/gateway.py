@@ -1,7 +1,7 @@
 """Gateway for all model calls: a DSPy language model that calls LiteLLM.
 
-It limits concurrency, respects the waits that providers request, adds up costs, and converts errors
-to ragassay's types. Failed calls are retried by the graph, not here.
+It limits concurrency, respects the waiting times that providers request, adds up costs, and
+converts errors to ragassay's types. Failed calls are retried by the graph, not here.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 NEEDS_JUDGE = "this needs a judge; pass --model openai/gpt-4.1-mini, ragassay/judge or another"
 
 MOST_COOLDOWN_S = 120.0
-"""Maximum Retry-After to wait for in seconds. A longer one counts as a rate limit error."""
+"""Longest Retry-After to wait for, in seconds. Longer waits count as rate limit errors."""
 
 BOUNDED = frozenset(PROVIDERS) - {"cohere"}
 """Providers for which LiteLLM accepts an HTTP client, so that response sizes can be limited."""
@@ -79,7 +79,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count the model calls of the enclosed code and its tasks, also for an enclosing meter."""
+    """Count model calls of the enclosed code and its tasks. Outer meters also count them."""
     meter = Meter()
     token = _METER.set(meter)
     try:
@@ -119,7 +119,7 @@ class JudgeLM(dspy.LM):
         self._endpoint = settings.judge.api_base or provider_of(settings.judge.model)
         self._own_limiter = RunLimiter.of(settings)
         self.fatal: FatalModelError | None = None
-        """Error that makes further calls pointless. They all raise it immediately."""
+        """Error that makes further calls pointless. Later calls raise it immediately."""
         self.n_samples = settings.prompting.samples
         self.gives_logprobs: bool | None = None if options.get("logprobs") else False
         """Whether replies have log-probabilities. None until the first reply of a hosted model."""
@@ -143,13 +143,13 @@ class JudgeLM(dspy.LM):
         Args:
             prompt: User message, if there are no messages.
             messages: Messages in OpenAI's chat format.
-            kwargs: Options that override those of the settings. None removes an option.
+            kwargs: Options that override the options in the settings. None removes an option.
 
         Returns:
             A list with one reply, in the form of `reply_of`.
 
         Raises:
-            ModelError: An error of one of its subclasses. See `ragassay.errors`.
+            ModelError: The call failed. The subclasses are listed in `ragassay.errors`.
         """
         messages = messages or [{"role": "user", "content": prompt}]
         requested, response = self.kwargs | kwargs | self._user_options, None
@@ -208,9 +208,9 @@ class JudgeLM(dspy.LM):
         sent: Mapping[str, Any],
         arrival: Arrival,
     ) -> None:
-        """Return if the call can be repeated without a refused parameter.
+        """Return only if the call can be repeated without a refused parameter.
 
-        Otherwise pause calls to the endpoint as it requests, and raise the converted error.
+        Otherwise, pause calls for as long as the endpoint requests, and raise the converted error.
         """
         self._learn_from(error, sent)
         if self.fatal is None and apply_learned(requested, self._learnt) != sent:
@@ -247,7 +247,7 @@ class JudgeLM(dspy.LM):
     async def _sending(
         self, messages: Any, options: Mapping[str, Any]
     ) -> AsyncIterator[tuple[dict[str, Any], Callable[[Any], None]]]:
-        """Trace and time-limit a call. Yields its arguments and a function for its response."""
+        """Trace a call with a timeout. Yields its arguments and a response function."""
         provider, queue, options = provider_of(self.model), self._queue, dict(options)
         if queue:
             options["client"] = queue.client
@@ -331,7 +331,8 @@ DECISIONS = "/v1/decisions"
 def takes_decisions(settings: Settings, litellm: Any, has_logprobs: bool) -> bool:
     """Return whether to query label probabilities through the decisions API.
 
-    LiteLLM lists the hosted models that support it. Self-hosted models need `decisions` set to on.
+    LiteLLM lists the hosted models that support this API. For self-hosted models, set `decisions`
+    to on.
     """
     if settings.prompting.decisions != "auto" or has_logprobs:
         return settings.prompting.decisions == "on"

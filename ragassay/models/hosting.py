@@ -38,10 +38,10 @@ class Encoded:
 
 
 class ModelHost(Protocol):
-    """Process that computes with models for this process."""
+    """Process that runs models on behalf of this process."""
 
     def submit(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Future[Any]:
-        """Return a future of a method call, which raises the same errors as a local call."""
+        """Return a future for a method call, which raises the same errors as a local call."""
         ...
 
 
@@ -49,7 +49,7 @@ _HOST: ModelHost | None = None
 
 
 def current_host() -> ModelHost | None:
-    """Return the host of this process, or None if it loads its own models."""
+    """Return the host of this process, or None if this process loads its own models."""
     return _HOST
 
 
@@ -68,7 +68,7 @@ def computed_by_host(method: Method) -> Method:
     """Decorate a model method to run on the current host, if there is one.
 
     The method's arguments must be positional. The model's attribute `made_of` contains the
-    arguments to construct it with on the host.
+    arguments for constructing the model on the host.
     """
 
     @functools.wraps(method)
@@ -94,7 +94,7 @@ def own_model(recipe: Recipe) -> Any:
 
 
 class OwnModels:
-    """Models of this process, serving calls from other processes."""
+    """Models in this process that serve calls from other processes."""
 
     def compute(self, recipe: Recipe, method: str, arguments: Sequence[Any]) -> Any:
         """Call a method of a model and return its result, waiting for futures."""

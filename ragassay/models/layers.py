@@ -54,7 +54,7 @@ class HubTexts:
         return self._model.encode(list(texts), batch_size=len(texts), show_progress_bar=False)
 
     def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the embedding of a text and those of its tokens, without special tokens."""
+        """Return the embeddings of a text and of its tokens, without special tokens."""
         import numpy as np
 
         use_one_core()
@@ -71,8 +71,8 @@ class TokenPooling(nn.Module):
     """Pooling layer that uses the vector of one token.
 
     Args:
-        which: "cls" for the first token, "lasttoken" for the last, or "pooler" for the output of
-            `pooler` for the first token.
+        which: "cls" for the first token, "lasttoken" for the last token, or "pooler" for the output
+            of `pooler` for the first token.
         pooler: Pooler of a transformers model: a dense layer followed by tanh.
     """
 
@@ -97,7 +97,7 @@ class TokenPooling(nn.Module):
 def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> None:
     """Set the pooling of a loaded model according to its form.
 
-    Models with a modules.json file already define their pooling and stay unchanged.
+    Models with a modules.json file already define their pooling and are left unchanged.
 
     Raises:
         SettingsError: The form needs a pooler that the model does not have.
@@ -139,11 +139,11 @@ def load_minilm() -> PreTrainedModel:
 
 
 _N_ROWS = 64
-"""Batch size used to choose the layout. The layout works for any size."""
+"""Batch size used to choose the layout. The layout works for any batch size."""
 
 
 class PackedLinear(nn.Module):
-    """Linear layer for inference with weights reordered once. Outputs are equal."""
+    """Linear layer for inference whose weights are reordered once. The outputs do not change."""
 
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()

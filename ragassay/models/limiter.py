@@ -1,4 +1,4 @@
-"""Limits on all model calls of a run: calls per minute by endpoint, and cost."""
+"""Limits on all model calls of a run: calls per minute to each endpoint, and total cost."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Limiter(Protocol):
 
 
 class RunLimiter:
-    """Limits of a run in one process.
+    """Limits for a run in one process.
 
     Args:
-        max_rpm: Maximum calls per minute to each endpoint, evenly spaced, times `HEADROOM`. 0 for
-            no limit.
+        max_rpm: Maximum number of calls per minute to each endpoint. Calls are evenly spaced at
+            `HEADROOM` times this rate. 0 for no limit.
         max_usd: Maximum cost. None for no limit.
 
     Attributes:
@@ -71,7 +71,7 @@ class RunLimiter:
 
     @property
     def n_priced(self) -> int:
-        """Number of calls in the average cost per call."""
+        """Number of calls used to compute the average cost per call."""
         return self._n_completed
 
     def count(self, cost_usd: float | None, n_calls: int = 0) -> None:
@@ -79,8 +79,8 @@ class RunLimiter:
 
         Args:
             cost_usd: Cost. None if a price is unknown.
-            n_calls: Number of calls with this total cost, to estimate the cost of the next call. 0
-                if unknown.
+            n_calls: Number of calls with this total cost, used to estimate the cost of the next
+                call. 0 if unknown.
         """
         if n_calls and cost_usd:
             self._n_completed += n_calls
@@ -119,7 +119,7 @@ class RunLimiter:
             self._next[endpoint] = max(until, self._next.get(endpoint, 0.0))
 
     async def _turn(self, endpoint: str) -> None:
-        """Wait for a time slot, and get a new slot if the endpoint was paused meanwhile."""
+        """Wait for a time slot, and get a new slot if the endpoint was paused in the meantime."""
         while True:
             now, until = time.monotonic(), self._paused.get(endpoint, 0.0)
             at = max(now, until, self._next.get(endpoint, 0.0) if self._gap_s else 0.0)

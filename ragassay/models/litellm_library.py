@@ -40,8 +40,9 @@ def import_litellm() -> Any:
 def disable_logging() -> AbstractContextManager[None]:
     """Return a context in which LiteLLM logs no calls, unless callbacks are registered.
 
-    LiteLLM builds a log record after each call, even without callbacks. That takes as much CPU time
-    as all of ragassay's work. Marking calls as internal skips the record and still computes costs.
+    LiteLLM builds a log record after each call, even without callbacks. Building the record takes
+    as much CPU time as all of ragassay's work. Marking calls as internal skips the record but still
+    computes costs.
     """
     import litellm
 
@@ -65,13 +66,13 @@ def listed_price_usd(
 
     Args:
         model: LiteLLM name.
-        n_prompt_tokens: Prompt tokens, including cached ones.
-        n_completion_tokens: Completion tokens.
-        n_read: Prompt tokens read from the provider's cache.
-        n_written: Prompt tokens written to the provider's cache.
+        n_prompt_tokens: Number of prompt tokens, including cached tokens.
+        n_completion_tokens: Number of completion tokens.
+        n_read: Number of prompt tokens read from the provider's cache.
+        n_written: Number of prompt tokens written to the provider's cache.
 
     Returns:
-        0 for a model of this process, None if the model is not in the price list.
+        Price, which is 0 for a model in this process. None if the model is not in the price list.
     """
     if is_local(model):
         return 0.0
@@ -97,10 +98,10 @@ _BOUNDS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutpu
 
 
 def batch_price_usd(model: str, usage: Any) -> float | None:
-    """Return the price of LiteLLM's `Usage` in a batch, in USD.
+    """Return the batch price of LiteLLM's `Usage` in USD.
 
-    Models without batch prices are charged half of their other prices. None if the model is not in
-    the price list.
+    Models without batch prices are charged half of their regular prices. None if the model is not
+    in the price list.
     """
     from litellm.cost_calculator import batch_cost_calculator
 
@@ -117,7 +118,7 @@ def batch_price_usd(model: str, usage: Any) -> float | None:
 
 
 def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) -> float | None:
-    """Return the maximum cost of requests: replies of maximum length, and nothing cached."""
+    """Return the maximum cost of requests, assuming replies of maximum length and no caching."""
     n_sent = n_received = 0
     for n_chars, body in bodies:
         n_sent += n_chars // CHARS_PER_TOKEN
@@ -126,7 +127,7 @@ def estimate_usd(model: str, bodies: Iterable[tuple[int, Mapping[str, Any]]]) ->
 
 
 def batch_tokens_usd(model: str, n_prompt_tokens: int, n_completion_tokens: int) -> float | None:
-    """Return the price of tokens in a batch in USD, without caching.
+    """Return the batch price of tokens in USD, without caching.
 
     None if the provider has no batch interface, or the model is not in the price list.
     """

@@ -13,7 +13,7 @@ from typing import Any
 EMBEDDING_FAMILIES = frozenset(
     {"bert", "jina-bert-v2", "modernbert", "nomic-bert", "nomic-bert-moe", "roberta", "xlm-roberta"}
 )
-"""Ollama names of architectures that only compute embeddings."""
+"""Ollama's names for architectures that only compute embeddings."""
 
 NO_JUDGE_NAMES = (
     (r"embed", "nomic-embed-text:latest"),
@@ -26,11 +26,11 @@ NO_JUDGE_NAMES = (
 _NO_JUDGE = re.compile("|".join(pattern for pattern, _ in NO_JUDGE_NAMES), re.IGNORECASE)
 
 _OWNERS = {"vllm": "vllm", "llamacpp": "llama_cpp"}
-"""Server kinds by the model owner in OpenAI's model list."""
+"""Server kinds, keyed by the model owner in OpenAI's model list."""
 
 
 REFUSED = object()
-"""Response of a path that requires a key."""
+"""Marker for a path that requires a key."""
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class ServerModel:
 
     Attributes:
         name: Model name in requests.
-        parameters: Number of parameters, such as "8.0B".
+        parameters: Number of parameters as text, such as "8.0B".
         quantization: Weight format, such as "Q4_K_M".
-        n_context: Maximum tokens of prompt and reply.
+        n_context: Maximum number of tokens in prompt and reply.
         remote_host: Host that runs the model and receives the evaluated texts. Empty if local.
     """
 
@@ -76,7 +76,7 @@ class ServerAnswers:
     by_path: Mapping[str, Any]
 
     def object_at(self, path: str) -> Mapping[str, Any]:
-        """Return the JSON object at a path, or an empty one."""
+        """Return the JSON object at a path, or an empty object."""
         return _object(self.by_path.get(path))
 
     def rows_at(self, path: str, field: str) -> list[Mapping[str, Any]] | None:
@@ -100,7 +100,7 @@ def read_server(answers: ServerAnswers) -> ServerDescription | None:
 
 
 def _read_by_owner(answers: ServerAnswers) -> ServerDescription | None:
-    """Read vLLM and llama.cpp. llama.cpp also supports Ollama's paths."""
+    """Read responses from vLLM and llama.cpp. llama.cpp also supports Ollama's paths."""
     rows = answers.rows_at("/v1/models", "data") or []
     kind = next(filter(None, (_OWNERS.get(_text(row, "owned_by").lower()) for row in rows)), None)
     props = answers.object_at("/props")
@@ -172,7 +172,7 @@ def read_ollama_details(model: ServerModel, answer: Any) -> ServerModel:
 
 
 def _read_other(answers: ServerAnswers) -> ServerDescription | None:
-    """Read any server with an OpenAI model list, or one that requires a key for the list."""
+    """Read any server that has an OpenAI model list, or that requires a key for the list."""
     rows = answers.rows_at("/v1/models", "data")
     if rows is not None:
         return ServerDescription("other", "", tuple(map(_plain, rows)))

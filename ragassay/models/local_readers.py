@@ -24,13 +24,14 @@ N_NEW_TOKENS = 64
 N_BATCH = 16
 
 Prompt = tuple[str, str, str]
-"""Text before the passage, the passage, and text after it."""
+"""Text before the passage, the passage, and text after the passage."""
 
 
 class Text2Text:
     """Encoder-decoder model from transformers, loaded on first use. Thread-safe.
 
-    It runs in float32, or with `is_halved` in bfloat16 on a GPU, so that 11 billion parameters fit.
+    The model runs in float32, or in bfloat16 on a GPU if `is_halved` is set, so that 11 billion
+    parameters fit.
     """
 
     def __init__(self, name: str, n_tokens: int = N_TOKENS, is_halved: bool = False) -> None:
@@ -44,7 +45,7 @@ class Text2Text:
 
     @computed_by_host
     def fits(self, prompt: Prompt) -> bool:
-        """Return whether the prompt without its passage fits."""
+        """Return whether the prompt without its passage fits into the input."""
         with self.model.lend() as (tokenizer, _):
             return passage_budget(tokenizer, prompt, self._n_tokens) >= 0
 
@@ -148,7 +149,7 @@ class Span:
     """Best answer span in a passage.
 
     Attributes:
-        text: Text of the span. Empty if there is none.
+        text: Text of the span. Empty if there is no answer.
         probability: Probability that the span answers the question, as opposed to no answer: the
             sigmoid of the margin between its score and that of the first token (Rajpurkar et al.
             2018).
@@ -161,7 +162,7 @@ class Span:
 class SpanReader:
     """Extractive question answering model, loaded on first use. Thread-safe.
 
-    It runs in float32, on a GPU if there is one.
+    The model runs in float32, on a GPU if available.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,6 +1,6 @@
 """Find language model servers on this machine, and the judges that they offer.
 
-Only model lists are read, so no model is loaded. Requests ignore the proxies of the environment.
+Only model lists are read, so no model is loaded. Requests ignore proxies set in the environment.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_S, LOOK_S = 0.3, 1.0
-"""Timeouts in seconds: to connect, and for all requests to one address."""
+"""Timeouts in seconds: for connecting, and for all requests to one address."""
 
 MOST_BYTES = 4 * 2**20
 
@@ -43,7 +43,7 @@ class ServerKind:
     """Kind of server.
 
     Attributes:
-        provider: LiteLLM provider for the server that supports schemas and log-probabilities.
+        provider: LiteLLM provider that supports schemas and log-probabilities for this server.
         key: Environment variable of the API key that LiteLLM sends.
         port: Default port. 0 for none.
         variables: Environment variables that may contain the server's address.
@@ -85,8 +85,8 @@ class LocalServer:
         kind: Key of `KINDS`.
         url: Address without a path.
         version: Server version. Empty if unknown.
-        n_left_out: Number of other models, such as embedding models.
-        problem: Why the models are unknown. Empty if they are known.
+        n_left_out: Number of models that cannot be judges, such as embedding models.
+        problem: Reason why the models are unknown. Empty if the models are known.
     """
 
     kind: str
@@ -107,7 +107,7 @@ class LocalServer:
 
 
 def default_urls(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the addresses to check: those in environment variables, and the default ports."""
+    """Return the addresses to check, from environment variables and default ports."""
     configured = [
         as_url(environment[variable], kind.port)
         for kind in KINDS.values()
@@ -181,7 +181,7 @@ async def _look_at(client: httpx.AsyncClient, url: str) -> LocalServer | None:
 async def _with_details(
     client: httpx.AsyncClient, url: str, models: Sequence[ServerModel]
 ) -> tuple[ServerModel, ...]:
-    """Add details to the models of an Ollama server. Returns them unchanged if it is slow."""
+    """Add details to the models of an Ollama server. Models are unchanged if the server is slow."""
     listed = models[:MOST_DETAILS]
     try:
         async with asyncio.timeout(LOOK_S):

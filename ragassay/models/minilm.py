@@ -1,8 +1,8 @@
 """Run the packaged all-MiniLM-L6-v2 on ONNX Runtime, without importing torch.
 
-The graph `minilm.onnx` (from `python -m training.encoder_graph`) contains no weights. They are
-stored separately in float16 (from `python -m training.encoder_weights`). Adapters are added to the
-weights before a session is created. All computation is in float32.
+The graph `minilm.onnx` (from `python -m training.encoder_graph`) contains no weights. The weights
+are stored separately in float16 (from `python -m training.encoder_weights`). Adapters are added to
+the weights before a session is created. All computation is in float32.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class MiniLM:
 
 
 class MiniLMTexts:
-    """Embedder of texts as the mean of the last hidden states."""
+    """Embedder that represents a text as the mean of the last hidden states."""
 
     def __init__(self) -> None:
         self._model = MiniLM()
@@ -74,7 +74,7 @@ class MiniLMTexts:
         return self._states([self._tokenizer.encode(text.strip()) for text in texts]).mean(axis=1)
 
     def vector_and_tokens(self, text: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the embedding of a text and those of its tokens, without special tokens."""
+        """Return the embeddings of a text and of its tokens, without special tokens."""
         import numpy as np
 
         encoding = self._tokenizer.encode(text.strip())

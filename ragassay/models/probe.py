@@ -1,8 +1,8 @@
-"""Check before a run that each hosted judge is available, by requesting one token.
+"""Check before a run that each hosted judge is available by requesting one token.
 
 Providers with a known address are called without LiteLLM, because importing it takes longer than
 the whole check. Transient problems (rate limits, timeouts, server errors) do not stop the run,
-which retries them.
+because the run retries failed calls.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ragassay.settings import Settings
 
 QUICK_S = 0.2
-"""Time in seconds within which most refusals arrive, such as for a wrong key."""
+"""Time in seconds within which most refusals arrive, such as the refusal of a wrong key."""
 
 _LACKED = re.compile(
     r"No module named '[\w.]{1,80}'|pip install [^\s.]{1,80}|Please install the [\w-]{1,80}"

@@ -1,14 +1,14 @@
 """Provider-side caching of the prompt prefix that all calls for one answer share.
 
 All prompts for an answer start with the same text: the system message, the question, the sources
-and the answer. Some providers cache it automatically. Others require a marker at its end, which
-LiteLLM translates from `cache_control` to Bedrock's `cachePoint` or OpenAI's
+and the answer. Some providers cache this prefix automatically. Others require a marker at the end
+of the prefix, which LiteLLM translates from `cache_control` to Bedrock's `cachePoint` or OpenAI's
 `prompt_cache_breakpoint`.
 
-A cache entry is readable only after the call that wrote it. Therefore the first call with a prefix
-runs alone and the others wait, because otherwise all of them would pay for writing.
+A cache entry is readable only after the call that wrote it. Therefore, the first call with a prefix
+runs alone while other calls wait. Otherwise, all calls would pay for writing the entry.
 
-Gemini's explicit caches are not used, because each one costs money per hour and LiteLLM needs an
+Gemini's explicit caches are not used, because each cache costs money per hour and LiteLLM needs an
 additional request per call. Gemini discounts repeated prefixes automatically.
 """
 
@@ -33,17 +33,17 @@ CHARS_PER_TOKEN = 4
 """Approximate characters per token of English text."""
 
 CACHE_S = 240.0
-"""Seconds after its last use for which a prefix counts as cached. Providers keep it 5 minutes."""
+"""Seconds for which a prefix counts as cached after use. Providers keep it for 5 minutes."""
 
 MOST_KEPT = 10_000
 
 Way = Literal["marked", "automatic", "none"]
-"""How a provider caches: with a marker, automatically, or not at all as far as is known."""
+"""How a provider caches prompts: with a marker, automatically, or in no known way."""
 
 
 @dataclass(frozen=True)
 class Marking:
-    """Models that require a marker, by provider and, if not empty, part of the model name."""
+    """Models that require a marker, by provider and an optional part of the model name."""
 
     provider: str
     family: str
@@ -61,7 +61,7 @@ MARKED = (
     Marking("dashscope", "qwen", "dashscope/qwen3.7-max"),
     Marking("minimax", "", "minimax/MiniMax-M2.1"),
 )
-"""Models that require a marker, except OpenAI's, which LiteLLM lists (see `takes_breakpoint`)."""
+"""Models that require a marker. OpenAI's models are listed by LiteLLM (see `takes_breakpoint`)."""
 
 KEYED = frozenset({"openai", "mistral"})
 """Providers that route calls with the same `prompt_cache_key` to the same cache."""
@@ -158,14 +158,14 @@ class PromptCaching:
     def _prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
-        """Return a digest of everything a cache entry depends on, or None without caching."""
+        """Return a digest of everything that a cache entry depends on, or None without caching."""
         system, shared = self._find_shared_text(messages)
         # Providers place the reply schema before the messages.
         schema = json.dumps(options.get("response_format"))
         return _digest(schema, system, shared) if shared else None
 
     def _find_shared_text(self, messages: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-        """Return the system message and the shared text. Both are empty if too short to cache."""
+        """Return the system message and the shared text, or empty texts if too short to cache."""
         contents = [message["content"] for message in messages]
         prompt = next((text for text in contents if isinstance(text, SharedPrompt)), None)
         if self.way == "none" or prompt is None or not prompt.n_shared:

@@ -60,11 +60,11 @@ _RATE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re
 """Gemini reports an exceeded quota for rate limits, too."""
 _WAIT = re.compile(r"(?:retry|try again)\s(?:after|in)\s(\d{1,9})(?:\.\d{1,9})?\s?s", re.IGNORECASE)
 LONGEST_WAIT_S = 3600
-"""Maximum wait that a provider may request. A longer one means that the quota is used up."""
+"""Longest wait, in seconds, for a rate limit. A longer wait means that the quota is used up."""
 
 
 def meaning_of(status: int, message: str) -> Meaning | None:
-    """Return the meaning of an error message. None if the status is sufficient.
+    """Return the meaning of an error message. None if the status code is sufficient.
 
     Example:
         >>> meaning_of(400, "Your credit balance is too low")
@@ -135,7 +135,7 @@ def _wrong_addresses() -> tuple[type[Exception], ...]:
 
 
 def trim_error(reply_text: BaseException | str) -> str:
-    """Return an error message in one line of at most 300 characters, without secrets."""
+    """Return an error message as one line of at most 300 characters, without secrets."""
     # Secrets are removed first, because truncation could leave half a key.
     text = without_secrets(with_whole_characters(" ".join(str(reply_text).split())))
     return text if len(text) <= 300 else text[:297] + "..."
@@ -150,7 +150,7 @@ class Provider:
 
     Attributes:
         keys: Environment variables that may contain the API key.
-        base: Address of the OpenAI-compatible API. Empty if there is none or it is self-hosted.
+        base: Address of the OpenAI-compatible API. Empty if missing or self-hosted.
         bases: Environment variables that may contain another address.
         needs_key: Whether a key is always required.
         speaks_openai: Whether the API is OpenAI-compatible.
@@ -207,13 +207,13 @@ def needs_key(model: str, api_base: str | None) -> bool:
 
 
 def missing_key_message(names: Sequence[str]) -> str:
-    """Return the error message for a missing key, given its environment variables."""
+    """Return the error message for a missing key, with the environment variables to set."""
     variables = " or ".join(names) or "the key of its provider"
     return f"no key for this model; set {variables} in the environment ({ANY_KEY})"
 
 
 def refusal(status: int, reply_text: str, model: str, base: str) -> str:
-    """Return the error message for a status of 401, 403 or 404."""
+    """Return the error message for status code 401, 403 or 404."""
     known = PROVIDERS.get(provider_of(model))
     at = base or "its provider"
     if status != 404:
@@ -256,7 +256,7 @@ def typed_error(error: Exception, model: str, base: str, arrived: bytes | None) 
     Args:
         model: LiteLLM name of the model.
         base: Address of the API. Empty for the provider's default.
-        arrived: Start of a successful response. None if there was none.
+        arrived: Start of a successful response. None if there was no successful response.
     """
     from litellm import exceptions as kinds
 
@@ -307,7 +307,7 @@ def _typed_by_status(status: int, message: str) -> ModelError:
 
 
 def retry_after_s(error: Exception) -> float | None:
-    """Return the wait in seconds that a provider requests, as a number or a date. None if unset."""
+    """Return the wait that a provider requests (as seconds or a date) in seconds. None if unset."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
     value = str((headers or {}).get("retry-after", ""))

@@ -1,7 +1,7 @@
 """Read provider responses with size limits, and refuse redirects to other hosts.
 
-By default LiteLLM reads responses of any length, searches invalid ones for keys (a second per
-megabyte), and follows redirects to any host with the whole request.
+By default, LiteLLM reads responses of any length, searches invalid responses for keys (a second per
+megabyte), and follows redirects to any host, resending the whole request.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ MOST_UNCHECKED_BYTES = 64 * 2**10
 """Size above which a response is checked to be JSON before LiteLLM receives it."""
 
 N_BYTES_KEPT, N_CHARS_QUOTED = 500, 100
-"""Limits for quoting an invalid response. More is kept than quoted, so that a secret is not cut in
-half before it is removed."""
+"""Limits for quoting an invalid response. More text is stored than quoted, so that a secret is not
+cut in half before it is removed."""
 
 PLAIN, PACKED = frozenset({"", "identity"}), frozenset({"gzip", "x-gzip", "deflate"})
 """Supported content encodings."""
@@ -43,7 +43,7 @@ class Arrival:
 
     Attributes:
         start: First bytes of a successful response, set after it was received completely.
-        error: Error in the response, because LiteLLM raises its own error type instead.
+        error: Error in the response. Stored because LiteLLM raises its own error type instead.
     """
 
     start: bytes | None = None
@@ -103,8 +103,8 @@ async def receive(response: httpx.Response) -> None:
 async def prepare(request: httpx.Request) -> None:
     """Request only supported encodings, as an httpx hook.
 
-    User and password are already in a header here. They are removed from the URL, because aiohttp
-    rejects both together.
+    The user and password are already in a header at this point. They are removed from the URL
+    because aiohttp rejects requests with both.
     """
     request.headers["accept-encoding"] = "gzip, deflate"
     if request.url.userinfo:

@@ -56,7 +56,7 @@ class RegisteredModel:
 
     Attributes:
         folder: Folder of a generative adapter. None for other models.
-        is_fetchable: Whether the model can be downloaded with `ragassay models get`, but is not.
+        is_fetchable: Whether the model is missing and `ragassay models get` can download it.
     """
 
     name: str
@@ -85,7 +85,7 @@ def registered_models() -> tuple[RegisteredModel, ...]:
 
 
 def served_models() -> tuple[str, ...]:
-    """Return LiteLLM names of the local chat models: shipped adapters, then their base."""
+    """Return LiteLLM names of the local chat models: shipped adapters, then their base model."""
     return (*(item.name for item in _adapters()), names.EMBEDDED_BASE)
 
 
@@ -262,7 +262,7 @@ def _adapter(folder: Path, name: str, source: str) -> RegisteredModel:
 
 
 def _read_note(path: Path) -> dict[str, Any]:
-    """Return the fields of a note. Empty if it is invalid, which its check reports."""
+    """Return the fields of a note. Empty if the note is invalid. `check` reports invalid notes."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

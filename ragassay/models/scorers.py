@@ -36,11 +36,11 @@ N_DOCUMENT_SENTENCES = 100
 """Maximum number of document sentences in SummaC."""
 
 SHORTEST = 10
-"""SummaC ignores sentences with at most this number of characters."""
+"""Number of characters up to which SummaC ignores a sentence."""
 
 
 class Scorer(Protocol):
-    """Scorer of a claim against a passage."""
+    """Model that scores a claim against a passage."""
 
     name: str
     digest: str
@@ -53,8 +53,8 @@ class Scorer(Protocol):
 class ScoringVerifier:
     """Verifier with two labels that are derived from a score.
 
-    The score is rescaled to [0, 1] with its threshold at 0.5 and returned as support. The remainder
-    is returned as "neutral" and means "not attributable". These are not calibrated probabilities.
+    The score is rescaled to [0, 1] with the threshold at 0.5 and returned as support. The remainder
+    is returned as "neutral" and means "not attributable". The values are not calibrated.
 
     Args:
         scale: Lowest and highest score.
@@ -71,7 +71,7 @@ class ScoringVerifier:
         self.scorer, self._scale, self._threshold = scorer, scale, threshold
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return rescaled scores as support and the remainder as neutral, shape (n_pairs, 3)."""
+        """Return rescaled scores as support, and the remainder as neutral, shape (n_pairs, 3)."""
         import numpy as np
 
         (low, high), middle = self._scale, self._threshold
@@ -212,7 +212,7 @@ class AlignScore:
 class AnswerEvidence:
     """Correctness classifier fine-tuned as in BioACE with BERT or RoBERTa (section 4.1.3).
 
-    The input is one text with the answer sentence and the evidence, formatted as in BioACE's
+    The input is a single text with the answer sentence and the evidence, formatted as in BioACE's
     published code. The second of the two classes is "correct".
 
     Raises:

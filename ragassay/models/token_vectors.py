@@ -1,6 +1,6 @@
 """Contextual token embeddings for BERTScore and optimal transport metrics.
 
-YESciEval uses SPECTER2 and SciBERT. Any transformers encoder works; all-MiniLM-L6-v2 needs no
+YESciEval uses SPECTER2 and SciBERT. Any transformers encoder can be used. all-MiniLM-L6-v2 needs no
 download.
 """
 
@@ -56,7 +56,7 @@ class TokenCloud:
 
 
 class TokenEncoder:
-    """Encoder of texts to token embeddings, loaded on first use. Needs the `hub` extra."""
+    """Encoder of texts as token embeddings, loaded on first use. Needs the `hub` extra."""
 
     def __init__(self, model: str = MINILM) -> None:
         need(*EXTRAS["hub"])
@@ -71,10 +71,10 @@ class TokenEncoder:
     def encode_alone(self, words: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Embed each word without context, as the last layer's output at the first position.
 
-        For BERT models that is the [CLS] vector. YESciEval's code embeds lowercase words this way.
+        For BERT models, this is the [CLS] vector. YESciEval's code embeds lowercase words this way.
 
         Returns:
-            Vectors by word, shape (n_dimensions,), not normalized.
+            Vectors keyed by word, shape (n_dimensions,), not normalized.
         """
         import torch
 
@@ -95,7 +95,7 @@ class TokenEncoder:
     ) -> list[float | None]:
         """Return BERTScore F1 (Zhang et al. 2020) from bert-score, using the last layer.
 
-        IDF weights and baseline rescaling are off, as by default in bert-score.
+        IDF weights and baseline rescaling are off, which is the default in bert-score.
 
         Returns:
             Scores in [-1, 1], higher for more similar texts. None if a text has no words.

@@ -1,4 +1,4 @@
-"""Fine-tuned generative models: adapters in folders, and merging them into their base models."""
+"""Fine-tuned generative models: read and write adapters, and merge them into base models."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class TunedNote(Frozen):
         recipe: Training settings as JSON.
         data_sha256: Hash of the training examples, including the prompts.
         targets: Training targets of a judge: "made" for ratings derived from known perturbations,
-            or "replies" for those of the judges in the data. Empty for other tasks.
-        source_chars: Maximum characters of sources in a judge's prompt. 0 for none.
+            or "replies" for ratings by the judges in the data. Empty for other tasks.
+        source_chars: Maximum number of source characters in a judge's prompt. 0 for no sources.
     """
 
     task: TunedTask
@@ -79,7 +79,7 @@ def base_digest(base: str) -> str:
 
 
 def adapter_folder(name: str) -> Path | None:
-    """Return the folder of an adapter, shipped or the user's. None for a full model."""
+    """Return the folder of a shipped or user adapter. None for a full model."""
     shipped = Path(str(files("ragassay.models.adapters"))) / name
     for folder in (shipped, Path(name)):
         if (folder / NOTE).is_file():
@@ -89,7 +89,7 @@ def adapter_folder(name: str) -> Path | None:
 
 @functools.lru_cache(maxsize=32)
 def read_note(folder: Path) -> TunedNote:
-    """Read a note and check the weights once per process. Raises `SettingsError` if damaged."""
+    """Read a note and check the weights once per process. May raise `SettingsError`."""
     try:
         note = TunedNote.model_validate_json(read_small(folder / NOTE))
     except ValidationError as error:
@@ -104,7 +104,7 @@ def read_note(folder: Path) -> TunedNote:
 def metadata_of(model: str) -> TunedNote | None:
     """Return the note of a fine-tuned model by its LiteLLM name. None for other models.
 
-    A served model must have the same name here: a shipped adapter, or the same folder.
+    A served model must have the same name on this machine: a shipped adapter, or the same folder.
 
     Raises:
         SettingsError: The adapter is invalid.
@@ -118,7 +118,7 @@ def metadata_of(model: str) -> TunedNote | None:
 def base_of(model: str) -> str:
     """Return the model to use for tasks that a model was not fine-tuned for.
 
-    This is the base of a fine-tuned model, and otherwise the model itself.
+    This is the base model if the model is fine-tuned, and otherwise the model itself.
     """
     note = metadata_of(model)
     server, ours, _ = model.partition(f"{PROVIDER}/")
@@ -126,7 +126,7 @@ def base_of(model: str) -> str:
 
 
 def with_base_model(settings: Settings) -> Settings:
-    """Return the settings with `base_of` the judge as the model."""
+    """Return the settings with the model replaced by `base_of` the judge."""
     return settings.model_copy(update={"model": base_of(settings.judge.model)})
 
 
@@ -174,7 +174,7 @@ class Merged:
 
 
 def merge(folder: Path, cache_dir: Path) -> Merged:
-    """Merge an adapter into its base. Raises `SettingsError` if damaged or unavailable."""
+    """Merge an adapter into its base model. Raises `SettingsError` for damaged or missing files."""
     need(*EXTRAS["local"])
     import torch
     from peft import PeftModel
@@ -214,9 +214,9 @@ def write_hf(
 
 
 def write_gguf(merged: Merged, path: Path) -> None:
-    """Write a GGUF file: the packaged file with the changed matrices replaced, in float16.
+    """Write a GGUF file, which is the packaged file with the changed matrices replaced in float16.
 
-    Metadata, tokenizer, chat template and unchanged tensors are those of the packaged file.
+    Metadata, tokenizer, chat template and unchanged tensors are copied from the packaged file.
 
     Args:
         merged: Model in float32.
@@ -290,7 +290,7 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
 
 @contextmanager
 def _new_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path and rename it to `target`, or raise `InputError` if that exists."""
+    """Yield a temporary path and rename it to `target`. Raises `InputError` if this exists."""
     if target.exists():
         raise InputError(f"{target} already exists; choose another path or remove it")
     target.parent.mkdir(parents=True, exist_ok=True)

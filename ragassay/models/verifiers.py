@@ -1,12 +1,12 @@
 """Open verifiers, which compare a claim with a passage, by their names in settings.
 
 - The embedded verifier is all-MiniLM-L6-v2 as a cross-encoder with shipped low-rank adapters.
-  SmolLM2-135M with an adapter and the mean of both are also shipped.
-- Adapters from `ragassay finetune verifier` are named by their folder.
-- Sequence classifiers for natural language inference (NLI) are named by their Hugging Face id, like
+  SmolLM2-135M with an adapter, and the mean of the two verifiers, are also shipped.
+- Adapters from `ragassay finetune verifier` are specified by their folder.
+- Sequence classifiers for natural language inference (NLI) are specified by Hugging Face id, like
   verifiers that generate a label or score (FLAN-T5, AttrScore, TRUE, AlignScore, SummaC) and
   published fact checkers (MiniCheck, HHEM, LettuceDetect). See `ragassay.prompts.model_forms`.
-- Files from `ragassay verifiers fit` name a verifier and its thresholds.
+- Files from `ragassay verifiers fit` specify a verifier and its thresholds.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def minilm_verifier() -> CachedEntailment:
 
 @functools.cache
 def signals_verifier() -> AdaptedVerifier:
-    """Return the verifier that signals are computed with."""
+    """Return the verifier used to compute signals."""
     # The base model is in its installed package, so no folder is needed.
     return adapted_verifier(adapters.SIGNALS, Path())
 
@@ -143,7 +143,7 @@ def adapted_verifier(adapter: adapters.Adapter, cache_dir: Path) -> AdaptedVerif
 
 
 class FallbackVerifier:
-    """Embedded verifier used in place of an unavailable model, as its name shows."""
+    """Embedded verifier used in place of an unavailable model. Its name states the replacement."""
 
     def __init__(self, unavailable: str) -> None:
         self._verifier = minilm_verifier()
@@ -163,13 +163,13 @@ def is_pair_verifier(name: str) -> bool:
 def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
     """Open the verifier selected by a setting.
 
-    If a Hugging Face model is unavailable, the embedded verifier is used, as its name shows.
+    The embedded verifier replaces an unavailable Hugging Face model, and its name says so.
 
     Args:
         name: `EMBEDDED`, a name in `SHIPPED_VERIFIERS`, `ragassay/FOLDER`, a file of fitted
             thresholds (.json), a Hugging Face id, or KIND:MODEL for a kind in `verifiers.yaml`.
         cache_dir: Folder for the converted weights of SmolLM2.
-        n_labels: Number of labels for verifiers that are prompted: 2 or 3.
+        n_labels: Number of labels for prompted verifiers: 2 or 3.
 
     Raises:
         SettingsError: The model is not an NLI model, or a KIND:MODEL is unavailable.
@@ -204,7 +204,7 @@ def entailment_model(name: str, cache_dir: Path, n_labels: int = 3) -> Entailmen
 
 
 def _no_substitute(name: str, kind: str, model: str) -> str:
-    """Return why an unavailable model must not be replaced. Empty if it may be."""
+    """Return the reason not to replace an unavailable model. Empty if it may be replaced."""
     if kind in load_verifier_kinds().facts.checkers:
         return f"verifier {name}: {unavailable_text(model)}"
     if ":" in name or name == kind:
@@ -228,7 +228,7 @@ def _refuse_other_head(adapter: adapters.Adapter) -> None:
 
 
 def present_model(name: str, cache_dir: Path, n_labels: int = 3) -> EntailmentModel:
-    """Open a verifier by name, or raise `SettingsError`. There is no substitute."""
+    """Open a verifier by name without a substitute, or raise `SettingsError`."""
     found = entailment_model(name, cache_dir, n_labels)
     if isinstance(found, FallbackVerifier):
         raise SettingsError(

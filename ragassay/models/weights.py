@@ -101,8 +101,8 @@ def smollm2_folder(cache_dir: Path) -> Path:
     """Return the transformers folder of SmolLM2-135M-Instruct, converting it from GGUF if needed.
 
     Args:
-        cache_dir: Folder for converted weights. Concurrent processes may convert at the same time.
-            One result is kept.
+        cache_dir: Folder for converted weights. Several processes may convert the weights at the
+            same time. One result is kept.
     """
     gguf = packaged_file(SMOLLM2_PACKAGE, ".gguf")
     check_digest(gguf, SMOLLM2_GGUF_SHA256)
@@ -161,7 +161,7 @@ def _write_converted(gguf: Path, folder: Path) -> None:
 
 
 def best_dtype() -> torch.dtype:
-    """Return bfloat16 if the hardware supports it natively, else float32."""
+    """Return bfloat16 if the hardware supports it natively, otherwise float32."""
     import torch
 
     if torch.cuda.is_available() or torch.cpu._is_avx512_bf16_supported():
@@ -170,14 +170,14 @@ def best_dtype() -> torch.dtype:
 
 
 def source_of(name: str, cache_dir: Path) -> str:
-    """Return where transformers loads a model from: a packaged folder, or the name itself."""
+    """Return the source from which transformers loads a model: a packaged folder, or the name."""
     if name == SMOLLM2:
         return str(smollm2_folder(cache_dir))
     return str(minilm_folder()) if name == MINILM else name
 
 
 def check_hub(name: str) -> None:
-    """Raise `SettingsError` if a model is unavailable, faster than libraries that retry."""
+    """Raise `SettingsError` if a model is unavailable, without the retries of other libraries."""
     need(*EXTRAS["hub"])
     import httpx
     from huggingface_hub import constants, get_token, try_to_load_from_cache
@@ -262,7 +262,7 @@ def read_config(name: str) -> Any:
 
 
 def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
-    """Load a tokenizer and a model by its transformers class, on a GPU if there is one."""
+    """Load a tokenizer and a model by its transformers class, on a GPU if available."""
     need(*EXTRAS["hub"])
     import transformers
 
@@ -276,14 +276,14 @@ def load_pretrained(kind: str, name: str, dtype: Any = None) -> tuple[Any, Any]:
 
 
 def on_device(model: Any) -> Any:
-    """Return a model in evaluation mode, on a GPU if there is one."""
+    """Return a model in evaluation mode, on a GPU if available."""
     import torch
 
     return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def half_on_gpu() -> str:
-    """Return "bfloat16" if there is a GPU, else "float32"."""
+    """Return "bfloat16" if a GPU is available, otherwise "float32"."""
     import torch
 
     return "bfloat16" if torch.cuda.is_available() else "float32"

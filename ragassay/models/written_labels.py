@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CausalText:
-    """Causal language model, loaded on first use. Thread-safe. In bfloat16 on a GPU."""
+    """Causal language model, loaded on first use. Thread-safe. Runs in bfloat16 on a GPU."""
 
     def __init__(self, name: str, n_tokens: int) -> None:
         self.name, self._n_tokens = name, n_tokens
@@ -75,8 +75,8 @@ def _tokens(tokenizer: Any, prompt: str, word: str) -> tuple[list[int], list[int
 
 
 LEAST_MASS = 0.5
-"""Minimum total probability of the labels. Below it, the model would reply with other text, and the
-label probabilities are no verdict."""
+"""Minimum total probability of the labels. Below this value, the model would reply with other text,
+and the label probabilities do not count as a verdict."""
 
 _COLUMN: dict[Verdict, int] = {
     "supports": SUPPORTS,
@@ -128,7 +128,7 @@ class WrittenLabels:
 
 
 def open_writer(name: str, kind: WriterKind) -> Writer:
-    """Return a model by Hugging Face id or folder, without its weights, or raise `OSError`."""
+    """Open a model by Hugging Face id or folder without loading its weights, or raise `OSError`."""
     if getattr(read_config(name), "is_encoder_decoder", False):
         return Text2Text(name, kind.n_tokens, is_halved=True)
     return CausalText(name, kind.n_tokens)

@@ -25,14 +25,14 @@ Trust = Literal["trusted", "weak", "blind"]
 """How well a judge detects perturbed answers or resists injections."""
 
 Variant = Literal["benign", "subtle", "extreme"]
-"""Severity of the perturbation; "benign" for the original answer (YESciEval, section 4.4)."""
+"""Severity of the perturbation, or "benign" for the original answer (YESciEval, section 4.4)."""
 
 DESIRED_RATING: dict[Severity, float] = {"subtle": 3.0, "extreme": 1.0}
 """Highest rating that a perturbed answer should get (YESciEval, section 5)."""
 
 
 class PerturbedAnswer(Frozen):
-    """Answer after an attack.
+    """Answer perturbed by an attack.
 
     Attributes:
         record: Perturbed answer, with the id `original~attack`.
@@ -55,7 +55,7 @@ class Paraphrase(Frozen):
 
     Attributes:
         sentence: Original sentence without citation markers.
-        text: Empty if the reply was unusable and a rule is used instead.
+        text: Paraphrased sentence. Empty if the reply was unusable and a rule is used instead.
     """
 
     sentence: str
@@ -72,11 +72,11 @@ class AttackFigure(Frozen):
         detection: Share of pairs in which the perturbed answer has a lower score. Ties do not
             count.
         auroc: AUROC of the score as a classifier of perturbed and unperturbed answers.
-        lift: Mean difference of perturbed and benign. Positive if the attack raises the score.
+        lift: Mean score of perturbed answers minus mean score of benign answers.
         optimism_error: Mean excess of the ratings of perturbed answers over the desired rating, in
-            points. Only for rubrics.
-        n_undecided: Number of pairs in which the perturbed part is undecided. They count as
-            unscored in `detection`.
+            rating points. Only for rubrics.
+        n_undecided: Number of pairs in which the verdict on the perturbed part is undecided. These
+            pairs count as unscored in `detection`.
         examples: Ids of up to three undetected perturbed answers.
     """
 
@@ -95,16 +95,17 @@ class AttackFigure(Frozen):
 
 
 class TargetTrust(Frozen):
-    """Line of the certificate: whether the judge detects perturbations that target one score.
+    """Certificate line stating whether the judge detects perturbations that target one score.
 
     Attributes:
-        trust: None if there are too few pairs, or if the scores have no room to rise.
+        trust: Trust in the judge for this score. None if there are too few pairs, or if the scores
+            have no room to rise.
         detection: Paired detection rate by severity over all attacks of the family and all decided
             pairs.
-        decided: Share of decided pairs among all pairs that did not fail.
+        decided: Share of pairs with a decided verdict among all pairs that did not fail.
         lift: Largest increase caused by an injected text. None for other families.
-        has_room: Whether the original scores are low enough for an injection to raise them. If
-            not, a missing increase proves nothing.
+        has_room: Whether the original scores are low enough for an injection to raise them. If not,
+            the lack of an increase proves nothing.
     """
 
     target: str
@@ -121,15 +122,15 @@ class Audit(Frozen):
     """Result of a judge audit.
 
     Attributes:
-        judge: Name of the judge, and of the rater that replaces it, if any.
-        is_measured: Whether signals were measured before rating.
+        judge: Name of the judge, followed by the rater that replaces it, if any.
+        is_measured: Whether signals were measured before the rating.
         n_answers: Number of answers that were perturbed.
         pools: Set of texts used for perturbations: "fit" or "audit".
-        n_unchanged: Number of answers by attack that the attack could not change. They are not
-            counted otherwise.
+        n_unchanged: Number of answers, by attack, that the attack could not change. These answers
+            are not counted anywhere else.
         n_failed: Number of original or perturbed answers without an evaluation.
-        ratings: Mean rating by target and variant (YESciEval, appendix H). Only for attacks of the
-            family "rubric".
+        ratings: Mean rating, by target and variant (YESciEval, appendix H). Only for "rubric"
+            attacks.
         certificate: One line per target and attack family.
         paraphraser: Model that paraphrased sentences. Empty if only rules were used.
         n_by_rule: Number of sentences paraphrased by rule because the reply was rejected or
@@ -166,8 +167,8 @@ class RepeatFigure(Frozen):
         kind: Kind of item, such as "rubric" or "claim".
         judge: Panel member. Empty without a panel.
         changed: Share of items with different verdicts. `n` counts items with a verdict in every
-            repetition, `n_unscored` all others.
-        mean_spread: Mean difference between the highest and lowest score of an item. None for
+            repetition, and `n_unscored` counts all other items.
+        mean_spread: Mean difference between the highest and lowest score of the same item. None for
             labels.
     """
 

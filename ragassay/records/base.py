@@ -82,7 +82,7 @@ PARTS = (
     *("nuggets", "rubrics", "sentences", "evidence", "correctness", "citations", "grades"),
     *("racar", "intents"),
 )
-"""Parts of an evaluation. Each user-defined evaluator is an additional part."""
+"""Parts of an evaluation. Each user-defined evaluator adds a part."""
 
 ASSIGNMENTS: tuple[Assignment, ...] = ("support", "partial_support", "not_support")
 VERDICTS: tuple[Verdict, ...] = ("supports", "contradicts", "neutral", "not_relevant")
@@ -105,5 +105,5 @@ SchemaVersion = Literal[2]
 
 
 def renamed_field(name: str, name_in_version_1: str, **options: Any) -> Any:
-    """Return a field that also accepts its name in version 1 files."""
+    """Return a field that can also be read by its name in version 1 files."""
     return Field(validation_alias=AliasChoices(name, name_in_version_1), **options)

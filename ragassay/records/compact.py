@@ -1,7 +1,8 @@
 """Compressed evaluations that save memory.
 
-Ten thousand `Evaluation` objects take gigabytes. A compact evaluation has an outline for statistics
-and lists, and the compressed JSON of the full evaluation, which is parsed on each access.
+Ten thousand `Evaluation` objects take gigabytes. A compact evaluation consists of an outline for
+statistics and lists, and the compressed JSON of the full evaluation, which is parsed on each
+access.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, overload
 from ragassay.records.evaluation import Evaluation, Finding, Score
 
 FASTEST = 1
-"""Compression level. It reduces the size to a third."""
+"""Compression level, which reduces the size to a third."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Outline:
 
 
 Outlined = Outline | Evaluation
-"""Type with the evaluation fields that statistics and lists use."""
+"""Type that has the evaluation fields used by statistics and lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,5 +133,5 @@ class CompactEvaluations(Sequence[Evaluation]):
 
 
 def outlines_of(evaluations: Sequence[Evaluation]) -> Sequence[Outlined]:
-    """Return the outlines of compact evaluations, and other evaluations unchanged."""
+    """Return the outlines of compact evaluations. Other evaluations are returned unchanged."""
     return evaluations.outlines if isinstance(evaluations, CompactEvaluations) else evaluations

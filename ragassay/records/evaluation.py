@@ -1,4 +1,4 @@
-"""Evaluation of one answer, with verdicts, scores and findings."""
+"""Evaluation of a single answer, with verdicts, scores and findings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OLD_FIELDS = {
     "facts": "facts",
     "assignments": "assignment",
 }
-"""Fields for verdicts in earlier versions, with the name of the evaluator."""
+"""Verdict fields in earlier versions, with the corresponding evaluator names."""
 
 
 def _as_kind(verdict: object) -> object:
@@ -54,16 +54,16 @@ WIDE = 0.1
 
 
 class Score(Frozen):
-    """Aggregated score with its n, interval and range.
+    """Aggregated score with its sample size, interval and range.
 
     Attributes:
-        value: None if nothing was scored, or if the range is too wide (see `reported`).
+        value: Reported value. None if nothing was scored or the range is too wide. See `reported`.
         decided: Mean of the existing verdicts, regardless of how many are missing.
         n_unscored: Number of missing verdicts, which are excluded from the mean.
         low: Lower end of the 95 % interval. None if undefined.
-        worst: Value if all missing verdicts were as bad as possible.
-        best: Value if all missing verdicts were as good as possible.
-        judge: Model that gave the verdicts. Empty without a model.
+        worst: Value that would result if all missing verdicts were as bad as possible.
+        best: Value that would result if all missing verdicts were as good as possible.
+        judge: Model that gave the verdicts. Empty if no model was used.
     """
 
     value: float | None
@@ -108,7 +108,7 @@ class Score(Frozen):
     def reported(self) -> Score:
         """Score without a value if its range is wide.
 
-        Undecided verdicts are not missing at random, so the mean of the others would be biased.
+        Undecided verdicts are not missing at random, so the mean of decided verdicts is biased.
         """
         ends, (low, high) = self.range, self.scale
         if self.value is None or ends is None or ends[1] - ends[0] < WIDE * (high - low):
@@ -126,7 +126,7 @@ Scores = Annotated[dict[str, Score], AfterValidator(withhold_wide)]
 
 
 FindingLevel = Literal["primary", "secondary"]
-"""Main finding, or a less reliable finding that is only worth a look."""
+"""Level of a finding: a main finding, or a less reliable finding that is only worth a look."""
 
 _LEVELS_IN_VERSION_1 = {"head": "primary", "look": "secondary"}
 
@@ -143,15 +143,15 @@ class Finding(Frozen):
     """Problem that is reported individually because a mean would hide it.
 
     Attributes:
-        kind: e.g. "inappropriate_sentence", "contradicted_citation", "invalid_citation",
-            "sources_cut", "extractive_nugget", "unscored".
+        kind: Kind of finding, e.g. "inappropriate_sentence", "contradicted_citation",
+            "invalid_citation", "sources_cut", "extractive_nugget", "unscored".
         message: One sentence for the reader.
         precision: Measured share of correct findings among findings of this kind and confidence.
             None if unknown, or if the finding needs no judgment.
         precision_low: Lower end of the 95 % interval of the precision.
         n_measured: Number of findings used to measure the precision. 0 if unknown.
         data: Data used to measure the precision.
-        evaluator, item: Evaluator and item of the underlying verdict. Empty without a verdict.
+        evaluator, item: Evaluator and item of the underlying verdict. Empty if there is no verdict.
     """
 
     kind: str
@@ -226,7 +226,7 @@ class Evaluation(Frozen):
         return tuple(verdict for verdict in self.verdicts if verdict.evaluator == evaluator)
 
     def verdict_of(self, finding: Finding) -> VerdictBase | None:
-        """Return the verdict behind a finding, or None."""
+        """Return the verdict that a finding is based on, or None."""
         return next((v for v in self.by(finding.evaluator) if v.item == finding.item), None)
 
     @property
@@ -241,10 +241,10 @@ class Evaluation(Frozen):
         return tuple(sorted(findings, key=self.likelihood_of, reverse=True))
 
     def likelihood_of(self, finding: Finding) -> float:
-        """Return the estimated probability that a finding is right, in [0, 1].
+        """Return the estimated probability that a finding is correct, in [0, 1].
 
-        This is the measured precision if available. Otherwise it is half the confidence of the
-        verdict, or 0 without a verdict or for "supports".
+        This is the measured precision if available. Otherwise, it is half the confidence of the
+        verdict. It is 0 if there is no verdict or the verdict is "supports".
         """
         if finding.precision is not None:
             return finding.precision
@@ -256,7 +256,7 @@ class Evaluation(Frozen):
 
     @property
     def undecided(self) -> tuple[VerdictBase, ...]:
-        """Undecided verdicts, except correctness, which is derived from evidence verdicts."""
+        """Undecided verdicts, except correctness verdicts derived from evidence verdicts."""
         verdicts = (v for v in self.verdicts if not isinstance(v, SentenceCorrectness))
         return tuple(verdict for verdict in verdicts if verdict.is_undecided)
 
@@ -292,5 +292,5 @@ class Evaluation(Frozen):
 
     @property
     def facts(self) -> tuple[DocumentFacts, ...]:
-        """Facts of the cited documents, if citations are checked nugget by nugget."""
+        """Facts from the cited documents, if citations are checked nugget by nugget."""
         return self.of(DocumentFacts)

@@ -1,4 +1,4 @@
-"""Grades of a passage by test bank item or by query (Dietz 2024)."""
+"""Grades of a passage for test bank items or for the query (Dietz 2024)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ class ExamGrade(WeighedVerdict):
     """Grade of a passage for one test bank item (Dietz 2024, section 3.2).
 
     Attributes:
-        rating: How well the passage covers the item, 0 to 5. None if unscored or extracted.
+        rating: Rating, from 0 to 5, of how well the passage covers the item. None if unscored, or
+            if answers are extracted.
         score: Expected rating over the rating tokens, 0 to 5, or the rating itself.
-        answer: Extracted text. Empty if there is none.
-        is_correct: Whether the passage covers the item: the rating is at least 1, or the answer is
-            a known one, or any answer was extracted if none are known. None if unscored.
+        answer: Extracted text. Empty if no text was extracted.
+        is_correct: Whether the passage covers the item: the rating is at least 1, the extracted
+            answer is a known answer, or any answer was extracted and no answers are known. None if
+            unscored.
     """
 
     item_fields = ("grader", "exam_item")
@@ -69,7 +71,7 @@ class ExamGrade(WeighedVerdict):
 
 
 class RelevanceGrade(WeighedVerdict):
-    """Relevance grade of a passage for its query, without a test bank (Dietz 2024, 3.5)."""
+    """Relevance grade of a passage for its query, without a test bank (Dietz 2024, section 3.5)."""
 
     item_fields, labels = ("grader",), ("yes", "no")
 

@@ -17,15 +17,15 @@ def _read_kind(kind: Any) -> Any:
 
 
 class Bound(Frozen):
-    """Confidence that a model needs for one kind of verdict, determined on labeled data.
+    """Confidence required of a model for one kind of verdict, determined on labeled data.
 
     Attributes:
         kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
             "words" (other differences) or "tentative" (not based on a rule). Neutral verdicts can
-            be "not_relevant". Empty for all verdicts of the label without a more specific bound.
+            be "not_relevant". Empty if no more specific bound applies.
         threshold: Minimum confidence. None if no threshold meets the risk, so that no verdict is
             accepted.
-        least_cosine: Minimum cosine of the claim and the most similar sentence. None if not
+        least_cosine: Minimum cosine between the claim and the most similar sentence. None if not
             required.
         risk: Maximum share of wrong verdicts among accepted verdicts.
         delta: Maximum probability that the bound is too low because of sampling error.
@@ -35,7 +35,7 @@ class Bound(Frozen):
         n_measured: Number of verdicts used for the precision. 0 if unknown.
         coverage: Share of verdicts of this kind in the data that the bound accepts.
         n: Number of verdicts of this kind in the data.
-        is_tested: Whether the data were sufficient for testing thresholds.
+        is_tested: Whether there were enough data to test thresholds.
     """
 
     label: str
@@ -59,7 +59,7 @@ class Bound(Frozen):
 
         Args:
             confidence: Confidence in [0, 1]. None is never accepted.
-            cosine: Cosine of the claim and the most similar sentence, in [-1, 1]. None is not
+            cosine: Cosine between the claim and the most similar sentence, in [-1, 1]. None is not
                 accepted if there is a minimum cosine.
         """
         if self.threshold is None or confidence is None or confidence < self.threshold:
@@ -71,8 +71,8 @@ class MixtureComponent(Frozen):
     """Component of a variational Gaussian mixture over cosine similarities.
 
     Attributes:
-        mean_precision: Effective number of pairs for the mean.
-        degrees_of_freedom: Effective number of pairs for the variance.
+        mean_precision: Effective number of pairs used to estimate the mean.
+        degrees_of_freedom: Effective number of pairs used to estimate the variance.
     """
 
     weight: float = Field(ge=0, le=1)
@@ -84,7 +84,7 @@ class MixtureComponent(Frozen):
 
 
 class MatchObjectives(Frozen):
-    """Mean objectives of a threshold (BioACE, section 4.1.1).
+    """Means of the objectives at a threshold (BioACE, section 4.1.1).
 
     Attributes:
         similarity: Mean similarity of the aligned pairs.
@@ -101,9 +101,9 @@ class MatchAgreement(Frozen):
 
     Attributes:
         accuracy: Share of all pairs with the correct decision.
-        precision: None without aligned pairs.
-        recall: None without labeled matches.
-        n_pairs: Number of pairs of a gold nugget and a system nugget.
+        precision: Share of aligned pairs that are labeled matches. None without aligned pairs.
+        recall: Share of labeled matches that are aligned. None without labeled matches.
+        n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
         n_known: Number of labeled matches.
     """
 
@@ -121,13 +121,13 @@ class NuggetMatcher(Frozen):
         components: Mixture components in stick-breaking order. The component with the larger mean
             represents matching pairs.
         probability_threshold: Minimum match probability for aligning a pair.
-        similarity_threshold: Cosine similarity at this probability.
+        similarity_threshold: Cosine similarity that corresponds to the probability threshold.
         library: Name and version of the library that fitted the mixture.
         n_folds: Number of cross-validation folds for scoring. 0 if the mixture was scored on its
             training data.
-        plateau: Lowest and highest threshold with the same result; the threshold is the middle.
-            None in files of earlier versions, which use the lowest.
-        objectives: Objectives at the threshold. They need no labels and do not measure accuracy.
+        plateau: Lowest and highest threshold with the same result. The threshold is the midpoint.
+            None in files from earlier versions, which use the lowest threshold.
+        objectives: Objectives at the threshold, which need no labels and do not measure accuracy.
         agreement: Agreement with labeled matches in the data. None without labels.
     """
 

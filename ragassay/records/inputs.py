@@ -31,10 +31,10 @@ class Nugget(Frozen):
     """Single atomic fact.
 
     Attributes:
-        method: How it was created: "given" by the user, written by the "model", "extractive" (a
-            copy of the sentence, because the sentence did not support the model's nugget), or
-            "clause" (split by rule).
-        sentence: 1-based number of its sentence. None for gold nuggets.
+        method: How the nugget was created: "given" by the user, written by the "model",
+            "extractive" (a copy of the sentence, because the sentence did not support the model's
+            nugget), or "clause" (split by rule).
+        sentence: 1-based number of the sentence that states the nugget. None for gold nuggets.
     """
 
     text: str = Field(min_length=1)
@@ -77,7 +77,7 @@ class QAPair(Frozen):
 
 
 class SentenceInput(Frozen):
-    """Sentence of an answer that is already split, with its citations.
+    """Sentence of an answer that is already split into sentences, with citations.
 
     Attributes:
         citations: Document ids, or 1-based positions in the sources of the record.
@@ -113,10 +113,10 @@ class Record(Frozen):
     Attributes:
         id: Id that is unique within a run.
         answer: Plain text with citation markers, or sentences with explicit citations.
-        sources: Documents given to the system. `[1]` refers to the document with the id "1",
-            otherwise to the first document.
+        sources: Documents given to the system. `[1]` refers to the document with the id "1", or to
+            the first document if no document has this id.
         pairs: Question-answer pairs generated from the single source, for evaluating the pairs.
-            `answer` then contains their text.
+            `answer` then contains the text of the pairs.
         topic: Id of the question, shared by the answers of several systems.
         date: Date of the answer: "2024", "2024-05" or "2024-05-01".
         rubrics: Rubrics for this answer. Empty for the rubrics of the run.
@@ -150,9 +150,9 @@ class Citation(Frozen):
     Attributes:
         marker: Citation as written in the answer, such as "1" or "PMID 123".
         document: Id of the cited document. None if the citation is invalid or unresolved.
-        other: Id of the source at this position if the number also matches the id of another
-            source. Ids take precedence. None if every number in the answer is an id.
-        is_unresolved: Whether there is nothing to match the citation with, such as an unknown
+        other: Id of the source at this position if the cited number is also the id of another
+            source, which takes precedence. None if every number in the answer is an id.
+        is_unresolved: Whether there is nothing to match the citation with. Examples are an unknown
             author and year, a URL, or a number in an answer without sources. An invalid citation,
             in contrast, points beyond the known sources.
     """
@@ -185,11 +185,11 @@ class Case(Frozen):
     Attributes:
         answer: Original answer. Sentence offsets refer to this text.
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
-        sources: Sources of the record, followed by cited documents found in the corpus. Numbered
-            from 1.
+        sources: Sources of the record, followed by cited documents from the corpus. Numbered from
+            1.
         reference_sentences: Sentences of the reference answer. Empty without a reference.
         rubrics: Rubrics for this answer. Empty for the rubrics of the run.
-        context: Delimited question, sources and answer. Identical in every prompt of this case.
+        context: Delimited question, sources and answer. Identical in every prompt for this case.
         n_source_chars_cut: Number of source characters that did not fit into the context.
     """
 
@@ -244,7 +244,7 @@ LinkKind = Literal[
 "retraction_of". A published preprint has "published_as" and the journal article "preprint_of"."""
 
 Notice = Literal["retracted", "concern", "corrected", "preprint"]
-"""Reason not to cite an article without comment."""
+"""Reason why an article should not be cited without comment."""
 
 
 class ArticleLink(Frozen):
@@ -281,7 +281,7 @@ class Article(Document):
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Reasons not to cite the article without comment, most serious first."""
+        """Reasons why the article should not be cited without comment, most serious first."""
         kinds = {link.kind for link in self.links}
         types = {kind.lower() for kind in self.publication_types}
         applies: dict[Notice, bool] = {

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from ragassay.records.base import Frozen
 
 OwnTask = Literal["evidence", "correctness", "exam_grade", "relevance_grade"]
-"""Name of an evaluator with verdicts that are labeled individually."""
+"""Name of an evaluator whose verdicts are labeled individually."""
 
 LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar", OwnTask]
 """Annotation task.
@@ -21,7 +21,7 @@ LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "ra
 - relevance: whether the answer needs a sentence (`RelevanceLabel`)
 - citation: whether a cited document supports the citing sentence (`CitationLabel`)
 - nugget: whether the answer states a gold nugget (`Assignment`)
-- rubric: rating on a rubric ("1" to "5")
+- rubric: rating of the answer on a rubric ("1" to "5")
 - racar: rating of a question-answer pair in a RACAR dimension ("1" to "3")
 - evidence: whether a retrieved passage supports a sentence (`Verdict`)
 - correctness: whether the evidence supports a sentence ("correct", "not_supported")
@@ -35,8 +35,8 @@ class HumanLabel(Frozen):
     The answer is identified by `record_id`, or by topic and system.
 
     Attributes:
-        record_id: Id of the answer, or of the pair for RACAR.
-        sentence: 1-based sentence number, for relevance and citation.
+        record_id: Id of the answer, or id of the question-answer pair for RACAR.
+        sentence: 1-based sentence number, for the tasks relevance and citation.
         item: Id of the cited document, text of the nugget, or name of the rubric or dimension. For
             an `OwnTask`, the item of the verdict, such as "2/for/1" or "rating/q1/4f2a".
     """
@@ -62,7 +62,7 @@ nugget, and the value is the position of the matching answer nugget, or -1 if th
 
 
 class Review(Frozen):
-    """Review of one field by a human. Reviews are append-only (see `runs/journal.py`).
+    """Human review of one field. Reviews are append-only (see `runs/journal.py`).
 
     Attributes:
         id: Unique id. Adding the same id again has no effect.
@@ -72,7 +72,7 @@ class Review(Frozen):
         field: Reviewed field, such as "label", "rating", "match", "text", "removed" or "note".
         was: Original value from the model or test bank.
         value: Value from the reviewer. None means no opinion.
-        undoes: Id of the review that this one revokes. `value` is then ignored.
+        undoes: Id of the review that this review revokes. `value` is then ignored.
     """
 
     id: str = Field(default_factory=lambda: uuid4().hex, min_length=1)

@@ -17,7 +17,7 @@ RACAR: tuple[RacarDimension, ...] = get_args(RacarDimension)
 """Dimensions in the order of the acronym."""
 
 RACAR_SCALE = (1, 3)
-"""From 1 (unacceptable) to 3 (fully acceptable) (Wan et al. 2024, section 3.3)."""
+"""Scale from 1 (unacceptable) to 3 (fully acceptable) (Wan et al. 2024, section 3.3)."""
 
 MOST_INTENT = 100
 
@@ -29,7 +29,7 @@ class RacarRating(RatingVerdict):
         score: Expected rating over the rating tokens, 1 to 3, or the rating itself.
         evidence: Passages of the paper quoted by the judge. Quotes that are not in the paper are
             omitted.
-        tentative_rating: Most likely rating if undecided.
+        tentative_rating: Most likely rating if the rating is undecided.
     """
 
     item_fields = ("dimension", "pair")
@@ -55,8 +55,8 @@ class IntentSimilarity(WeighedVerdict):
     """Similarity of the intents of two questions (Wan et al. 2024, appendix C).
 
     Attributes:
-        first, second: Ids of the pairs, in the order of the paper's list.
-        score: From 0 (nothing in common) to 100 (same intent). None if unscored.
+        first, second: Ids of the two pairs, in the order of the paper's list.
+        score: Similarity from 0 (nothing in common) to 100 (same intent). None if unscored.
     """
 
     item_fields, value_field = ("first", "second"), "score"
@@ -92,8 +92,8 @@ class AnswerNumber(Frozen):
         start: Start offset in the answer (0-based).
         is_found: Whether the number occurs in the paper, in any notation.
         where: Start offset in `Paper.evidence_text`. None if not found.
-        is_near: Whether it occurs there with the same unit and similar words. A wrong number can
-            occur elsewhere by chance.
+        is_near: Whether the number occurs in the paper with the same unit and similar words. A
+            wrong number can occur elsewhere in the paper by chance.
     """
 
     text: str
@@ -123,12 +123,12 @@ class PairMeasures(Frozen):
     """Measures of one pair.
 
     Attributes:
-        chunks: 1-based numbers of the paper chunks with a sentence similar to the pair (or to its
-            answer).
+        chunks: 1-based numbers of the paper chunks that contain a sentence similar to the pair (or
+            to its answer).
         closest: 0-based numbers of the ten most similar sentences of the paper, best first.
         similarity: Cosine similarity with each sentence of the paper, in [-1, 1].
         nearest_question: Id of the pair with the most similar question. None for a single pair.
-        nearest_similarity: Cosine similarity with that question.
+        nearest_similarity: Cosine similarity with the nearest question.
     """
 
     pair: str

@@ -1,4 +1,4 @@
-"""Records about a run, such as manifest, failures, rejected lines and summary."""
+"""Records about a run, such as the manifest, failures, rejected lines and summary."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class CascadePart(Frozen):
     Attributes:
         n_kept: Number of verdicts that were not escalated.
         n_escalated: Number of verdicts decided by the second judge.
-        n_failed: Number of failures of the second judge. The first verdict is used.
+        n_failed: Number of failures of the second judge, in which case the first verdict is used.
         usage: Usage of the second judge.
-        full_cost_usd: Estimated cost of escalating everything: cost per call times `n`. None if
-            the price is unknown or the second judge decided nothing.
+        full_cost_usd: Estimated cost of escalating all verdicts, which is the cost per call times
+            `n`. None if the price is unknown or the second judge decided nothing.
     """
 
     kind: str
@@ -32,11 +32,11 @@ class CascadePart(Frozen):
 
 
 class CascadeSummary(Frozen):
-    """Number of verdicts from each judge of a cascade, and cost of the second judge.
+    """Number of verdicts from each judge in a cascade, and cost of the second judge.
 
     Attributes:
         usage: Usage of the second judge.
-        full_cost_usd: Sum of the estimates of all parts. None if no part has one.
+        full_cost_usd: Sum of the estimates for all parts. None if no part has an estimate.
     """
 
     judge: str
@@ -101,7 +101,7 @@ class ModelCard(Frozen):
     """Model card with description, limitations and performance on held-out data.
 
     Attributes:
-        bounds: Confidence bounds for verdicts and findings, from the adapter folder.
+        bounds: Confidence bounds for verdicts and findings, read from the adapter folder.
     """
 
     model: str
@@ -135,7 +135,7 @@ class PromptFingerprint(Frozen):
         rubrics: Rubrics that use the prompt. Empty for all rubrics.
         metric: Metric on held-out data that was used for selection.
         before, after: Results of the built-in and the compiled prompt.
-        is_better: Whether the compiled prompt improved. If not, the user chose to keep it.
+        is_better: Whether the metric improved. If not, the user chose to keep the compiled prompt.
     """
 
     agent: str
@@ -153,17 +153,17 @@ class Manifest(Frozen):
     """Everything that affects the results of a run. Equal manifests give equal results.
 
     Attributes:
-        judge_digest: SHA-256 of local judge weights. Empty for remote judges.
+        judge_digest: SHA-256 of the local judge weights. Empty for remote judges.
         base: Model for everything except rubrics, if the judge is fine-tuned for rubrics only.
         second: Second judge of a cascade. None without a cascade.
         rater: Model that rates rubrics from signals instead of the embedded judge. May be empty.
-        verifier: Model that compares sentences with passages. May be the judge.
+        verifier: Model that compares sentences with passages. May be the same as the judge.
         verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
-        grader: Instrument that grades passages. Empty if the judge does, or without grades.
+        grader: Instrument that grades passages. Empty if the judge grades or nothing is graded.
         prompts: Compiled prompts that replace built-in prompts.
         own: Digests of user-defined evaluators and rubrics, by name.
         settings: Settings that affect the results, without keys and endpoints.
-        answered_by: Models that answered, as in `Usage`. Set at the end of the run.
+        answered_by: Models that answered, in the format of `Usage`. Set at the end of the run.
         verifier_card: Model card of a verifier that is not the judge.
     """
 
@@ -201,7 +201,7 @@ class PanelMember(Frozen):
     """Statistics of one panel member over all answers and rubrics.
 
     Attributes:
-        score: Mean rating. `n` counts ratings, `n_unscored` failed ratings.
+        score: Mean rating. `n` counts ratings, and `n_unscored` counts failed ratings.
         n_moved: Number of second-round ratings that changed.
     """
 
@@ -255,7 +255,8 @@ class ApplicationUse(Frozen):
     """Latency, tokens and cost of an application over all answered questions.
 
     Attributes:
-        latency_p50_s, latency_p95_s: Percentiles of the latency in seconds. None without answers.
+        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds. None
+            without answers.
         n_prompt_tokens, n_completion_tokens: Number of tokens reported by the application.
         n_priced: Number of answers with a known cost.
         cost_usd: Sum of the known costs. None if no cost is known.
@@ -276,17 +277,18 @@ class Summary(Frozen):
     """Summary statistics of a run.
 
     Attributes:
-        scores: Means over answers. `n` counts answers, `n_unscored` answers without the score.
-        by_question: Macro means over questions, after averaging the answers to each question. `n`
-            counts questions. Empty in runs of earlier versions.
+        scores: Means over answers. `n` counts answers with the score, and `n_unscored` counts
+            answers without the score.
+        by_question: Macro means over questions, computed after averaging over the answers to each
+            question. `n` counts questions. Empty in runs of earlier versions.
         pooled: Shares over the verdicts of all answers. `n` counts verdicts. Empty in runs of
             earlier versions.
-        findings, secondary_findings: Number of main and other findings by kind.
+        findings, secondary_findings: Number of main and secondary findings by kind.
         n_undecided: Number of undecided verdicts, which are unscored but not failed.
         unscored: Number of failed verdicts by reason, most frequent first.
-        n_judged: Number of verdicts from a judge, including undecided ones. Excludes verdicts
+        n_judged: Number of verdicts from a judge, including undecided verdicts. Excludes verdicts
             derived by rule.
-        confidence_from: Number of verdicts by source of their distribution (see `Usage`).
+        confidence_from: Number of verdicts by the source of the label distribution (see `Usage`).
         application: Usage of the evaluated application, if any.
         notes: Notes for the reader about the input, such as renamed or unread fields.
     """

@@ -14,7 +14,7 @@ class SentenceSignals(Frozen):
     """Signals of one sentence. Cosines come from MiniLM and are in [-1, 1].
 
     Attributes:
-        twin: Number of the most similar other sentence. None for a single sentence.
+        twin: Number of the most similar other sentence. None if there is only one sentence.
         values: Values by signal name. Signals that do not apply are omitted.
     """
 
@@ -27,7 +27,7 @@ class SourceGap(Frozen):
     """Relevant source sentence that the answer does not cover.
 
     Attributes:
-        nearness: Cosine with the most similar sentence of the answer.
+        nearness: Cosine similarity to the most similar sentence in the answer.
     """
 
     document: str
@@ -50,7 +50,7 @@ class Signals(Frozen):
 Mark = Literal["fine", "subject", "question", "chatty", "post", "again", "judge"]
 
 MARKS: tuple[Mark, ...] = get_args(Mark)
-"""Sentence marks: fine, different subject, different question of the same field, chatty, social
+"""Sentence marks: fine, different subject, different question in the same field, chatty, social
 media post, repetition, or addressed to the judge."""
 
 FINE: Mark = "fine"
@@ -60,7 +60,7 @@ class Reading(Frozen):
     """Sentence marks from a fine-tuned judge.
 
     Attributes:
-        marks: One mark per sentence. For very long answers, only the first sentences.
+        marks: One mark per sentence. For very long answers, only the first sentences are marked.
     """
 
     marks: tuple[Mark, ...]
@@ -73,10 +73,10 @@ class Reading(Frozen):
 
 
 class SearchQuery(Frozen):
-    """Query to a corpus.
+    """Query sent to a corpus.
 
     Attributes:
-        side: None for queries of an agent.
+        side: Side that the query looks for. None for queries by an agent.
         round: 1-based search round.
         n_new: Number of hits that no earlier query for the same answer found.
     """
@@ -113,7 +113,7 @@ class EvidenceSearch(Frozen):
     @model_validator(mode="before")
     @classmethod
     def _read_unjudged_end(cls, raw: Any) -> Any:
-        """Convert "enough" in earlier versions, which used it without a judge."""
+        """Convert the value "enough", which earlier versions also used without a judge."""
         if not isinstance(raw, dict) or raw.get("end") != "enough":
             return raw
         return raw if raw.get("n_judgments") else {**raw, "end": "closest_passages"}

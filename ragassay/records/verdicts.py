@@ -30,7 +30,7 @@ class EvidenceSpan(Frozen):
 
     Attributes:
         start: Start offset in `Document.text` (0-based).
-        relevance_score: Cosine similarity of passage and claim, in [-1, 1].
+        relevance_score: Cosine similarity between passage and claim, in [-1, 1].
     """
 
     document: str
@@ -45,7 +45,7 @@ class UnsupportedSpan(Frozen):
     """Unsupported part of a claim, from a token-level verifier.
 
     Attributes:
-        score: Maximum probability of being unsupported over the tokens, in [0, 1].
+        score: Maximum probability, over the tokens, of being unsupported, in [0, 1].
     """
 
     start: int = Field(ge=0)
@@ -61,7 +61,7 @@ class Failure(Frozen):
 
     @classmethod
     def left_open(cls, detail: str = "") -> Self:
-        """Return the failure of an undecided verdict, with a reason as detail."""
+        """Return the failure for an undecided verdict, with the reason as detail."""
         return cls(reason="undecided", detail=detail)
 
     @property
@@ -76,7 +76,7 @@ class Failure(Frozen):
 
 
 FAILED_CALLS = "failed calls"
-"""Part of `usage_by_part` for paid calls without a verdict, most of which were retried."""
+"""Part of `usage_by_part` for paid calls that gave no verdict. Most of them were retried."""
 
 
 class Usage(Frozen):
@@ -88,9 +88,9 @@ class Usage(Frozen):
         cost_usd: Cost according to LiteLLM. 0 for a local model, None if the price is unknown.
         answered_by: Unique models that answered, as "REQUESTED: MODEL FINGERPRINT", with the model
             name and fingerprint returned by the provider.
-        confidence_from: Unique sources of the distributions, such as "log-probabilities",
-            "5 samples" or "the written rating alone".
-        n_failed_samples: Number of unusable samples, which the distributions exclude.
+        confidence_from: Unique sources of the label distributions, such as "log-probabilities", "5
+            samples" or "the written rating alone".
+        n_failed_samples: Number of unusable samples. The distributions exclude these samples.
     """
 
     n_calls: int = 0
@@ -146,12 +146,12 @@ class Escalation(Frozen):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of comparing a claim with a text. Fields are named like the fields of verdicts.
+    """Result of comparing a claim with a text. Field names are the same as in verdicts.
 
     Attributes:
         confidence: Probability of the verdict, or of the tentative label. None if unavailable.
         entropy_bits: Entropy of the label distribution. None if unavailable.
-        tentative_label: Most likely label if undecided.
+        tentative_label: Most likely label if the comparison is undecided.
         difference: Unsupported words of the claim, if found by a rule.
         absent_numbers: Numbers in the claim that the text neither confirms nor contradicts.
         spans: Unsupported parts of the claim, from a token-level verifier.
@@ -176,8 +176,8 @@ class VerdictBase(Frozen):
         tentative_label: Most likely label of an undecided verdict.
         confidence: Probability of the value or tentative label. None if unavailable.
         entropy_bits: Entropy of the distribution. None if unavailable.
-        escalation: Set if the verdict was sent to a second judge.
-        failure: Reason if there is no value, otherwise None.
+        escalation: Call of the second judge. None if the verdict was not escalated.
+        failure: Reason why there is no value. None if there is a value.
     """
 
     evaluator: str
@@ -196,7 +196,7 @@ class VerdictBase(Frozen):
     value_field: ClassVar[str] = ""
     """Field with the value. Empty for verdicts without a value."""
     labels: ClassVar[tuple[str, ...]] = ()
-    """Possible labels. Empty for other verdicts."""
+    """Possible labels. Empty for verdicts without labels."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -232,7 +232,7 @@ class VerdictBase(Frozen):
 
     @property
     def state(self) -> VerdictState:
-        """State of the verdict: decided, undecided or unscored."""
+        """State of the verdict, which is decided, undecided or unscored."""
         return "decided" if self.failure is None else self.failure.state
 
 
@@ -344,7 +344,7 @@ class AttributionVerdict(ClaimVerdict):
     """Verdict on whether all documents cited by a sentence together support it (ALCE).
 
     Attributes:
-        without: Excluded document. Empty if all documents are used.
+        without: Id of the excluded document. Empty if all documents are used.
     """
 
     item_fields = ("sentence", "without")
@@ -356,7 +356,7 @@ class AttributionVerdict(ClaimVerdict):
 
 
 class DocumentFacts(VerdictBase):
-    """Facts in a passage of a cited document.
+    """Facts stated in a passage of a cited document.
 
     Attributes:
         facts: Facts, or the sentences of the passage if the model failed (see `failure`).
@@ -377,9 +377,9 @@ class SentenceCorrectness(VerdictBase):
     """Verdict on whether the evidence for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
-        correct: None without a passage.
-        score: Score of the best passage. None without a passage, or if correctness is derived from
-            verdicts of the judge.
+        correct: Whether the evidence supports the sentence. None without a passage.
+        score: Score of the best passage. None if there is no passage, or if correctness is derived
+            from verdicts by the judge.
     """
 
     item_fields = ("sentence",)
@@ -401,8 +401,8 @@ class CitationVerdict(ClaimVerdict, WeighedVerdict):
     """Verdict on whether a cited document supports the citing sentence.
 
     Attributes:
-        verdict: "invalid" if the citation points to no known document. None if unscored.
-        evidence: Checked part of the document.
+        verdict: Label, or "invalid" if the citation points to no known document. None if unscored.
+        evidence: Part of the document that was checked.
         nuggets: Nugget verdicts that were merged into this verdict, if any.
     """
 
@@ -426,7 +426,7 @@ class EvidenceVerdict(ClaimVerdict, WeighedVerdict):
 
     Attributes:
         sentence: 1-based sentence number. There is one verdict per retrieved passage.
-        side: Whether the search looked for or against the sentence. The verdict may differ.
+        side: Whether the search was for evidence for or against the sentence. Verdicts may differ.
         rank: 1-based rank among the passages of the same side.
         evidence: Retrieved passage. None if nothing was found.
     """
@@ -445,8 +445,9 @@ class SentenceNuggets(VerdictBase):
     """Nuggets of one sentence, or of the whole text, of the answer or reference.
 
     Attributes:
-        sentence: 1-based sentence number. 1 for the whole text; nuggets then have their own number.
-        nuggets: Nuggets. Not empty for a sentence with a statement, unless `failure` is set.
+        sentence: 1-based sentence number. 1 for the whole text, in which case each nugget has its
+            own sentence number.
+        nuggets: Nuggets of the sentence. Empty only without a statement, or if `failure` is set.
     """
 
     item_fields = ("origin", "sentence")
@@ -492,9 +493,9 @@ class OwnVerdict(WeighedVerdict):
     Attributes:
         sentence: 1-based sentence number. None for the whole answer.
         marker: Citation marker, if the verdict is about a citation.
-        label: None if unscored, or if the evaluator has a scale.
-        score: None if unscored, or if the evaluator has labels. For a panel, the mean over its
-            members.
+        label: Label. None if unscored, or if the evaluator has a scale.
+        score: Score of the answer, sentence or citation. None if unscored, or if the evaluator has
+            labels. For a panel, the mean over its members.
         members: Verdicts of the panel members. Empty for a single judge.
     """
 

@@ -1,4 +1,4 @@
-"""Batch APIs of the scripted model: those of OpenAI, Azure and Anthropic."""
+"""Batch APIs of the scripted model, in the formats of OpenAI, Azure and Anthropic."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _text(content: object) -> str:
 
 
 class BatchServer:
-    """Server of batches that behave as planned, with replies from a script."""
+    """Batch server with planned behavior and replies from a script."""
 
     def __init__(self, script: Script, plan: BatchPlan) -> None:
         self._script, self.plan = script, plan
@@ -179,7 +179,7 @@ class BatchServer:
         return time.monotonic() - batch.created_s >= self.plan.takes_s
 
     def _lines(self, batch: ScriptedBatch) -> tuple[list[JsonObject], list[JsonObject]]:
-        """Return the replies and the errors of a batch, created at the first call and shuffled."""
+        """Return the shuffled replies and errors of a batch. They are created on the first call."""
         if batch.lines is None:
             items = list(batch.requests.items())
             n = len(items)

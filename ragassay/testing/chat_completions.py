@@ -22,7 +22,7 @@ def messages_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 def schema_of(body: JsonObject) -> JsonSchema | None:
-    """Return the JSON schema of `response_format`, or None. "json_object" allows any object."""
+    """Return the JSON schema in `response_format`, or None. "json_object" allows any object."""
     response_format = _object(body.get("response_format"))
     if response_format.get("type") == "json_object":
         return {"type": "object"}
@@ -73,7 +73,7 @@ _CHARS_PER_TOKEN = 4
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """Tool call used as a reply. `arguments` are sent unchanged if they are a text."""
+    """Tool call used as a reply. `arguments` are sent unchanged if they are a string."""
 
     name: str
     arguments: Mapping[str, object] | str = field(default_factory=dict)
@@ -94,7 +94,7 @@ def models_body(names: Sequence[str]) -> JsonObject:
 
 
 def compact_json(value: object) -> str:
-    """Return JSON without whitespace, like models that follow a schema."""
+    """Return JSON without whitespace, as written by models that follow a schema."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -104,7 +104,7 @@ def reply_text(reply: str | Mapping[str, object]) -> str:
 
 
 def count_tokens(text: str) -> int:
-    """Return the token count of a text, with four characters per token."""
+    """Return the token count of a text, assuming four characters per token."""
     return math.ceil(len(text) / _CHARS_PER_TOKEN)
 
 
@@ -143,8 +143,8 @@ def build_logprobs(
     """Build the `logprobs` object of a choice.
 
     Args:
-        text: Reply text. The concatenated tokens equal it.
-        n_top: Number of alternatives of each token, including itself. 0 to 20.
+        text: Reply text, which is equal to the concatenated tokens.
+        n_top: Number of alternatives for each token, including the token itself. 0 to 20.
         seed: Seed. Equal seeds give equal numbers in all processes.
     """
     return {
@@ -160,7 +160,7 @@ def _distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
 
 
 def _rating_distribution(token: str, seed: str) -> tuple[TopLogprob, ...]:
-    """Return a distribution over "1" to "5" with its maximum at the token, sorted."""
+    """Return a sorted distribution over "1" to "5" with its maximum at the token."""
     digest = hashlib.sha256(seed.encode()).digest()
     sharpness = 0.7 + 2.0 * digest[0] / 255
     lean = 0.4 * (digest[1] / 255 - 0.5)

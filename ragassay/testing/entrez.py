@@ -37,7 +37,7 @@ _REF_TYPES: dict[LinkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EntrezRequest:
-    """Received request: the parameters of the URL and the body, and the path with the query."""
+    """Received request with the parameters from URL and body, and the path with the query."""
 
     service: str
     method: str
@@ -66,13 +66,13 @@ class ScriptedEntrez:
     """Local server with esearch, efetch and the PMC ID converter.
 
     Search terms must all occur in the title or abstract. The fields `[dp]`, `[pt]` and `[doi]` are
-    supported. Results have the order of `articles`. As in PubMed, a search for an unknown DOI
-    returns similar ones, here those of the same registrant. efetch ignores invalid ids, and returns
-    a 400 if all ids are invalid.
+    supported. Results are returned in the order of `articles`. As in PubMed, a search for an
+    unknown DOI returns articles with similar DOIs. Here, these are the DOIs of the same registrant.
+    efetch ignores invalid ids, and returns a 400 if all ids are invalid.
 
     Args:
-        articles: Content of PubMed.
-        pmcids: PMIDs by PMCID ("PMC123").
+        articles: Articles in the imitated PubMed.
+        pmcids: PMIDs keyed by PMCID ("PMC123").
 
     Example:
         >>> pubmed = ScriptedEntrez([Article(id="1", text="Aspirin helps.")])
@@ -94,14 +94,14 @@ class ScriptedEntrez:
 
     @property
     def base_url(self) -> str:
-        """`base_url` for `LivePubMed`. Raises `InputError` if the server is not running."""
+        """Value of `base_url` for `LivePubMed`. Raises `InputError` if not running."""
         if self._server is None:
             raise InputError("the scripted PubMed is not running; use it in a with statement")
         return f"http://{_HOST}:{self._server.server_address[1]}{_PREFIX.rstrip('/')}"
 
     @property
     def requests(self) -> tuple[EntrezRequest, ...]:
-        """Requests in order of arrival, including failed ones."""
+        """Requests in order of arrival, including failed requests."""
         with self._lock:
             return tuple(self._requests)
 
@@ -112,7 +112,7 @@ class ScriptedEntrez:
         service: str = "",
         retry_after_s: int | None = None,
     ) -> None:
-        """Make the next requests fail. Several calls take effect in order.
+        """Make the next requests fail. If called several times, the failures occur in order.
 
         ================  =================================================================
         kind              response
@@ -126,9 +126,9 @@ class ScriptedEntrez:
         ================  =================================================================
 
         Args:
-            kind: Kind of failure, see above.
+            kind: Kind of failure. See the table above.
             times: Number of requests that fail.
-            service: Service that fails. Empty for all.
+            service: Service that fails. Empty for all services.
             retry_after_s: Retry-After in seconds.
         """
         with self._lock:

@@ -1,4 +1,4 @@
-"""Faults of model calls, the requests that they affect, and the behavior of batches."""
+"""Faults in model calls, the requests that they affect, and the behavior of batches."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FaultKind = Literal[
 IN_REPLIES: frozenset[FaultKind] = frozenset(
     {"cut_off", "junk", "truncated", "cut", "refusal", "slow", "hang"}
 )
-"""Faults in replies, available for all providers. The others are provider-specific errors."""
+"""Faults in replies, available for all providers. Other faults are provider-specific errors."""
 
 _HASH_RANGE = 2**64
 
@@ -80,22 +80,22 @@ class Fault:
     `hang`                    no response until the server closes
     ========================  ==================================================================
 
-    The faults of a provider are in `load_manner(name).errors`.
+    The faults that a provider supports are in `load_manner(name).errors`.
 
     Args:
-        kind: Kind of fault, see above.
+        kind: Kind of fault. See the table above.
         contains: Text that the messages must contain.
         when: Condition on the parsed request body.
         first: Affect only the first n selected requests.
         every: Affect only every nth selected request.
         attempts: Affect only the first n requests with equal `request_key`. With 1, a retry
             succeeds.
-        probability: Probability in [0, 1], decided by a hash of seed, kind, request key and
-            attempt, so that the order of requests does not matter.
+        probability: Probability in [0, 1] that a request is affected, decided by a hash of seed,
+            kind, request key and attempt, so that the order of requests does not matter.
         seed: Seed for `probability`.
-        retry_after_s: Retry-After of `rate_limit`, in seconds.
-        delay_s: Delay of `slow`, in seconds.
-        content: Reply of `junk`. Not JSON by default.
+        retry_after_s: Retry-After value for `rate_limit`, in seconds.
+        delay_s: Delay for `slow`, in seconds.
+        content: Reply for `junk`. Not JSON by default.
 
     Raises:
         InputError: The kind is unknown or a number is out of range.
@@ -165,7 +165,7 @@ class FaultPlan:
         self._n_concerned = [0] * len(self._faults)
 
     def next_fault(self, key: str, attempt: int, body: JsonObject) -> Fault | None:
-        """Return the fault of a request, or None."""
+        """Return the fault for a request, or None."""
         affecting: Fault | None = None
         for index, fault in enumerate(self._faults):
             if not fault.concerns(body):
@@ -189,8 +189,8 @@ class BatchPlan:
 
     Attributes:
         takes_s: Duration of a batch in seconds.
-        ending: Final status. If "expired" or "cancelled", only the first half is answered.
-            Anthropic reports this for each request.
+        ending: Final status. If "expired" or "cancelled", only the first half of the requests is
+            answered. Anthropic reports this status for each request.
         n_expired: Number of requests at the end of each completed batch that expire.
         refusal: Error message of "failed" batches.
         n_unavailable: Number of initial API calls that return a server error (503).
@@ -210,10 +210,10 @@ class ScriptedBatch:
     Attributes:
         id: Id of the batch.
         protocol: API used to create the batch.
-        requests: Request bodies by custom id.
+        requests: Request bodies, keyed by custom id.
         metadata: Metadata from the client.
         created_s: Creation time on the monotonic clock.
-        lines: Lines of replies and of errors. None until the batch is finished.
+        lines: Reply lines and error lines. None until the batch is finished.
     """
 
     id: str

@@ -28,7 +28,7 @@ _SHUTDOWN_S = 0.05
 
 
 class LoopbackServer:
-    """HTTP server with a provider's API that sends the answers of a script."""
+    """HTTP server that imitates a provider's API and sends answers from a script."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class LoopbackServer:
 
     @asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncGenerator[int]:
-        """Listen and yield the port. Unfinished requests are dropped on exit."""
+        """Listen on a port, and yield the port. Unfinished requests are dropped on exit."""
         runner = web.AppRunner(
             self._build_app(), access_log=None, shutdown_timeout=_SHUTDOWN_S, handle_signals=False
         )

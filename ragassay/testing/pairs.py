@@ -22,7 +22,7 @@ _NEEDS_PAPER = re.compile(
 _NUMBER = re.compile(r"^number: (\d{1,3})\b", re.MULTILINE)
 _FAULTY = re.compile(r"^Question: ", re.MULTILINE)
 _N_PAIRS = 3
-"""Number of pairs if the prompt specifies none."""
+"""Number of pairs if the prompt does not specify a number."""
 
 
 def asks_for_pairs(schema: JsonSchema) -> bool:
@@ -38,12 +38,12 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
 
     Args:
         schema: Schema accepted by `asks_for_pairs`.
-        text: Prompt with the paper in its first `<data ...>` block, or without a block. The number
-            of pairs comes from "number:" or from the number of faulty pairs ("Question: ...").
+        text: Prompt with the paper in its first `<data ...>` block, if there is one. The number of
+            pairs comes from "number:" or from the number of faulty pairs ("Question: ...").
 
     Returns:
-        Pairs with a sentence of the paper as answer and quote. Pairs whose question is already in
-        the prompt are excluded. Missing pairs are filled with empty texts.
+        Pairs with a sentence from the paper as answer and quote. Pairs whose question is already in
+        the prompt are excluded. Missing pairs are filled with empty strings.
     """
     paper, request = _split(text)
     properties = _pair_properties(schema)

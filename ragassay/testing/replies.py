@@ -64,7 +64,7 @@ def build_sentence(text: str, seed: str) -> str:
 
 
 def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
-    """Build an instance of a JSON schema (draft 2020-12, as in structured output APIs).
+    """Build an instance of a JSON schema (draft 2020-12, as used in structured output APIs).
 
     Supported: type, enum, const, bounds of numbers, multipleOf, lengths of strings, format, items,
     prefixItems, minItems, maxItems, uniqueItems, properties, required, minProperties,
@@ -72,7 +72,7 @@ def build_instance(schema: JsonSchema, text: str, seed: str) -> JsonValue:
     properties are included, except at deep levels of recursive schemas.
 
     Args:
-        schema: Schema, in which any $ref is resolved.
+        schema: JSON schema. Any $ref is resolved within this schema.
         text: Text that strings quote.
         seed: Seed. Equal arguments give equal instances in all processes.
 
@@ -285,7 +285,7 @@ def _merge(*schemas: JsonSchema) -> JsonSchema:
 
 
 def _weight(schema: JsonSchema) -> int:
-    """Return the nesting of a branch: 0 for scalars, 1 for lists, 2 for others."""
+    """Return the nesting of a branch: 0 for scalars, 1 for lists, 2 for other types."""
     kind = schema.get("type")
     if {"const", "enum"} & schema.keys() or kind in _SCALARS:
         return 0

@@ -39,8 +39,8 @@ class RecordedRequest:
     """Completion request, recorded on arrival.
 
     Attributes:
-        n: Position in order of arrival, from 1. 0 for a probe.
-        body: Parsed body as it was sent.
+        n: Position in order of arrival, starting at 1. 0 for a probe.
+        body: Parsed request body, as sent by the client.
         key: See `request_key`.
         attempt: Number of accepted requests with this key so far, including this one. 0 for probes
             and refused requests.
@@ -89,7 +89,7 @@ class Script:
     For the arguments, see `ScriptedModel`.
 
     Raises:
-        InputError: The provider does not have a fault, or does not refuse a parameter.
+        InputError: The provider does not support a fault, or does not refuse a parameter.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Script:
     def take(
         self, body: JsonObject, asked: JsonObject | None = None
     ) -> tuple[RecordedRequest, Fault | None]:
-        """Record a request, which is also given in OpenAI's format, and return its fault."""
+        """Record a request, passed as sent and in OpenAI's format, and return its fault."""
         asked = body if asked is None else asked
         key, refused = request_key(asked), self.manner.refused_parameter(asked, self._refuses)
         n, attempt = 0, 0
@@ -202,8 +202,8 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
     Returns:
         Without a schema, a sentence that quotes the last user message. With a schema, a valid
-        instance as compact JSON. Answers of question-answer pairs are sentences of the paper, so
-        that they pass the checks of `ragassay qa generate`.
+        instance as compact JSON. In question-answer pairs, the answers are sentences from the
+        paper, so that the pairs pass the checks of `ragassay qa generate`.
 
     Raises:
         InputError: The schema cannot be satisfied, or uses an unsupported keyword.
@@ -220,7 +220,7 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
 
 
 def require_object(body: object) -> JsonObject:
-    """Return a body, or raise `InputError` if it is not a JSON object."""
+    """Return a request body, or raise `InputError` if it is not a JSON object."""
     if not isinstance(body, Mapping):
         raise InputError("the body must be a JSON object")
     return cast(JsonObject, body)
@@ -236,12 +236,12 @@ def validate_request(request: JsonObject) -> JsonObject:
 
 
 def is_probe(body: JsonObject) -> bool:
-    """Return whether a request asks for one token, to check that the model is available."""
+    """Return whether a request asks for a single token to check that the model is available."""
     return 1 in (body.get("max_tokens"), body.get("max_completion_tokens"))
 
 
 def bad_request(message: str) -> ScriptedAnswer:
-    """Return a 400 response with an error message."""
+    """Return a response with status 400 and an error message."""
     return _json_answer(error_body(message, "invalid_request_error", None), status=400)
 
 

@@ -31,29 +31,30 @@ class ScriptedModel:
     `GET /health` in a separate thread. It accepts all model names and keys, returns one choice and
     does not support streaming.
 
-    Without `reply`, it generates replies that are valid for the JSON schema in `response_format`,
-    or else a sentence that quotes the last user message. Equal messages and schemas give equal
-    replies in all processes. If requested, tokens have log-probabilities. Those of the digits 1 to
-    5 are a distribution over these digits with its maximum at the token.
+    Without `reply`, it generates replies that are valid for the JSON schema in `response_format`.
+    Without a schema, it generates a sentence that quotes the last user message. Equal messages and
+    schemas give equal replies in all processes. If requested, tokens have log-probabilities. For a
+    digit from 1 to 5, they form a distribution over these digits with its maximum at the token.
 
     Args:
-        reply: Function called as `reply(messages, schema)`, with None for no schema. It returns a
-            text, an object to send as JSON, or a list of `ToolCall`. It runs in the server's thread
-            and should be fast. If it raises, the client gets a 400 with the error message.
+        reply: Function called as `reply(messages, schema)`, where the schema may be None. The
+            function returns a text, an object to send as JSON, or a list of `ToolCall`. It runs in
+            the server's thread and should be fast. If it raises an error, the client gets status
+            400 with the error message.
         latency_s: Delay of each answer. Concurrent requests wait in parallel.
         faults: Faults in order of precedence.
-        port: Port, or 0 for a free one.
-        log: File for a JSON line per finished request (`n`, `key`, `attempt`, `status`, `fault`,
-            `client_there`), written just before the answer is sent.
-        keep_requests: Whether to store request bodies in `requests`. Disable for long runs.
+        port: Port to listen on. 0 selects a free port.
+        log: File that receives a JSON line per finished request (`n`, `key`, `attempt`, `status`,
+            `fault`, `client_there`), written just before the answer is sent.
+        keep_requests: Whether to store request bodies in `requests`. Set to False for long runs.
         manner: Provider whose API, replies and errors are imitated. See `MANNER_NAMES`. For
             LiteLLM, use `model_name` and `base_url`, and set the variables in `environment`.
-        model: Model name. None for a name of the provider.
-        refuses: Parameters to refuse, by their names in OpenAI's API, in addition to those that the
-            provider does not support. "response_format" refers to the type json_schema.
+        model: Model name. None selects a model name of the provider.
+        refuses: Parameters to refuse, by their names in OpenAI's API, in addition to the parameters
+            that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
         n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
-        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None to serve none.
+        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None for no batches.
 
     Raises:
         InputError: A number is negative, or the manner, one of its faults or a refusal is unknown.
@@ -111,7 +112,7 @@ class ScriptedModel:
 
     @property
     def base_url(self) -> str:
-        """`api_base` for LiteLLM. Raises `InputError` if the server is not running."""
+        """Value of `api_base` for LiteLLM. Raises `InputError` if the server is not running."""
         if self._port is None:
             raise InputError("the scripted model is not running; use it in a with statement")
         return f"http://{_HOST}:{self._port}{self.manner.base}"
@@ -130,8 +131,7 @@ class ScriptedModel:
     def probes(self) -> tuple[RecordedRequest, ...]:
         """Single-token requests, which runs send to check that a model is available.
 
-        They are not in `requests` and do not advance counted faults. Only lasting faults affect
-        them.
+        Probes are not in `requests`, do not advance counted faults, and only get lasting faults.
         """
         return tuple(self._script.probes)
 

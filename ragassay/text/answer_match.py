@@ -1,4 +1,4 @@
-"""Compare an extracted answer with the known answers by rule (Dietz 2024, section 3.2).
+"""Compare an extracted answer with the known answers using rules (Dietz 2024, section 3.2).
 
 The rules follow the original code with four changes. Negations and numbers must agree, whereas the
 original drops "no" and "not" as stop words and accepts 1950 for 1960. The decimal point in "3.5" is
@@ -17,13 +17,13 @@ from collections.abc import Iterable
 from ragassay.text.quantities import numbers_of
 
 LEAST_RATIO = 80
-"""Similarity in percent, rounded as in the original, above which two texts match."""
+"""Similarity in percent above which two texts match. It is rounded as in the original code."""
 
 FEWEST_CHARS = 4
-"""Normalized texts shorter than this must be equal to match."""
+"""Minimum length for fuzzy matching. Shorter normalized texts must be equal to match."""
 
 MOST_CHARS = 10_000
-"""Longer texts must also be equal, because fuzzy matching takes quadratic time."""
+"""Maximum length for fuzzy matching, which takes quadratic time. Longer texts must be equal."""
 
 _TRUE = frozenset({"true", "yes", "correct", "right"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong"})
@@ -97,9 +97,9 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
     """Return whether an extracted answer matches one of the known answers.
 
     If the only known answer is "true" or "false", it is compared with the first word of the answer.
-    Otherwise the normalized texts must be equal. Texts of at least `FEWEST_CHARS` characters may
-    also be more than `LEAST_RATIO` % similar if their numbers and negations agree. Without known
-    answers the result is False.
+    Otherwise, the normalized texts must be equal. Texts of at least `FEWEST_CHARS` characters also
+    match if they are more than `LEAST_RATIO` % similar and their numbers and negations agree.
+    Without known answers the result is False.
 
     Example:
         >>> is_known_answer("migraine attacks", ["Migraine attack."])

@@ -1,4 +1,4 @@
-"""Find the reference list of an answer, which resolves citation marks but makes no statements."""
+"""Find the reference list of an answer. It resolves citation marks but contains no statements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLEAR_TITLES = re.compile(
     r"|reference list)\W*",
     re.IGNORECASE,
 )
-"""Titles that make any list below them a reference list, unlike "Sources" (of vitamin C)."""
+"""Titles that always introduce a reference list, unlike "Sources" (of vitamin C)."""
 
 _MARKUP = r"[\s*_#>`~]{0,20}"
 _TITLE = re.compile(rf"{_MARKUP}(?:\d\.\s)?(?:{TITLES}){_MARKUP}[:\uff1a]?{_MARKUP}", re.IGNORECASE)
@@ -53,7 +53,7 @@ _IDENTIFIES = re.compile(
     r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
     re.IGNORECASE,
 )
-"""Found only in references. Without a title, "1. Smith et al. found none." is a statement."""
+"""Text found only in references. Without a title, "1. Smith et al. found none." is a statement."""
 
 _NAMES_DOCUMENT = re.compile(
     rf"{_ADDRESS.pattern}|{_IDENTIFIES.pattern}|\barXiv\b|\bNCT\d|\bet al\b", re.IGNORECASE
@@ -140,7 +140,7 @@ class _BibliographyLine:
 
     @property
     def with_list_mark(self) -> str:
-        """The line including the list mark before it."""
+        """Line including the list mark before it."""
         return self.answer[self.answer.rfind("\n", 0, self.start) + 1 : self.end]
 
     @property
@@ -230,7 +230,7 @@ def _body(line: _BibliographyLine) -> str:
 
 
 def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
-    """Return the entries. An unlabeled line usually continues the entry before it."""
+    """Return the entries. An unlabeled line usually continues the previous entry."""
     references: list[Reference] = []
     for line in lines:
         body = line.rest or line.text
@@ -258,7 +258,7 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
 
 
 def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    """Return whether an unlabeled line starts an entry, as do the unlabeled entries before it."""
+    """Return whether an unlabeled line starts an entry, like previous unlabeled entries."""
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )

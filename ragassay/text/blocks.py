@@ -25,7 +25,7 @@ LIST_MARK = re.compile(
     r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)"
     r"(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
 )
-"""Marker of a list item in any common style; "E. coli" and "I. V." have none."""
+"""Marker of a list item in any common style. "E. coli" and "I. V." do not start with a marker."""
 
 _CHECK_BOX = re.compile(r"\[[ xX]\][ \t]{1,8}(?=\S)")
 _BLOCK_TAG = re.compile(
@@ -35,7 +35,7 @@ _BLOCK_TAG = re.compile(
 )
 _MOST_NESTING = 100
 _STATES = re.compile(r"[^\s={}]+(?:\s+[^\s={}]+)+")
-"""Info string of a fence that is a sentence, not a language with its settings."""
+"""Info string of a code fence that is a sentence rather than a language with its settings."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Block:
     """A structural unit of an answer.
 
     Attributes:
-        lines: Spans of its lines, without list and quote markers.
+        lines: Spans of the lines, without list and quote markers.
         cells: Spans of the cells of a table row.
-        header: Text of the table's header cells; empty if the table has no header.
+        header: Text of the table's header cells. Empty if the table has no header.
     """
 
     kind: BlockKind
@@ -65,12 +65,12 @@ class Block:
 
 
 def read_blocks(text: str) -> list[Block]:
-    r"""Return the blocks of an answer in order; every non-blank line belongs to one block.
+    r"""Return the blocks of an answer in order. Every non-blank line belongs to one block.
 
     The answer is parsed as CommonMark with tables, with three differences. Indented text is not
     code, a line of dashes does not turn the line above into a heading, and any common list marker
     starts an item. HTML block elements are recognized anywhere. Remove the model's reasoning from
-    the answer first.
+    the answer before calling this function.
 
     Example:
         >>> text = "# Effects\n1. It fell.\n2. It rose."
@@ -102,7 +102,7 @@ def _line_spans(text: str) -> list[Span]:
 
 
 def _markdown_blocks(text: str, lines: Sequence[Span]) -> Iterator[Block]:
-    """Yield blocks in order; lines that the parser skips are running text."""
+    """Yield blocks in order. Lines that the parser skips become running text."""
     covered = 0
     tokens = _parser().parse(text)
     for index, token in enumerate(tokens):
@@ -137,7 +137,7 @@ def _inline_blocks(
 def _content_spans(
     text: str, lines: Sequence[Span], rows: Sequence[int], content: str
 ) -> list[Span]:
-    """Return the spans of a token's content lines: the end of each line, without its markers."""
+    """Return the spans of a token's content lines, without the markers at their start."""
     spans: list[Span] = []
     for (start, end), inner in zip(lines[rows[0] : rows[1]], content.split("\n"), strict=False):
         part = inner.strip()
@@ -150,7 +150,7 @@ def _content_spans(
 def _row_blocks(
     text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
-    """Yield the rows of a table; its header row is attached to the rows below."""
+    """Yield the rows of a table. The header row is attached to the rows below."""
     header: tuple[str, ...] = ()
     for token in tokens[index + 1 :]:
         if token.type == "table_close":
@@ -200,7 +200,7 @@ def _code_blocks(
 
 
 def _read_fenced(text: str, block: Block) -> list[Block]:
-    """Parse the content of a fence as a separate answer."""
+    """Parse the content of a code fence as a separate answer."""
     inner = text[block.start : block.end]
     return [
         Block(
@@ -223,7 +223,7 @@ _OWNERS = {
 
 
 def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield the items and paragraphs of some lines and the blocks of the HTML they contain."""
+    """Yield the items and paragraphs in some lines, and the blocks of any HTML in the lines."""
     if not any(_BLOCK_TAG.search(text, *line) for line in lines):
         yield from _split_items(text, lines, kind)
         return
@@ -235,7 +235,7 @@ def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 
 
 def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield one block for each list item and for the lines before the first."""
+    """Yield one block for each list item, and one for the lines before the first item."""
     block_lines: list[Span] = []
     for n, (start, end) in enumerate(lines):
         box = _CHECK_BOX.match(text, start, end) if kind == "item" and not n else None

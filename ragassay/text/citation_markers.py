@@ -1,8 +1,9 @@
 """Parse bracketed lists of numbers, PMIDs and DOIs: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`.
 
 A DOI may contain almost any character: `10.1016/S0140-6736(20)31180-6`,
-`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker it ends at
-white space, at an unmatched closing bracket, or at a comma or semicolon before the next entry.
+`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker, the DOI
+ends at white space, at an unmatched closing bracket, or at a comma or semicolon before the next
+entry.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from urllib.parse import unquote
 
 MAX_RANGE = 50
-"""Largest difference between the ends of a range; wider ranges are not lists of sources."""
+"""Largest difference between the ends of a range. Wider ranges are not lists of sources."""
 
 # Digits are limited: no identifier is longer, and Python refuses to parse thousands of them.
 _NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"
@@ -43,14 +44,14 @@ _WHOLE_PMID = re.compile(rf"{_PREFIX}({_NUMBER})", re.IGNORECASE)
 def find_lists(text: str) -> list[tuple[re.Match[str], list[str]]]:
     """Return the bracketed lists of numbers, PMIDs and DOIs in order, with their items.
 
-    Group 1 of a match is the content of square brackets, group 2 that of parentheses.
+    Group 1 of a match is the content of square brackets, and group 2 is the content of parentheses.
     """
     lists = [(match, expand(match[1] or match[2])) for match in _MARKER.finditer(text)]
     return [(match, items) for match, items in lists if items]
 
 
 def is_list(listed: str) -> bool:
-    """Return whether a text contains nothing but numbers, PMIDs and DOIs."""
+    """Return whether a text contains only numbers, PMIDs and DOIs."""
     return _WHOLE_LIST.fullmatch(listed) is not None
 
 
@@ -77,7 +78,7 @@ def expand(listed: str) -> list[str]:
 
 
 def doi_of(identifier: str) -> str:
-    """Return the DOI in an identifier in lower case, or "" if there is none.
+    """Return the DOI in an identifier in lower case, or "" if there is no DOI.
 
     Example:
         >>> doi_of("https://doi.org/10.1000/ABC"), doi_of("PMID 123")
@@ -88,7 +89,7 @@ def doi_of(identifier: str) -> str:
 
 
 def bare(identifier: str) -> str:
-    """Turn `"PMID: 123"` into `"123"`, a DOI into its plain form, and strip other identifiers."""
+    """Convert `"PMID: 123"` to `"123"` and DOIs to plain form, and strip other identifiers."""
     pmid = _WHOLE_PMID.fullmatch(identifier.strip())
     return pmid[1] if pmid else doi_of(identifier) or identifier.strip()
 

@@ -95,7 +95,7 @@ _AFTER_NUMBER = re.compile(
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
-"""Text after a statistic: a unit or a counted noun."""
+"""Text after a statistic, such as a unit or a counted noun."""
 _SCALE_BEFORE = re.compile(
     r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
     re.IGNORECASE,
@@ -134,8 +134,8 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        style: Other possible meaning of the mark: a number in parentheses ("round"), an exponent
-            ("raised"), or anything else ("unsure"). Empty if it can only be a citation.
+        style: Alternative meaning of the mark: a number in parentheses ("round"), an exponent
+            ("raised"), or anything else ("unsure"). Empty if the mark can only be a citation.
     """
 
     start: int
@@ -169,7 +169,7 @@ def _mark(
 
 
 def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield links whose text is a mark, and the ends of links whose text is part of a sentence."""
+    """Yield links whose text is a mark, and the ends of links whose text belongs to a sentence."""
     for match in _LINKED.finditer(plain.text):
         address = plain.targets.get(match.start(), "")
         content = match["content"].strip("[]()^ " + SUP + SUP_END)
@@ -255,7 +255,7 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _doubt_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
-    """Return how likely two numbers are an interval or scale: "14 [12-18] days", "[0, 100]"."""
+    """Return how certainly two numbers are an interval or scale: "14 [12-18] days", "[0, 100]"."""
     pair = _PAIR.fullmatch(content.strip())
     if not pair:
         return ""
@@ -292,7 +292,7 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield brackets that contain others: page numbers ("[1(p3)]") or an issue number."""
+    """Yield brackets that contain page numbers ("[1(p3)]") or an issue number in brackets."""
     for match in _PAGED.finditer(plain.text):
         content = re.sub(f"[{DELIMITERS}]", "", match["content"])
         bare = without_locators(content)

@@ -23,7 +23,7 @@ _POSITION = re.compile(
     r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
     re.IGNORECASE,
 )
-"""A reference that begins with the position of a source, such as "Source 2"."""
+"""Matches a reference that begins with the position of a source, such as "Source 2"."""
 
 _HEAD_CHARS = 600
 """Number of leading characters of a source searched for its authors and year."""
@@ -32,13 +32,13 @@ _LABEL_CHARS = 300
 """Number of leading characters of a source searched for its PMID and DOI."""
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
-"""A bracketed number that is more likely a year than a source."""
+"""Matches a bracketed number that is more likely a year than a source."""
 LEAST_HEAD_WORDS = 4
-"""Minimum number of words before a subtitle that identify a source without the subtitle."""
+"""Minimum number of words before the subtitle for a title to be recognized without it."""
 
 
 class CitationResolver:
-    """Turns the marks of an answer into citations and collects the documents they refer to.
+    """Converts the marks in an answer to citations and collects the documents they refer to.
 
     `lookup` finds articles outside the sources by PMID or DOI.
     """
@@ -83,17 +83,17 @@ class CitationResolver:
 
     @property
     def names(self) -> frozenset[str]:
-        """Ids, titles and labels in lower case that make a bracket with one of them a mark."""
+        """Ids, titles and labels, in lower case. A bracket that contains one of them is a mark."""
         labels = {f"^{label}" for label in self._references}
         return frozenset(self._names | labels | self._defined)
 
     def settle_numbers(self, numbers: Iterable[int]) -> None:
         """Decide whether the cited numbers of an answer are source ids or positions from 1 or 0.
 
-        They are ids if every number is an id. They are also ids if every source has a numeric id,
-        the ids are not simply 1 to n, and at least one cited number is an id; numbers without a
-        source then refer to sources that were left out of the input. They are positions from 0 if
-        0 is cited and every number is smaller than the number of sources.
+        The numbers are ids if every number is an id. They are also ids if every source has a
+        numeric id, the ids are not simply 1 to n, and at least one cited number is an id. In this
+        case, numbers without a source refer to sources that are missing from the input. The numbers
+        are positions from 0 if 0 is cited and every number is smaller than the number of sources.
         """
         cited = set(numbers)
         # Longer ids are PMIDs.
@@ -109,7 +109,7 @@ class CitationResolver:
         return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
 
     def points_to_source(self, target: Target) -> bool:
-        """Return whether a target can be resolved; numbers are never looked up as PMIDs."""
+        """Return whether a target can be resolved. Numbers are never looked up as PMIDs."""
         if target.kind in ("number", "index"):
             if target.value.casefold() in self._references or target.value in self._ids:
                 return True
@@ -176,7 +176,7 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        """Return whether the only source may be a list with an item of this number."""
+        """Return whether the only source may be a list that has an item with this number."""
         if self.n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
@@ -258,7 +258,7 @@ class CitationResolver:
         return [one for label in self._references if (one := self._find_by_label(label))]
 
     def _find_in_reference(self, text: str) -> str | None:
-        """Find the document of a reference by identifier, title, or id, in this order."""
+        """Find the document of a reference by its identifier, title or id, in this order."""
         for pmid, address, doi in _IDENTIFIERS.findall(text):
             target = address_target(address) if address else None
             if target is None:
@@ -281,7 +281,7 @@ class CitationResolver:
         return self._document_at(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
-        """Return the only source, or else the only reference, with these authors and year."""
+        """Return the only source with these authors and year, or the only such reference."""
         authors, _, year = value.rpartition(", ")
         openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         matches = [name for name, head in openings.items() if _has_authors(head, authors, year)]
@@ -301,9 +301,9 @@ class CitationResolver:
 
 
 def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
-    """Map the PMID and DOI at the start of each source to its id: "PMID: 123", "doi:10.1/a".
+    """Map the PMID ("PMID: 123") and DOI ("doi:10.1/a") at the start of each source to its id.
 
-    A source that starts with two PMIDs may cite one of them, so neither is used. DOIs likewise.
+    If a source starts with two PMIDs or DOIs, one of them may be a citation, so both are ignored.
     """
     ids: dict[str, str] = {}
     for source in reversed(sources):
@@ -341,7 +341,7 @@ def _has_authors(text: str, authors: str, year: str) -> bool:
 
 
 def _by_title(sources: Sequence[Document]) -> dict[str, str]:
-    """Map titles to source ids; a title without its subtitle also counts if it is unique."""
+    """Map titles to source ids. A title without its subtitle is included if it is unique."""
     titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
     openings = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
     counts = Counter(head for head, _ in openings)

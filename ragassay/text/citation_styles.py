@@ -1,4 +1,4 @@
-"""Citation styles, defined as data so that a new style is one more line.
+"""Citation styles, defined as data so that each new style requires only one more line.
 
 A mark is a bracket, a superscript, a link or an element that contains one or more entries.
 `ENTRIES` lists the forms of an entry, and `BRACKETS` the pairs of brackets.
@@ -34,22 +34,22 @@ WORDS = (
     "article|abstract|paper|quelle|dokument|fuente|documento|referencia|fonte|r\u00e9f\u00e9rence|riferimento|"
     "\u6765\u6e90|\u6587\u6863|\u6587\u732e|\u53c2\u8003"
 )
-"""Words for a source, accepted in all brackets and with a plural s."""
+"""Words for a source, accepted in all brackets and also in the plural."""
 
 SQUARE_WORDS = (
     "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|"
     "citation_id|hit|record|link"
 )
-"""Words accepted only in square brackets, because "(Study 2)" may be a study."""
+"""Words accepted only in square brackets, because "(Study 2)" may refer to a study."""
 
 LEAST_NAME = 3
-"""Minimum characters of an id or title in parentheses; "(a)" may number an item."""
+"""Minimum length of an id or title in parentheses, because "(a)" may number an item."""
 
 LETTERS = "SDRPCEAKN"
-"""Letters for a source: "[S1]", "[D2]"."""
+"""Letters that stand for a source: "[S1]", "[D2]"."""
 
 AMBIGUOUS_LETTERS = "PEAKN"
-"""The `LETTERS` with other meanings, such as "[E2]" (estradiol) and "[N1]" (a stage)."""
+"""Letters in `LETTERS` with other meanings, such as "[E2]" (estradiol) and "[N1]" (a stage)."""
 
 _LOCATOR = (
     r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
@@ -152,7 +152,7 @@ class Target:
         value: Number, identifier or address of the source.
         text: Text shown to readers: "1", "PMID 123", "doc1".
         address: URL of the link around the entry, preferred if it belongs to a known document.
-        others: Further identifiers of the same article: "PMID 123; doi:10.1000/abc".
+        others: Further identifiers of the same article, as in "PMID 123; doi:10.1000/abc".
         is_sure: Whether the entry is a citation even if no source matches.
     """
 
@@ -179,7 +179,7 @@ def read_targets(
 ) -> tuple[Target, ...]:
     """Return the targets of the entries of a mark, or () if the content is not a mark.
 
-    Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe it and are not a target.
+    Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe the article and are not a target.
 
     With `is_square`, any number is a citation. `names` are the ids and titles of the sources in
     lower case.
@@ -228,7 +228,7 @@ def _identifier_kind(target: Target) -> str:
 
 
 def _continue_pmids(targets: Sequence[Target]) -> Iterator[Target]:
-    """Yield the targets, with numbers after a PMID as PMIDs: "PMID 123, 456"."""
+    """Yield the targets. Numbers after a PMID become PMIDs: "PMID 123, 456"."""
     is_pmid = False
     for one in targets:
         is_pmid = one.kind == "pmid" or (is_pmid and one.kind == "number")
@@ -331,7 +331,7 @@ _PUBMED = re.compile(
 
 
 def address_target(address: str) -> Target:
-    """Return the target of a URL: a PubMed article, a DOI, or a page.
+    """Return the target of a URL, which is a PubMed article, a DOI, or a page.
 
     Example:
         >>> address_target("https://pubmed.ncbi.nlm.nih.gov/123/").text
@@ -347,7 +347,7 @@ def address_target(address: str) -> Target:
 
 
 def _authors(group: str) -> Iterator[Target]:
-    """Yield one target per year of an author-year citation; nothing for any other text."""
+    """Yield one target per year in an author-year citation, or nothing for other text."""
     titled = next((one for p in _WITH_JOURNAL if (one := p.fullmatch(group))), None)
     if titled:
         group = f"{titled['authors']}, {titled['years']}"
@@ -363,7 +363,7 @@ def _authors(group: str) -> Iterator[Target]:
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
-    """Return whether the word before a year is a month, a country or the like."""
+    """Return whether the word before a year is a month, a country or similar."""
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 

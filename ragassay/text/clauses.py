@@ -1,4 +1,4 @@
-"""Split a sentence into independent clauses by rule, without a model.
+"""Split a sentence into independent clauses using rules, without a model.
 
 A sentence is split at semicolons, before coordinated clauses, between predicates that share a
 subject, and around a relative clause that follows the subject. TextBlob assigns the parts of
@@ -18,13 +18,13 @@ LEAST_WORDS = 3
 """Number of tokens that each clause must exceed."""
 
 MOST_SUBJECT = 25
-"""Maximum number of words before the verb for a subject that is repeated in each clause."""
+"""Maximum number of words in a subject that is repeated in each clause."""
 
 MOST_ITEM = 8
-"""Maximum number of words of a list item."""
+"""Maximum number of words in a list item."""
 
 MOST_WORDS = 200
-"""Maximum number of tokens of a sentence; longer ones are not prose and are not split."""
+"""Maximum number of tokens in a sentence. Longer sentences are not prose and are not split."""
 
 _TOKEN = re.compile(r"\w+(?:[-./,'\u2019\u00b7]\w+)*%?|\S")
 _OPENING, _CLOSING = "([{\u201c", ")]}\u201d"
@@ -46,7 +46,7 @@ _CONDITIONS = frozenset(
         *("how", "where", "which", "who", "whose", "whom"),
     }
 )
-"""Words whose scope a comma does not end."""
+"""Words with a scope that does not end at a comma."""
 _PRONOUNS = frozenset(
     {
         *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),
@@ -67,7 +67,7 @@ _LOWER_WORD = re.compile(r"[a-z]+\b(?![-\d])")
 
 @dataclass(frozen=True)
 class _Word:
-    """A token in lower case with its part of speech, its offsets, and whether it is in brackets."""
+    """A lower-case token with its part of speech, its offsets, and whether it is in brackets."""
 
     text: str
     tag: str
@@ -79,7 +79,7 @@ class _Word:
 def clauses_of(sentence: str) -> list[str]:
     """Return the clauses of a sentence without citation markers, each as a full sentence.
 
-    A sentence that cannot be split is returned unchanged. A blank one returns an empty list.
+    A sentence that cannot be split is returned unchanged. For a blank sentence, the list is empty.
 
     Example:
         >>> clauses_of("Nausea was common; two patients stopped the drug, and no patient died.")

@@ -1,8 +1,8 @@
-"""Find the words in which a claim and a document differ, as evidence of a contradiction.
+"""Find the words in which a claim and a document differ, as evidence for a contradiction.
 
-The label "contradicts" of an inference model may be wrong. The label is right far more often if the
-document gives another value for a number of the claim, if the closest sentences have the opposite
-direction, or if only the claim or only the document contains a negation.
+The label "contradicts" of an inference model may be wrong. The label is far more often correct if
+the document gives another value for a number in the claim, if the closest sentences have the
+opposite direction, or if only the claim or only the document contains a negation.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ragassay.text.number_context import word_of
 from ragassay.text.search import rank, tokenize
 
 N_CLOSEST = 2
-"""Number of closest sentences of a document that are searched for directions."""
+"""Number of closest sentences in a document that are searched for directions."""
 
 N_AROUND, N_AROUND_COMPARED = 3, 2
-"""Number of words on each side of a direction word and of a comparative; one word must agree."""
+"""Number of words read on each side of a direction word and of a comparative. One must agree."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _THAN_NUMBER = re.compile(
     r"\b(?:more|less|fewer|greater|higher|lower|longer|shorter)\sthan\s\d", re.IGNORECASE
 )
-"""A bound, which is not a direction."""
+"""Matches a bound, which is not a direction."""
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence|avoid(?:s|ed)?"
@@ -83,9 +83,9 @@ def difference_of(
 
     Args:
         beside: Texts of the other documents cited for the claim. A number stated in one of them is
-            not a difference. If there are any, directions and negations are ignored, because they
-            may come from another document. Pass None if the sentences are only part of the
-            document; numbers are then ignored, because the rest may state them.
+            not a difference. If there are other documents, directions and negations are ignored,
+            because they may come from another document. Pass None if the sentences are only part of
+            the document. Numbers are then ignored, because the rest of the document may state them.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
@@ -108,7 +108,7 @@ def difference_of(
 def absent_numbers(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the numbers of a claim, with units, that none of its documents states.
+    """Return the numbers in a claim, with units, that are not stated in any of its documents.
 
     Numbers for which a document gives another value are excluded. Pass all `sentences` of the
     document, and the texts of the other documents cited for the claim as `beside`.
@@ -195,7 +195,7 @@ def _direction(claim: str, near: str) -> Difference | None:
 
 
 def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether "than" has the same object: "less than A" may equal "more than B"."""
+    """Return whether "than" has the same object. "Less than A" may equal "more than B"."""
     ends = [
         {word for n, one in enumerate(words) if one == "than" for word in words[n + 1 : n + 4]}
         for words in (ours, theirs)
@@ -208,7 +208,7 @@ def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 def _find_opposite(
     ours: Sequence[str], side: tuple[str, ...], around: set[str], n: int
 ) -> str | None:
-    """Return the word of the claim that has one of these stems and shares a nearby word."""
+    """Return the word in the claim that has one of the stems and shares a nearby word."""
     return next(
         (w for i, w in enumerate(ours) if w.startswith(side) and around & _around(ours, i, n)), None
     )

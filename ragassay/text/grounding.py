@@ -1,4 +1,4 @@
-"""Check that a quote occurs in its text and that a nugget adds nothing to its sentence."""
+"""Check that a quote occurs in a text, and that a nugget adds nothing to its sentence."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rapidfuzz import fuzz
 from ragassay.text.search import tokenize
 
 LEAST_ALIKE = 90.0
-"""Minimum similarity of a quote and the text in percent (rapidfuzz's partial ratio)."""
+"""Minimum similarity between a quote and the text in percent (rapidfuzz's partial ratio)."""
 
 LEAST_CHARS = 8
-"""Minimum characters of a quote; shorter quotes prove nothing."""
+"""Minimum number of characters in a quote. Shorter quotes prove nothing."""
 
 MOST_CHARS = 300
-"""Longer quotes are located by their start and end, because matching takes quadratic time."""
+"""Length above which quotes are located by start and end, because matching is quadratic."""
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
@@ -59,7 +59,7 @@ LEAST_OVERLAP = 0.7
 """Minimum share of a nugget's content words that occur in its sentence."""
 
 MOST_CLAUSES = 50
-"""Maximum number of clauses of a nugget that differs from its sentence; all pairs are compared."""
+"""Maximum number of clauses in a nugget that differs from its sentence. All pairs are compared."""
 
 _NUMBER = re.compile(
     r"(?:[<>=\u2264\u2265]\s*)?(?:(?<![^\s(<>=\u2264\u2265])-)?\d+(?:[.,\u00b7]\d+)*(?:\s?%)?"
@@ -102,7 +102,7 @@ _NEVER_BORROWED = frozenset(
         "thousand percent"
     )
 )
-"""Words that carry the claim and are never the referent of a pronoun."""
+"""Words that are essential to the claim and are never the referent of a pronoun."""
 
 
 def is_carried(nugget: str, sentence: str, answer: str) -> bool:
@@ -159,9 +159,9 @@ def _clauses(text: str) -> list[str]:
 def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
     """Return whether a nugget's clause and the sentence match the pattern in the same clauses.
 
-    The clause is compared with the clauses of the sentence that share the most words, and among
-    those with the shortest. A clause without a match must not use words that the sentence only has
-    in clauses with a match.
+    The clause is compared with the shortest of the sentence's clauses that share the most words
+    with it. A clause without a match must not use words that the sentence contains only in clauses
+    with a match.
     """
     words = _words(part)
     matching = [clause for clause in clauses if pattern.search(clause)]
@@ -188,7 +188,7 @@ def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]
 
 
 def _keeps_sides(parts: list[str], clauses: list[str]) -> bool:
-    """Return whether the nugget and the sentence compare with the same thing."""
+    """Return whether the nugget and the sentence make comparisons with the same thing."""
     compared = [_COMPARATOR.split(clause, maxsplit=1)[1:] for clause in clauses]
     standards = {word for tail in compared for text in tail for word in tokenize(text)}
     return all(word in standards for part in parts for word in _next_words(part))

@@ -86,9 +86,9 @@ _NO_PARTICIPLES = frozenset(
 
 
 def kind_of_word(word: str) -> WordKind:
-    """Return the role of a word in a noun phrase; "other" cannot be part of one.
+    """Return the role of a word in a noun phrase. "other" cannot be part of a noun phrase.
 
-    The word must be in lower case. The last part of a hyphenated compound decides.
+    The word must be in lower case. The role of a hyphenated compound is the role of its last part.
 
     Example:
         >>> [kind_of_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
@@ -111,7 +111,7 @@ N_KEYWORDS = 20
 """Default number of keywords, as in SciQAG (Wan et al. 2024, section 3.1)."""
 
 CUT_DISTANCE = 0.74
-"""Distance at which topics are cut, as in pke: their candidates share a quarter of the stems."""
+"""Distance at which topics are separated, as in pke. Candidates share a quarter of the stems."""
 
 DAMPING = 0.85
 _TOLERANCE = 1e-9
@@ -121,17 +121,17 @@ _MOST_CANDIDATES = 4_000
 _BLOCK = 256
 _KIND_LETTERS = {"noun": "n", "adjective": "a", "participle": "p", "opener": "o", "other": "x"}
 _RUN = re.compile("(?<![^o])p[na]*|[na]+")
-"""Letters of a noun phrase and of words after it; a participle must follow an opener."""
+"""Letters of a noun phrase and of the words after it. A participle must follow an opener."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 
 
 @dataclass
 class Candidate:
-    """A phrase in all its inflected forms.
+    """A keyword candidate in all its inflected forms.
 
     Attributes:
-        starts: Word index of each occurrence in the text.
+        starts: Index of the first word of each occurrence in the text.
         forms: Number of occurrences of each spelling.
     """
 
@@ -141,7 +141,7 @@ class Candidate:
 
 
 def find_keywords(text: str, n: int = N_KEYWORDS) -> tuple[str, ...]:
-    """Return up to `n` keywords of an English text in the text's spelling, best first.
+    """Return up to `n` keywords from an English text, spelled as in the text, best first.
 
     Only the first 4,000 candidates are ranked. A text without nouns has no keywords.
 
@@ -214,7 +214,7 @@ def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
 
 
 def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the weights between topics: sums of the inverse distances of their candidates."""
+    """Return the weights between topics, which are sums of inverse candidate distances."""
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])
     owner = np.repeat(topics, [len(one.starts) for one in candidates])
@@ -233,7 +233,7 @@ def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDAr
 
 
 def pagerank(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the PageRank of each node of a weighted graph, with a sum of 1.
+    """Return the PageRank of each node in a weighted graph. The ranks sum to 1.
 
     The weights have shape (n, n) and are not negative. A node without edges links to all nodes.
     """

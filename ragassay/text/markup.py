@@ -18,7 +18,7 @@ DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
 """Delimiters of superscripts, citation elements and links in plain text."""
 
 MASK = "\ue010"
-"""Placeholder for the text of a citation mark. Never comes from an answer, like the delimiters."""
+"""Placeholder for the text of a citation mark. Like the delimiters, never part of an answer."""
 
 _CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
@@ -63,12 +63,12 @@ Span = tuple[int, int]
 
 @dataclass
 class PlainText:
-    """Plain text of a part of an answer.
+    """Plain text of part of an answer.
 
     Attributes:
-        starts: Start of each character in the answer, with shape (len(text),).
-        ends: End of each character in the answer, with shape (len(text),).
-        targets: Link addresses and citation attributes by the index of their opening delimiter.
+        starts: Start offset of each character in the answer, shape (len(text),).
+        ends: End offset of each character in the answer, shape (len(text),).
+        targets: Link addresses and citation attributes, keyed by opening delimiter index.
     """
 
     text: str
@@ -77,12 +77,12 @@ class PlainText:
     targets: dict[int, str] = field(default_factory=dict)
 
     def source_span(self, start: int, end: int) -> Span:
-        """Return the span of the answer that a span of the plain text comes from."""
+        """Return the span in the answer that corresponds to a span in the plain text."""
         return self.starts[start], self.ends[end - 1]
 
 
 def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
-    r"""Return the plain text of some spans of an answer, joined by line breaks.
+    r"""Return the plain text of spans in an answer, joined by line breaks.
 
     The spans must be in order, such as the lines of a paragraph.
 
@@ -212,7 +212,7 @@ class _Builder:
             self.add(LINK, start, end)
 
     def _mark_emphasis(self, token: re.Match[str], answer: str) -> None:
-        """Add emphasis marks, and remove them again once their partner is found."""
+        """Add emphasis marks, and remove them once the matching marks are found."""
         start, end = token.span()
         before = answer[start - 1 : start] or " "
         after = answer[end : end + 1] or " "
@@ -254,7 +254,7 @@ class _Builder:
 
 
 def _target_of(attributes: str) -> str:
-    """Return the target of a citation element; Anthropic's index is "document-sentence"."""
+    """Return the target of a citation element. Anthropic's index is "document-sentence"."""
     value = _ATTRIBUTE_VALUE.search(attributes)
     if not value:
         return ""

@@ -1,8 +1,8 @@
 """Compare the numbers of a claim with the numbers of a text.
 
-A number is "same" if the text states it or if it follows in one step, "other" if the text gives
-another value for the same thing, and "absent" otherwise. Only "other" is a contradiction, so
-doubtful cases are "absent".
+A number is "same" if the text states the number or if the number follows in one step, "other" if
+the text gives another value for the same thing, and "absent" otherwise. Only "other" is a
+contradiction, so doubtful cases are "absent".
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from ragassay.text.number_mentions import (
 NumberVerdict = Literal["same", "absent", "other"]
 
 PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.55), (0.3, 0.0), (0.85, 0.6)
-"""Minimum shares of specific words in common for two numbers to measure the same thing.
+"""Minimum shares of common specific words for two numbers to measure the same thing.
 
 The first share refers to the words around the claim's number, and the second to the words around
 the text's number. `ALIKE` applies if the adjacent words are the same or the digits differ by a
-slip, `AFTER_LONG_SLIP` to slips in numbers with many digits, and `STRICT` to thresholds ("over 50
-years"), because a text contains many of them.
+typing slip. `AFTER_LONG_SLIP` applies to slips in numbers with many digits. `STRICT` applies to
+thresholds ("over 50 years"), because a text contains many thresholds.
 """
 LONG_SLIP = 3
 
 BESIDE = 0.5
-"""Added to the similarity of two numbers if they share a neighboring number."""
+"""Value added to the similarity of two numbers that share a neighboring number."""
 
 MOST_CLAIMED = 20
-"""Maximum number of compared numbers of a claim; limits the run time for tables."""
+"""Maximum number of compared numbers in a claim. Limits the run time for tables."""
 
 MOST_PLACES = 20
-"""Maximum number of occurrences of a number in a text; limits the run time for repetitive lists."""
+"""Maximum number of occurrences of a number in a text. Limits the run time for repetitive lists."""
 
 SMALL_COUNT = 12
-"""Counts written as words ("two effects") are ignored up to this value."""
+"""Value up to which counts written as words ("two effects") are ignored."""
 
 TIME_UNITS_S = (60, 3_600, 86_400, 604_800, 2_592_000, 31_536_000)
-"""Minimum seconds of a minute, hour, day, week, month and year."""
+"""Minimum number of seconds in a minute, hour, day, week, month and year."""
 
 _RESPECTIVELY = re.compile(r"\brespectively\b", re.IGNORECASE)
 _ARMS = frozenset({"placebo", "control", "group", "arm"})
@@ -58,12 +58,12 @@ _NEVER_OTHER = frozenset({"p", "year"})
 
 @dataclass(frozen=True)
 class ComparedNumber:
-    """A number of a claim compared with a text.
+    """A number in a claim, compared with a text.
 
     Attributes:
         end: Offset after the number and its unit.
-        stated: Span of the other value in the text if the verdict is "other", else None.
-        arm: Study arm of the other value if the claim swapped two numbers, else "".
+        stated: Span of the other value in the text if the verdict is "other", otherwise None.
+        arm: Study arm of the other value if the claim swapped two numbers, otherwise "".
     """
 
     start: int
@@ -74,7 +74,7 @@ class ComparedNumber:
 
 
 def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
-    """Return the numbers of a sentence in order, each compared with the numbers of a text.
+    """Return the numbers in a sentence in order, each compared with the numbers in a text.
 
     Example:
         >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]
@@ -157,7 +157,7 @@ def _other_value(
 def _has_companion(
     index: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
 ) -> bool:
-    """Return whether the sentence of the text's number also states another claimed number."""
+    """Return whether the sentence with the text's number also states another claimed number."""
     return any(
         n != index and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
@@ -201,10 +201,10 @@ def _is_rest(one: NumberMention, other: NumberMention) -> bool:
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two times could be durations of the same thing.
+    """Return whether two lengths of time could be durations of the same thing.
 
-    A period of measurement is not a duration. Units further apart than days and weeks indicate
-    different things, unless only the unit differs.
+    A period of measurement is not a duration. Units that are further apart than days and weeks
+    indicate different things, unless only the unit differs.
     """
     if one.period != other.period:
         return False
@@ -213,7 +213,7 @@ def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
 
 
 def _time_scale(one: NumberMention) -> int:
-    """Return the position of a time's unit in the order seconds, minutes, ..., years."""
+    """Return the position of a time unit in the order seconds, minutes, ..., years."""
     unit = one.quantity.unit
     if unit is None:
         return 0
@@ -222,7 +222,7 @@ def _time_scale(one: NumberMention) -> int:
 
 
 def _counted_noun(one: NumberMention) -> str:
-    """Return the last noun of a count; all words for people are the same noun."""
+    """Return the last noun of a count. All words for people are treated as the same noun."""
     if PEOPLE & set(one.noun):
         return "people"
     return one.noun[-1] if one.noun else ""
@@ -263,7 +263,7 @@ def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
 
 
 def slip_size(one: NumberMention, other: NumberMention) -> int:
-    """Return the number of digits of two numbers that differ by a typing slip, else 0.
+    """Return the number of digits if two numbers differ by a typing slip, otherwise 0.
 
     A slip is one wrong digit, two swapped digits or a misplaced decimal point.
 
@@ -292,7 +292,7 @@ def _find_swapped(
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> dict[int, tuple[NumberMention, str]]:
-    """Return the numbers of the claim that the text gives for the other arm, by index."""
+    """Return the claim's numbers, by index, that the text states for the other study arm."""
     swapped: dict[int, tuple[NumberMention, str]] = {}
     for index, one in enumerate(claimed[:-1]):
         other = claimed[index + 1]
@@ -314,7 +314,7 @@ def _find_swapped(
 def _find_crossed_arms(
     one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
 ) -> tuple[str, str] | None:
-    """Return the arms of two numbers if the text states both numbers for the other arm."""
+    """Return the study arms of two numbers if the text states both for the other arm."""
     first, second = one.near - other.near, other.near - one.near
     mine_only, theirs_only = mine.near - theirs.near, theirs.near - mine.near
     straight = ((first & mine_only) - (one.lead & mine.lead)) | (second & theirs_only)

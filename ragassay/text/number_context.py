@@ -36,12 +36,12 @@ _CONCEPTS = {
     "placebo": "placebo placebos",
 }
 CONCEPTS = {word: concept for concept, words in _CONCEPTS.items() for word in words.split()}
-"""Concept of each word, so that "took 5 mg" is a dose like "a dose of 5 mg"."""
+"""Concept of each word, so that "took 5 mg" is recognized as a dose, like "a dose of 5 mg"."""
 
 PEOPLE = frozenset(
     "patient particip subject individu person peopl adult volunt respond case popul".split()
 )
-"""Stems of words for people; a trial's patients are its participants."""
+"""Stems of words for people, such as a trial's patients or participants."""
 
 GENERIC = PEOPLE | frozenset(
     "studi trial group arm cohort sampl total overal altogeth averag mean median percent percentag "
@@ -75,7 +75,7 @@ DULL = re.compile(rf"{'|'.join(sorted(SMALL_WORDS))}|\w+-?fold", re.IGNORECASE)
 
 @lru_cache(maxsize=20_000)
 def stem_of(word: str) -> str:
-    """Return the stem of a word, or the name of its concept ("enrol" for "randomised")."""
+    """Return the stem of a word, or its concept ("enrol" for "randomised")."""
     import snowballstemmer
 
     low = word.lower().removesuffix("'s").removesuffix("\u2019s")
@@ -92,7 +92,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def word_of(stem: str, text: str) -> str:
-    """Return the first word of a text with a stem, or the stem if no word has it."""
+    """Return the first word in a text that has a stem, or the stem if no word has it."""
     return next((word for word in WORD.findall(text) if stem_of(word) == stem), stem)
 
 
@@ -203,7 +203,7 @@ def end_of(one: Quantity, text: str) -> int:
 def clauses_of(
     text: str, span: tuple[int, int], quantities: Sequence[Quantity]
 ) -> list[tuple[int, int]]:
-    """Return the clause of each number; numbers without a boundary between them share a clause."""
+    """Return the clause of each number. Numbers without a boundary between them share a clause."""
     clauses: list[tuple[int, int]] = []
     first, waiting = span[0], 1
     for left, right in itertools.pairwise(quantities):
@@ -297,7 +297,7 @@ def bound_of(one: Quantity, before: str, after: str) -> Bound:
 
 
 def noun_of(after: str) -> tuple[str, ...]:
-    """Return the stems of the counted nouns: the words after a number up to a function word."""
+    """Return the stems of the counted nouns, which are the words up to a function word."""
     noun = _NOUN.match(after)
     if not noun:
         return ()
@@ -312,12 +312,12 @@ def noun_of(after: str) -> tuple[str, ...]:
 
 
 def is_change(before: str, after: str) -> bool:
-    """Return whether a number is the size of a difference: "by 5%", "5% lower"."""
+    """Return whether a number is the size of a difference, as in "by 5%" and "5% lower"."""
     return bool(_CHANGE_BEFORE.search(before) or _CHANGE_AFTER.match(after))
 
 
 def is_period(before: str) -> bool:
-    """Return whether a time is the time of a measurement: "over 2 years"."""
+    """Return whether a time is the period of a measurement, as in "over 2 years"."""
     return bool(_PERIOD.search(before))
 
 
@@ -327,7 +327,7 @@ def is_in_interval(before: str, is_range: bool) -> bool:
 
 
 def words_near(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
-    """Return the nearby words of a clause before and after a number, without partial words."""
+    """Return the nearby words in a clause before and after a number, without partial words."""
     first, last = max(clause[0], start - NEAR), min(clause[1], end + NEAR)
     before = text[first:start] if first == clause[0] else text[first:start].partition(" ")[2]
     after = text[end:last] if last == clause[1] else text[end:last].rpartition(" ")[0]

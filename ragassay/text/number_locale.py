@@ -10,23 +10,23 @@ _EITHER = re.compile(
     r"(?<![\w.,/-])(?:[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,4}(?:,[0-9]{1,9})?(?!/)"
     r"|(?P<decimal>[0-9]{1,3},[0-9]{3}))(?![0-9]|[.,][0-9])"
 )
-"""Digits grouped with points, or a decimal comma before three digits."""
+"""Matches digits grouped with points, or a decimal comma before three digits."""
 _RATIO = re.compile(
     r"\b(?:HR|OR|RR|IRR|SHR|p|Ratio|Hazard|Odds|Risiko|riesgo|raz\u00f3n|KI|CI|IC|IK|\u00b1)\W{0,3}"
     r"(?:(?:von|war|betrug|de|fue|=|<|>)\s?)?(?:[0-9.,]{1,8}\s?(?:bis|a|-|\u2013|;|,)\s?)?$",
     re.IGNORECASE,
 )
-"""Context before a number that is more often a decimal than thousands in any language."""
+"""Text before a number that is more often a decimal than thousands in any language."""
 _BEFORE = 32
 _DECIMAL = re.compile(r"(?<![\w.,/-])(?:[0-9]{1,6}\.[0-9]{1,2}|0\.[0-9]{3})(?![\w.]|,[0-9])")
-"""A point that cannot group digits, which shows that the text uses decimal points."""
+"""Matches a point that cannot group digits, which shows that the text uses decimal points."""
 _COUNTED = re.compile(
     r"\s(?:\w{1,20}\s)?(?:patient|teilnehm|proband|person|f\u00e4lle|studien|kinder|frauen|m\u00e4nner"
     r"|pacient|participant|caso|estudios|personas|ni\u00f1os|mujeres|pazient|partecipant|casi\b|pati\u00eb"
     r"|deelnemer|mensen)",
     re.IGNORECASE,
 )
-"""Counted nouns after a number; counts have no decimals."""
+"""Counted nouns after a number. Counts have no decimals."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = frozenset(
@@ -60,10 +60,10 @@ def groups_by_points(text: str) -> bool:
 
 
 def with_english_numbers(text: str) -> str:
-    """Swap the points and commas in the numbers of a text that groups digits with points.
+    """Swap points and commas in the numbers in a text that groups digits with points.
 
     The length of the text does not change. A decimal comma is swapped only if it would be read as a
-    thousands separator, which is the case before three digits and a unit.
+    thousands separator. This is the case before three digits and a unit.
 
     Example:
         >>> with_english_numbers("Eingeschlossen wurden 3.730 Patienten.")

@@ -1,4 +1,4 @@
-"""Find the numbers stated in a text and match the numbers of a claim with them."""
+"""Find the numbers stated in a text, and match them with the numbers in a claim."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _NEGATION = re.compile(r"\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b", re.IGNO
 _DAY_S = 86_400
 MONTH_S = Fraction(36525, 1200) * _DAY_S
 WORD_SHARE = Fraction(1, 20)
-"""Relative tolerance of a share written in words: "a quarter" also matches 24.6 %."""
+"""Relative tolerance for a share written in words. "A quarter" also matches 24.6 %."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class NumberMention:
         end: Offset after the number and its unit.
         amount: Absolute value in the base units of the kind.
         step: Largest possible rounding error: half a unit of the last digit, in base units.
-        in_interval: Whether it is a limit of a confidence interval, or a measure of spread.
-        noun: Stems of the counted nouns, which follow a count or appear in a rate.
+        in_interval: Whether the number is a limit of a confidence interval, or a measure of spread.
+        noun: Stems of the counted nouns that follow a count or appear in a rate.
         sentence: Index of the sentence, from 0.
-        partner: Offset to the other end of its range: 1 for the next number, -1 for the previous.
-        near: Stems of the nearby words in its clause.
+        partner: Offset to the other end of the range: 1 for the next number, -1 for the previous.
+        near: Stems of the nearby words in the same clause.
         head: Stems of the adjacent words, closest first.
-        names: Stems of the names in its clause and in `lead`.
+        names: Stems of the names in the same clause and in `lead`.
         lead: Stems of the words between the start of the sentence and its first number.
-        change: Whether it is the size of a difference.
-        period: Whether it is a time at which something was measured.
-        topic: Stems of the words in the text's first sentence, or in its title.
+        change: Whether the number is the size of a difference.
+        period: Whether the number is the time of a measurement.
+        topic: Stems of the words in the text's title or first sentence.
     """
 
     start: int
@@ -171,11 +171,11 @@ def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
 ROUNDING, COARSE = Fraction(1, 5), Fraction(1, 20)
 """Relative tolerances for numbers rounded by the claim and by the text."""
 ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
-"""Relative tolerance of "about", furthest multiple of a bound that still satisfies it, and relative
-tolerance between calendar units (3 months are 12 weeks)."""
+"""Relative tolerance for "about", largest multiple of a bound that still satisfies the bound, and
+relative tolerance between calendar units (3 months are 12 weeks)."""
 
 MOST_NUMBERS = 20
-"""Maximum number of neighboring numbers combined in pairs; limits the run time for tables."""
+"""Maximum number of neighboring numbers combined in pairs. Limits the run time for tables."""
 
 _FOLD_WORDS = (
     (re.compile(r"\b(?:doubl\w+|twice)\b", re.IGNORECASE), Fraction(2)),
@@ -212,7 +212,7 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
 
 
 def _per_year(one: NumberMention) -> NumberMention:
-    """Convert a rate to a share per year; other numbers are unchanged."""
+    """Convert a rate to a share per year, and return other numbers unchanged."""
     return replace(one, amount=12 * one.amount, step=12 * one.step) if one.kind == RATE else one
 
 
@@ -250,10 +250,10 @@ def _units_differ(one: NumberMention, other: NumberMention) -> bool:
 
 
 def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) -> bool:
-    """Return whether a claimed number follows from the numbers of a text in one step.
+    """Return whether a claimed number follows from the numbers in a text in one step.
 
-    A step is a difference, a sum, a share of a count, a percent change, or 1 minus a ratio. Words
-    such as "doubled" are searched in the text. `stated` must be in text order.
+    A step is a difference, a sum, a share of a count, a percent change, or 1 minus a ratio. The
+    text is searched for words such as "doubled". `stated` must be in text order.
     """
     if claimed.kind == "fold" and any(
         _is_near(claimed, value) and word.search(text) for word, value in _FOLD_WORDS

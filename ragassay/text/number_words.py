@@ -27,7 +27,7 @@ _SPELLED = re.compile(
 def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
     """Yield the start, end and value of each number written as words, in order.
 
-    Ordinals and "one" alone are skipped; "one" is usually a pronoun.
+    Ordinals are skipped, as is "one" on its own, because it is usually a pronoun.
 
     Example:
         >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]

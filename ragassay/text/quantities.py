@@ -1,4 +1,4 @@
-"""Parse the numbers of a text and their units, in any notation, by rule."""
+"""Parse the numbers in a text and their units, in any notation, using rules."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _REFERENCE = re.compile(
     r"\b(?:papers?|stud(?:y|ies)|ref(?:erence)?s?\.?|articles?|sources?)\s\d+(?:(?:,|\sand)?\s\d+)*",
     re.IGNORECASE,
 )
-"""Numbers that identify a source."""
+"""Matches numbers that identify a source."""
 
 
 def numbers_of(text: str) -> set[str]:
-    """Return the numbers of a text with a uniform decimal point, without signs and units."""
+    """Return the numbers in a text with a uniform decimal point, without signs and units."""
     return set(map(_plain, _PLAIN_NUMBER.findall(text)))
 
 
 def stated_numbers(text: str) -> set[str]:
-    """Return the numbers outside names ("p53"), exponents and references ("Paper 2").
+    """Return the numbers in a text, except in names ("p53"), exponents and references ("Paper 2").
 
     Example:
         >>> sorted(stated_numbers("Paper 2 says that p53 rose by 1,200 to 10^7."))
@@ -102,7 +102,7 @@ _POINTERS = re.compile(
     r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[.:;!?]\s)[0-9]{1,2}\.(?=\s+\w)",
     re.IGNORECASE,
 )
-"""References to parts of a paper, sources, identifiers, dates and list items: not quantities."""
+"""References to parts of a paper, sources, identifiers, dates and list items, not quantities."""
 _COUNTED = re.compile(
     r"-(?:well|point|item|step|day|way|bit|layer|electron|digit|channel|cycle|dose|mer|dimensional"
     r"|membered|year|month|week|hour|minute|second|times)\b",
@@ -129,12 +129,12 @@ _AGAINST = re.compile(
     r"(?:\s(?:with|in|on|for|among)(?:\s[^\W\d][\w-]*){1,4})?,?\s"
     r"(?:and|or|to|vs\.?|versus|(?:as\s)?compared\s(?:with|to))\s"
 )
-"""Text between the numbers of two study arms."""
+"""Matches the text between the numbers of two study arms."""
 _INTERVAL = re.compile(
     r"[\s,;:]{0,3}[(\[]?\s?9[0-9](?:\.[0-9])?\s?%[\s-]"
     r"?(?:CI|CrI|confidence intervals?)[\s,;:=]{0,3}(?:of\s)?"
 )
-"""Text between an estimate and the lower limit of its interval."""
+"""Matches the text between an estimate and the lower limit of its interval."""
 _NOT_COUNTED = re.compile(r"\s(?:with|in|on|for|among)\b|\s?(?:[,;).]|$)")
 # In "1.60, 95% CI", the percent sign belongs to the interval only.
 _LEVEL = re.compile(r"\s?%\s?(?:CI|CrI|confidence|credible)\b")
@@ -149,10 +149,10 @@ class Quantity:
         end: Offset after the number, without the unit.
         value: The most likely value.
         also: Other values that the notation allows.
-        power: Power of ten that the number may be: 1000 for "10^3", and for "103", which may have
-            lost its superscript.
+        power: Power of ten that the number may represent: 1000 for "10^3", and also for "103",
+            which may have lost its superscript.
         is_name: Whether the number is part of a name and therefore not a quantity.
-        digits: Number of decimal places, or minus the number of trailing zeros: -2 for "7500".
+        digits: Number of decimal places, or the negative number of trailing zeros: -2 for "7500".
         factor: Multiplier of the digits, such as a power of ten or a million.
     """
 
@@ -169,7 +169,7 @@ class Quantity:
 
 
 def read_quantities(text: str) -> list[Quantity]:
-    """Return the numbers of a text in order, with numbers inside names marked as such.
+    """Return the numbers in a text in order. Numbers inside names are marked as such.
 
     Example:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
@@ -187,7 +187,7 @@ def read_quantities(text: str) -> list[Quantity]:
 
 
 def _end_with_unit(one: Quantity) -> int:
-    """Return the end of a number including the numbers in its unit."""
+    """Return the end of a number, including numbers in its unit."""
     return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
@@ -270,7 +270,7 @@ def _share(start: int, end: int, value: Fraction) -> Quantity:
 
 
 def _in_context(text: str, one: Quantity) -> Quantity:
-    """Parse the text around a number for a name, a sign, a unit, or "about"."""
+    """Search the text around a number for a name, a sign, a unit, or "about"."""
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
@@ -298,7 +298,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
 
 
 def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
-    """Apply the unit and power of the last number of a range or list to the earlier ones."""
+    """Apply the unit and power of the last number in a range or list to the earlier numbers."""
     result: list[Quantity] = []
     for one in reversed(quantities):
         after = result[-1] if result else None
@@ -313,7 +313,7 @@ def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
 
 
 def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
-    """Apply a rate to both numbers of "12 with the drug and 15 with placebo" if one has it."""
+    """Apply a rate to both numbers of "12 with the drug and 15 with placebo" if one has a rate."""
     result = _share_with_interval(text, quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         start = _end_with_unit(left)
@@ -343,7 +343,7 @@ def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quan
 
 
 def _is_rate(one: Quantity) -> bool:
-    """Return whether a number is a rate such as "per 1,000"; "/1.73 m2" is not a rate."""
+    """Return whether a number is a rate such as "per 1,000". "/1.73 m2" is not a rate."""
     if one.unit is None or one.unit.numbered_from is None:
         return False
     return {base for base, _ in one.unit.powers} <= {"month", "s"}

@@ -1,4 +1,4 @@
-"""Analyze question wording: dependence on a paper, flaws, and duplicate questions."""
+"""Analyze the wording of questions: dependence on a paper, flaws, and duplicates."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ _NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 
 
 def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
-    """Return the words of a question and its answer that depend on the paper, in order.
+    """Return the words in a question and its answer that depend on the paper, in order.
 
-    The answer may be empty. The result is empty if the rules find the pair self-contained.
+    The answer may be empty. The result is empty if the rules consider the pair self-contained.
 
     Example:
         >>> [mark.text for mark in context_marks("What does Figure 5 show?", "We used ice.")]
@@ -146,7 +146,7 @@ def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
 
 
 def find_unnamed(question: str) -> re.Match[str] | None:
-    """Return the first "this X" of a question that does not mention X before."""
+    """Return the first "this X" in a question that does not mention X before."""
     folded = question.casefold()
     for match in _POINTING.finditer(question):
         if folded.find(match[1].rstrip("s"), 0, match.start()) < 0:
@@ -155,7 +155,7 @@ def find_unnamed(question: str) -> re.Match[str] | None:
 
 
 def bare(question: str) -> re.Match[str] | None:
-    """Return "the show", "the author" or the like in a question that contains no proper name."""
+    """Return "the show", "the author" or similar in a question that contains no proper name."""
     match = _BARE.search(question)
     return match if match and not _NAME.search(question) else None
 
@@ -210,7 +210,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 
 @dataclass(frozen=True)
 class Flaw:
-    """A flaw of a question, with an explanation that quotes it and a suggested fix."""
+    """A flaw in a question, with an explanation that quotes the question and a suggested fix."""
 
     kind: FlawKind
     why: str
@@ -218,7 +218,7 @@ class Flaw:
 
 
 def question_flaws(text: str, answers: Iterable[str] = ()) -> tuple[Flaw, ...]:
-    """Return the wording flaws of a question that the rules detect.
+    """Return the wording flaws that the rules detect in a question.
 
     Example:
         >>> [flaw.kind for flaw in question_flaws("It began in 1951, didn't it?")]
@@ -318,7 +318,7 @@ def asked_for(question: str) -> str:
 
 
 def is_one_question(first: str, second: str) -> bool:
-    """Return whether two questions have the same question word and content words, in this order.
+    """Return whether two questions have the same question word and content words in the same order.
 
     Function words and word endings are ignored.
 

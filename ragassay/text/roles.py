@@ -1,9 +1,9 @@
 """Find comparisons whose direction a passage does not confirm.
 
 "A lowers it more than B" and "B lowers it more than A" have the same words, so an inference model
-may treat either one as supported. A comparison is confirmed if a close sentence compares the same
-two things in the same direction, or in the opposite direction with opposite words ("B lowers it
-less than A").
+may treat either claim as supported. A comparison is confirmed if a similar sentence compares the
+same two things in the same direction, or in the opposite direction with opposite words ("B lowers
+it less than A").
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def stems_of_side(words: Sequence[str]) -> frozenset[str]:
 
 
 def stem_of_side(word: str) -> str:
-    """Return a word without its ending; all words for a control group are "control".
+    """Return a word without its ending. All words for a control group become "control".
 
     Example:
         >>> stem_of_side("smokers"), stem_of_side("placebo")
@@ -121,8 +121,8 @@ def stem_of_side(word: str) -> str:
 
 
 N_BESIDE_NUMBER, N_BETWEEN, N_AROUND = 7, 12, 20
-"""Number of words that describe an adjacent number, maximum number of words between the numbers of
-a pair, and number of words around both that are searched in a passage."""
+"""Number of words that describe an adjacent number, maximum number of words between the numbers in
+a pair, and number of words around the pair that are searched in a passage."""
 
 _JOINTS = frozenset("and or versus vs whereas while but compared with ,".split())
 
@@ -139,11 +139,11 @@ class ValuePair:
 
 
 def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first two numbers of a claim that a sentence states in the opposite order.
+    """Return the first two numbers in a claim that a sentence states in the opposite order.
 
     The numbers and the things they measure have the same order in any construction: "12% with A and
-    20% with B", "A 12%, B 20%", "12% and 20% with A and B". `sentences` are those that may state
-    the numbers.
+    20% with B", "A 12%, B 20%", "12% and 20% with A and B". `sentences` are the sentences that may
+    state the numbers.
 
     Example:
         >>> swapped_values("It was 9% in men and 4% in women.", ["Men had 4%, women 9%."])
@@ -205,7 +205,7 @@ def _stems_of_name(words: Sequence[str]) -> Stems:
 
 
 def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
-    """Return whether a sentence orders numbers and things alike, or None if one is missing."""
+    """Return whether numbers and things have the same order, or None if one is missing."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
@@ -221,7 +221,7 @@ def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
 
 
 N_CLOSEST = 4
-"""Number of sentences of a passage that may confirm a direction."""
+"""Number of sentences in a passage that may confirm a direction."""
 
 _VAGUE = frozenset(
     "expected previously previous before thought ever usual other one once half twice any average "
@@ -280,7 +280,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Action:
-    """A verb with the stems of its agent and object; in a passive, the two are exchanged."""
+    """A verb with the stems of its agent and object. In the passive, they are exchanged."""
 
     verb: str
     agent: Stems
@@ -288,9 +288,9 @@ class Action:
 
 
 def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
-    """Explain which comparison of a claim the passage does not confirm.
+    """Explain which comparison in a claim the passage does not confirm.
 
-    Return "" if the claim makes no comparison or if all of them are confirmed.
+    Return "" if the claim makes no comparison or if all comparisons are confirmed.
 
     Example:
         >>> unconfirmed_roles("A1 eased pain more than B2.", ["B2 eased pain less than A1."])
@@ -331,7 +331,7 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
-    """Yield where the second thing of each comparison starts, and the kind of comparison."""
+    """Yield the start of the second thing in each comparison, and the kind of comparison."""
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         if (word == "than" and before == "rather") or (word == "of" and before == "instead"):
@@ -353,7 +353,7 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
 
 
 def _is_change(before: Sequence[str]) -> bool:
-    """Return whether the words describe a change "from" something; "far from" does not."""
+    """Return whether the words describe a change "from" something. "Far from" does not."""
     if "from" not in before or "far" in before:
         return False
     return {",", "("}.isdisjoint(before[before.index("from") :])
@@ -364,7 +364,7 @@ def _is_number(word: str) -> bool:
 
 
 def _benefit(words: Sequence[str]) -> int:
-    """Return the direction of "better", "less effective" and the like, or 0 without such words."""
+    """Return the direction of words such as "better" and "less effective", or 0 without them."""
     own = _product(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
 
@@ -407,7 +407,7 @@ def _actions(words: Sequence[str]) -> Iterator[Action]:
 
 
 def _is_turned(one: Action, others: Sequence[Action]) -> bool:
-    """Return whether other sentences only use the verb with agent and object exchanged."""
+    """Return whether other sentences use the verb only with agent and object exchanged."""
     same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
     agent, object_ = one.agent - one.object, one.object - one.agent
     crossed = any(agent & o.object and object_ & o.agent for o in same)

@@ -1,4 +1,4 @@
-"""Search within texts: tokens, BM25 over small sets of texts, and passages."""
+"""Search in texts: tokens, BM25 over small sets of texts, and passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def words_with_places(text: str) -> list[tuple[int, str]]:
-    """Return each word that starts with a letter, in the form of `tokenize`, with its start.
+    """Return each word that starts with a letter, in the form used by `tokenize`, with its start.
 
     Example:
         >>> words_with_places("Of 5-day cycles")
@@ -44,7 +44,7 @@ def _stem(word: str) -> str:
 
 
 class Bm25Index:
-    """In-memory BM25 index; each query scores every text, which suits up to thousands of texts."""
+    """In-memory BM25 index for up to thousands of texts. Each query scores every text."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         from rank_bm25 import BM25Plus
@@ -54,7 +54,7 @@ class Bm25Index:
         self._bm25 = BM25Plus(tokens) if any(tokens) else None
 
     def search(self, query: str, k: int | None = None) -> list[tuple[int, float]]:
-        """Return the best `k` texts as (position, score), best first; ties keep the text order.
+        """Return the best `k` texts as (position, score), best first. Ties keep the text order.
 
         Texts that share no word with the query are left out. Unlike Lv & Zhai (2011), rank-bm25
         adds its delta for each query word to every text, even if the text does not contain it.
@@ -72,14 +72,14 @@ class Bm25Index:
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Return all texts as (position, score), best first. Without a shared word the score is 0."""
+    """Return all texts as (position, score), best first. Without a shared word, the score is 0."""
     matches = Bm25Index(texts).search(query)
     rest = set(range(len(texts))).difference(position for position, _ in matches)
     return [*matches, *((position, 0.0) for position in sorted(rest))]
 
 
 PASSAGE_WORDS = 400
-"""Maximum number of words of a passage of a generated response (Dietz 2024, section 6)."""
+"""Maximum number of words in a passage of a generated response (Dietz 2024, section 6)."""
 
 
 def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
 
 
 WINDOW = 3
-"""Number of sentences per passage; best for comparing answers with documents (BioACE, 4.1.3)."""
+"""Number of sentences per passage. Best for comparing answers with documents (BioACE, 4.1.3)."""
 
 CUT = "[...]"
 """Marker of omitted sentences."""
@@ -136,7 +136,7 @@ def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Do
     """Shorten documents to a total length, keeping the sentences most similar to the query (BM25).
 
     Documents keep their position, id and title. Sentences stay in order, and "[...]" marks omitted
-    ones. If no sentence shares a word with the query, the first sentences are kept. The total
+    sentences. If no sentence shares a word with the query, the first sentences are kept. The total
     exceeds `n_chars` only if `n_chars` is too small for one "[...]" per document.
     """
     if sum(len(document.text) for document in documents) <= n_chars:
@@ -186,7 +186,8 @@ def passage_of_sentences(
     r"""Return the passage of a document that is already split into sentences.
 
     If the document has more than `n_words` words, the sentences at the `wanted` positions are
-    included first, then those ranked closest to the claim by BM25. The sentences stay in order.
+    included first, followed by the sentences that BM25 ranks closest to the claim. Sentences stay
+    in order.
 
     Example:
         >>> passage_of_sentences("It fell.", ["Pressure fell.", "Pain rose."], "A trial")
@@ -207,7 +208,7 @@ def passage_of_sentences(
 
 
 def with_closest(claim: str, passage: str) -> str:
-    r"""Repeat the sentence closest to the claim, by BM25, before the others.
+    r"""Repeat the sentence that BM25 ranks closest to the claim before the other sentences.
 
     Example:
         >>> with_closest("Pain rose.", "A trial.\nPressure fell.\nPain rose.\nAll was well.")

@@ -39,16 +39,16 @@ def segment(
 
     A statement is a sentence, a list item or a table row. Headings, list marks, reasoning, code and
     reference lists are not statements, but reference lists help to resolve marks. A mark belongs to
-    the statement around or before it. A mark at the start of a line belongs to the next statement
-    on that line.
+    the statement that contains or precedes the mark. A mark at the start of a line belongs to the
+    next statement on that line.
 
-    Marks are resolved to the record's sources, then by `lookup`, which returns other documents by
-    their id.
+    Marks are resolved to the record's sources or, failing that, by `lookup`, which returns other
+    documents by id.
 
     Returns:
         The unchanged answer, its statements, and its sources followed by the cited documents that
-        `lookup` found. Statements include their marks and do not overlap; their offsets refer to
-        the answer. An answer of only marks, headings or white space has no statements.
+        `lookup` found. Statements include their marks and do not overlap. Their offsets refer to
+        the answer. Marks, headings and white space alone are not statements.
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)
@@ -73,8 +73,8 @@ def find_statements(
 ) -> list[Statement]:
     """Return the statements of an answer with unresolved marks.
 
-    If the answer is a list of sentences, each non-blank sentence is a statement, with offsets in
-    the sentences joined by spaces.
+    If the answer is a list of sentences, each non-blank sentence is a statement, and offsets refer
+    to the sentences joined by spaces.
     """
     if not isinstance(answer, str):
         return _listed_statements(answer, CitationResolver(sources))[1]
@@ -89,7 +89,7 @@ def _read_document(answer: str, sources: Sequence[Document]) -> Bibliography:
 
 
 def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -> None:
-    """Add structured citations to the statements they cover, replacing marks in their span."""
+    """Add structured citations to the statements that they cover, replacing marks there."""
     starts = [statement.start for statement in statements]
     for span in cited:
         targets = [Target("name", name, name) for name in span.documents]
@@ -125,7 +125,7 @@ def _with_citations(
 def _listed_sentences(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[AnswerSentence]]:
-    """Parse an answer given as sentences; each is a statement with its listed citations."""
+    """Parse an answer in sentences. Each sentence is a statement with its listed citations."""
     text, statements, listed = _listed_statements(listed_sentences, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
@@ -151,9 +151,9 @@ def _listed_sentences(
 
 
 def stand_alone(statements: Sequence[Statement]) -> list[bool]:
-    """Return for each sentence whether it contains more than marks.
+    """Return, for each sentence, whether it contains anything besides marks.
 
-    If every sentence contains only marks, the first one counts as a statement.
+    If every sentence contains only marks, the first sentence counts as a statement.
     """
     stand = [bool(one.text and (WORD.search(one.text) or not one.marks)) for one in statements]
     return stand if any(stand) else [n == 0 for n in range(len(statements))]
@@ -183,7 +183,7 @@ def _without_list_mark(text: str, span: Span) -> Span:
 def _join_sentences(
     listed_sentences: Sequence[SentenceInput],
 ) -> tuple[str, list[Span], list[tuple[str, ...]]]:
-    """Return the sentences as one text, their spans in it, and their listed citations."""
+    """Return the sentences as one text, their spans in this text, and their listed citations."""
     pieces: list[str] = []
     spans: list[Span] = []
     listed: list[tuple[str, ...]] = []

@@ -1,6 +1,6 @@
 """Rules that correct the sentence boundaries of sentencex, defined as data.
 
-To add an abbreviation, extend the rule with examples that behave like it.
+To add an abbreviation, extend the rule with examples that behave like the abbreviation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class BoundaryRule:
     """A position between two words at which a sentence ends or continues.
 
     Attributes:
-        before: Pattern for the text before the position; must end with `$`.
+        before: Pattern for the text before the position. Must end with `$`.
         after: Pattern for the text after the position and its white space.
         examples: Test texts with "|" at each end of a sentence.
     """
@@ -283,8 +283,8 @@ BULLETS = (
     "\u25c6\u25c7\u25fe\u25fd\u2b25\u2605\u2606\u2610\u2611\u2612\u2713\u2714\u2717\u2718\u2705\u274c"
     "\u2756\u2794\u27a4\uf0a7\uf0b7\u2460-\u2473\u2776-\u277f"
 )
-"""Characters that always start a list item at the beginning of a line, as the inside of a regular
-expression's character class."""
+"""Characters that always start a list item at the beginning of a line, in the syntax of a regular
+expression character class."""
 
 ITEM = re.compile(
     rf"(?:(?P<sure>[{BULLETS}]\ufe0f?|\d\ufe0f?\u20e3)[^\S\n]{{0,8}}"

@@ -22,35 +22,35 @@ _TRAILERS = re.compile(
     rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
     r"(?=\s|\Z)"
 )
-"""Superscript numbers and closing marks of emphasis or formulas, part of the sentence before."""
+"""Superscript numbers and closing emphasis or formula marks, part of the previous sentence."""
 
 _NUMBERED = re.compile(r"\(([^().!?\n]{1,60}[0-9])\)")
-"""A number before a closing parenthesis; sentencex may take "1)" and "2)" for a list."""
+"""A number before a closing parenthesis. sentencex may treat "1)" and "2)" as a list."""
 
 _ONE_LINE = re.compile(r"[\w ,;:()%/'\"-]*\s?")
-"""A text without final punctuation, which is a single piece, like most list items."""
+"""Matches text without final punctuation, which is a single piece, like most list items."""
 
 _CITED = re.compile(r"\s?\[[\d, \u2013-]{1,20}\]$")
 _GLUED = re.compile(r"[A-Z0-9]\.[A-Z0-9][^a-z]")
-"""Part of a name such as "tPA.WT", not the end of a sentence without white space."""
+"""Part of a name such as "tPA.WT", as opposed to a sentence end without white space."""
 
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
 _LONGEST_CHARS = 800
 """Maximum length of a sentence. Longer pieces are split again without brackets and quotation marks,
-between which sentencex does not split, because an unmatched one may span half a paper."""
+because sentencex does not split between them, and an unmatched bracket may span half a paper."""
 
 _MARKS = "()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'"
 _BRACKETS = ("()", "[]", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f", "\uff08\uff09")
 _PAIRED = str.maketrans(dict.fromkeys(_MARKS, " "))
 _MOST_PAIRED = 2_000
-"""Maximum number of brackets and quotation marks in a paragraph. Beyond that they are hidden from
-sentencex, which takes quadratic time for unmatched ones."""
+"""Maximum number of brackets and quotation marks in a paragraph. If there are more, they are hidden
+from sentencex, which takes quadratic time for unmatched brackets."""
 
 _SHORT_CHARS = 16
-"""Longer pieces are not list numbers, so that the check stays fast."""
+"""Maximum length of a list number. The limit keeps the check fast."""
 
 _TAIL_CHARS = 48
-"""Number of characters before a boundary that the rules see; more than any rule needs."""
+"""Number of characters before a boundary that the rules see. No rule needs more."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
@@ -58,7 +58,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
     The boundaries of sentencex are corrected with `sentence_rules`. List items are sentences that
     include their list mark, and pieces without a word are joined to the previous sentence. The
-    rules are made mostly for English. A text without a sentence returns an empty list.
+    rules are mostly for English. A text without a sentence returns an empty list.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _pieces(text):
@@ -75,7 +75,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the pieces that sentencex and `SPLITS` make of the prose between list marks."""
+    """Yield the pieces into which sentencex and `SPLITS` split the prose between list marks."""
     for start, end in pairwise([0, *_item_starts(text), len(text)]):
         mark = ITEM.match(text, start, end)
         body = mark.end() if mark else start
@@ -100,8 +100,8 @@ def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
 def _item_starts(text: str) -> list[int]:
     """Return the offsets at which list items start.
 
-    A dash after a number is a wrapped range. A number or letter only starts an item after a line
-    that ends in punctuation, or after another item.
+    A dash after a number belongs to a range that continues on the next line. A number or letter
+    starts an item only after a line that ends in punctuation, or after another item.
     """
     starts: list[int] = []
     last_line = -1

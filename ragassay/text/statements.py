@@ -23,7 +23,7 @@ _CLOSING = ".,;:!?)"
 
 @dataclass(frozen=True)
 class BlockPart:
-    """A part of a block that is split into sentences; `removed` are the spans of its marks."""
+    """Part of a block that is split into sentences. `removed` contains the spans of its marks."""
 
     plain: PlainText
     marks: tuple[Mark, ...] = ()
@@ -33,7 +33,7 @@ class BlockPart:
 def mark_parts(
     parts: Sequence[Sequence[BlockPart]], resolver: CitationResolver
 ) -> list[list[BlockPart]]:
-    """Find the marks of all parts, accepting ambiguous ones depending on the whole answer."""
+    """Find the marks in all parts. The whole answer decides whether ambiguous marks count."""
     names = resolver.names
     candidates = [[find_marks(part.plain, names) for part in block_parts] for block_parts in parts]
     every = [mark for block_marks in candidates for marks in block_marks for mark in marks]
@@ -59,7 +59,7 @@ def _with_marks(part: BlockPart, marks: Sequence[Mark]) -> BlockPart:
 def _acceptance(
     marks: Sequence[Mark], resolver: CitationResolver
 ) -> Callable[[Mark, BlockPart], bool]:
-    """Return a function that decides whether one of the possible marks is a citation.
+    """Return a function that decides whether a possible mark is a citation.
 
     A number in parentheses is a citation if it is the position of a source and the answer has no
     other numbered marks: `(1, 2)`, but not `(n = 5)`, `(95)` or `(2015)`.
@@ -86,7 +86,7 @@ def _letter_targets(mark: Mark) -> list[Target]:
 
 
 def blank_spans(text: str, removed: Iterable[Span]) -> str:
-    """Replace spans and delimiters of a text with spaces, preserving its length."""
+    """Replace spans and delimiters in a text with spaces, preserving the length."""
     pieces, position = [], 0
     for start, end in removed:
         pieces += [text[position:start], " " * (end - start)]
@@ -95,7 +95,7 @@ def blank_spans(text: str, removed: Iterable[Span]) -> str:
 
 
 def text_without(part: BlockPart, start: int, end: int) -> str:
-    """Return a span of a part without its marks and with normalized white space."""
+    """Return the text of a span without marks and with normalized white space."""
     pieces, position = [], start
     index = bisect_right(part.removed, start, key=lambda span: span[1])
     for first, last in islice(part.removed, index, None):
@@ -116,7 +116,7 @@ def text_without(part: BlockPart, start: int, end: int) -> str:
 
 
 MOST_LABEL_WORDS, MOST_TITLE_WORDS = 2, 12
-"""Maximum words of a label before a colon ("Side effects:"), and of a line in title case."""
+"""Maximum number of words in a label before a colon ("Side effects:") and in a title-case line."""
 
 _BOLD_LINE = re.compile(r"[\s>]{0,9}(?:\*\*|__)(?:[^*_\n]{1,120})(?:\*\*|__)\s?:?\s?")
 _LABEL_LINE = re.compile(r"[\s*_]{0,9}(?:[^\s:]{1,30}[ ]){0,2}[^\s:]{1,30}[\s*_]{0,3}:[\s*_]{0,3}")
@@ -126,7 +126,7 @@ _SOURCE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _LETTER_AND_BLANK = re.compile(r"(?<![^\W_])[^\W\d_]\s{3,}(?=[.!?](?:\s|\Z))")
-"""A letter, such as a unit, before a removed mark; not an initial before a surname."""
+"""A letter, such as a unit, before a removed mark, as opposed to an initial before a surname."""
 
 _NUMBER_ALONE = re.compile(r"\(\d{1,3}\)\W{0,3}")
 _LINK_WORD = (
@@ -145,8 +145,8 @@ class Statement:
     """A statement with unresolved citations.
 
     Attributes:
-        start: Start in the answer, including its marks.
-        marks: Spans of its marks in the answer.
+        start: Start offset in the answer, including marks.
+        marks: Spans of the statement's marks in the answer.
     """
 
     start: int
@@ -161,8 +161,8 @@ def build_statements(
 ) -> list[Statement]:
     """Return the statements of an answer in order, with the targets of their marks.
 
-    `blocks` exclude the reference list and have offsets in the original answer. The resolver
-    decides which numbers are marks.
+    `blocks` exclude the reference list, and their offsets refer to the original answer. The
+    resolver decides which numbers are marks.
     """
     spans = [[(cell,) for cell in b.cells] if b.kind == "row" else [b.lines] for b in blocks]
     parts = [[BlockPart(plain_text(answer, part)) for part in block_spans] for block_spans in spans]
@@ -262,7 +262,7 @@ def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> N
 
 
 def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
-    """Return a row as one statement: "Cough: 12% of patients", with headers if several values."""
+    """Return a row as one statement ("Cough: 12% of patients"), with headers for several values."""
     headers = [*block.header, *("" for _ in cells)]
     values: list[tuple[str, str]] = []
     statement = Statement(
@@ -305,7 +305,7 @@ def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
 def _give_marks(
     answer: str, statements: Sequence[Statement], part: BlockPart, marks: Sequence[Mark]
 ) -> None:
-    """Add marks without a statement of their own to the previous statement."""
+    """Add marks that have no statement of their own to the previous statement."""
     if not statements or not marks:
         return
     last = statements[-1]
@@ -318,8 +318,8 @@ def _give_marks(
 def _owner_of(mark: Mark, text: str, spans: Sequence[Span]) -> int:
     """Return the index of the sentence that a mark belongs to.
 
-    This is the sentence around or before the mark. If the mark starts a line, it is the next
-    sentence on that line.
+    This is the sentence that contains or precedes the mark. A mark at the start of a line belongs
+    to the next sentence on that line.
     """
     before = max(0, bisect_right(spans, mark.start, key=lambda span: span[0]) - 1)
     after = before + 1

@@ -89,7 +89,7 @@ _UNITS: dict[str, _Meaning] = {
     for prefix, exponent in prefixes.items()
 } | _PLAIN
 SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-"""Regular expression of the unit symbols, longest first."""
+"""Regular expression that matches the unit symbols, longest first."""
 _EXPONENT = r"\^?[({]?(?P<exponent>[-\u2212\u2013]?[1-4]|[\u207b\u00b9\u00b2\u00b3]{1,2})[)}]?"
 _FIRST = re.compile(rf"(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
 _NEXT = re.compile(
@@ -122,7 +122,7 @@ _RATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 MOST_FACTORS = 4
-"""Maximum number of symbols in a unit: "cm2 V-1 s-1" has three."""
+"""Maximum number of symbols in a unit. "cm2 V-1 s-1" has three."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class Unit:
 
     Attributes:
         factor: Size in base units: 1/1000 for "mg", 1/100 for "%".
-        powers: Sorted base units with their exponents; empty for a share.
+        powers: Sorted base units with their exponents. Empty for a share.
         end: Offset after the unit in the parsed text.
-        numbered_from: Start of the unit if a number is part of it, as in "mL/min/1.73 m2".
+        numbered_from: Start offset of the unit if it contains a number, as in "mL/min/1.73 m2".
     """
 
     factor: Fraction
@@ -182,7 +182,7 @@ def read_unit(text: str, start: int) -> Unit | None:
 def read_rate(text: str, start: int) -> Unit | None:
     """Return the rate after a number ("per 1,000 person-years"), which may follow a noun.
 
-    A rate without a time is a share, like a percentage.
+    A rate without a time unit is a share, like a percentage.
 
     Example:
         >>> unit = read_rate("12 per 1,000 person-years", 2)

@@ -7,7 +7,7 @@
     jsonl     {"id", "question", "reference", "sources"} per line: ragassay's without "answer"
     sft       {"instruction", "input", "output"} per line: a paper with all of its pairs
 
-Source sentences are included if the pair specifies them. The license of a paper is always included.
+Source sentences are included if a pair specifies its sources. The license is always included.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Example = Callable[[Paper, Sequence[QAPair]], tuple[str, str]]
 
 
 def with_instruction(instruction: str) -> Example:
-    """Return a function for examples with a fixed instruction, and SciQAG's list of pairs."""
+    """Return an example function that uses a fixed instruction and SciQAG's list of pairs."""
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
         rows = [{"Q": pair.question, "A": pair.answer} for pair in pairs]
@@ -57,7 +57,7 @@ def export_pairs(
     bytes.
 
     Args:
-        papers: Papers of the pairs, and possibly others.
+        papers: Papers that the pairs refer to, and possibly other papers.
         path: Path of the file, which is compressed if the name ends in `.gz`. An existing file is
             replaced, completely or not at all.
         form: One of `EXPORT_FORMS`.
@@ -140,7 +140,7 @@ def _bioasq_row(pair: QAPair, paper: Paper) -> JsonRow:
 
 
 def document_address(paper: Paper) -> str:
-    """Return the URL of a paper, or its id if it is neither a DOI nor a PMCID.
+    """Return the URL of a paper, or its id if the id is neither a DOI nor a PMCID.
 
     Example:
         >>> document_address(Paper(id="10.1000/ab", sections=()))
@@ -234,7 +234,7 @@ def _bank_item(question: str, pairs: Sequence[QAPair]) -> BankItem:
 def _sft_rows(
     pairs: Sequence[QAPair], papers: Mapping[str, Paper], example: Example
 ) -> Iterator[JsonRow]:
-    """Yield a training example per paper (SciQAG, section 3.2, after Self-Instruct)."""
+    """Yield one training example per paper (SciQAG, section 3.2, following Self-Instruct)."""
     for name, of_paper in _by_paper(pairs).items():
         instruction, output = example(papers[name], of_paper)
         yield {

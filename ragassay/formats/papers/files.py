@@ -1,7 +1,7 @@
 """Read papers from JATS XML, PDF, plain text or JSON files, or from folders of such files.
 
-Formats are recognized by content. Unreadable parts are rejected, and the rest is read. JSON objects
-have ragassay's own format or SciQAG's:
+Formats are detected from the content. Unreadable parts are rejected, and the rest is read. JSON
+objects are in ragassay's own format or in SciQAG's format:
 
     {"id", "title", "sections": [{"title", "text", "kind"}], "keywords", "journal", "licence"}
     {"doi", "journal", "keywords", "Q&A": [{"Q", "A"}], "txt"}                           SciQAG
@@ -115,7 +115,7 @@ PAIR = Format(
 
 @dataclass(frozen=True)
 class PaperFile:
-    """Papers of a file or folder, with unique ids, and rejections of unreadable parts."""
+    """Papers in a file or folder, with unique ids, and rejections of unreadable parts."""
 
     papers: tuple[Paper, ...]
     rejections: tuple[Rejection, ...]

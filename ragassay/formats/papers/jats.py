@@ -1,4 +1,4 @@
-"""Read papers from JATS, the XML format of PubMed Central, as single or several articles."""
+"""Read papers from JATS, the XML format of PubMed Central. A file may contain several articles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_LINE = 65_535
 
 
 def not_xml(error: XMLSyntaxError) -> Problem:
-    """Return the problem with a file that is not well-formed XML from some point on."""
+    """Return the problem for a file that stops being well-formed XML at some point."""
     # The message ends with "line 5, column 7". The line is reported separately.
     message, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
@@ -107,7 +107,7 @@ def _keywords(meta: Element) -> tuple[str, ...]:
 
 
 def _licence(meta: Element) -> str:
-    """Return the URL of the license, or else its text or type."""
+    """Return the URL of the license, or its text or type if there is no URL."""
     if (licence := meta.find("permissions/license")) is None:
         return ""
     links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
@@ -222,7 +222,7 @@ def _reference(ref: Element) -> str:
 
 
 def _citation_text(element: Element) -> str:
-    """Return the text of a citation, with spaces between its parts if nothing separates them."""
+    """Return the text of a citation, with spaces between parts that nothing else separates."""
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
         return text_of(element)
@@ -230,7 +230,7 @@ def _citation_text(element: Element) -> str:
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes without the end of an article, which limits the memory use."""
+"""Maximum number of bytes read without finding the end of an article. Limits memory use."""
 
 _CHUNK_BYTES = 64 * 1024
 _EXPECTED = "a JATS article or a set of articles"

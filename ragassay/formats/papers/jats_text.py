@@ -32,7 +32,7 @@ _UNSEEN = frozenset(
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
 _POINTERS = frozenset({"bibr", "fn", "table-fn"})
-"""References that are marked if they follow a number, so that "12" and "3" do not become "123"."""
+"""Types of references that are marked after a number, so that "12" and "3" do not become "123"."""
 
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
@@ -40,11 +40,11 @@ _LEFT_OPEN = "([{/-\u2013\u2014\u2212"
 
 
 class Flow:
-    """Text of an element, apart from elements that are not part of the running text.
+    """Running text of an element, without floats and other separate elements.
 
     Attributes:
-        floats: Tables, figures and similar elements in order.
-        sections: Direct subsections, whose text is not included.
+        floats: Tables, figures and similar elements, in document order.
+        sections: Direct subsections. Their text is not included.
     """
 
     def __init__(self) -> None:
@@ -231,10 +231,10 @@ def _plain_tex(tex: str) -> str:
 _ROWS = ("tr", "row")
 _CELLS = frozenset({"td", "th", "entry"})
 _MOST_SPANNED = 100
-"""Maximum number of rows or columns of a cell. A cell with a larger span counts as one."""
+"""Maximum number of rows or columns that a cell can span. Larger spans count as 1."""
 
 _MOST_COLUMNS = 500
-"""Number of columns after which spans are ignored."""
+"""Number of columns beyond which spans are ignored."""
 
 
 def table_text(wrap: Element) -> str:
@@ -252,7 +252,7 @@ def table_text(wrap: Element) -> str:
 
 
 def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
-    """Return the cells of a row. `open_cells` counts remaining spanned rows by column."""
+    """Return the cells of a row. `open_cells` counts the remaining spanned rows per column."""
     cells: list[str] = []
 
     def skip_spanned() -> None:

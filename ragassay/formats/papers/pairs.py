@@ -33,11 +33,11 @@ _NO_PAPER = "pair"
 
 @dataclass(frozen=True)
 class PairFile:
-    """Question-answer pairs of a file, with their papers.
+    """Question-answer pairs in a file, with their papers.
 
     Attributes:
         rejections: Lines that could not be read, and pairs without a known paper.
-        papers: Papers passed to the reader, followed by those in the file.
+        papers: Papers passed to the reader, followed by the papers in the file.
     """
 
     pairs: tuple[QAPair, ...]
@@ -49,7 +49,8 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
     """Read question-answer pairs, with the default id `{paper}/{n}`.
 
     The path is a file, optionally compressed with gzip, or a folder of files. If there is only one
-    paper, it is the default. If there are none, the papers of pairs are not checked.
+    paper, it is the default paper for all pairs. If there are no papers, the paper ids in the pairs
+    are not checked.
 
     Raises:
         InputError: The path does not exist, cannot be opened, is empty, or contains no pairs in a

@@ -4,7 +4,7 @@ PyMuPDF is about 15 times faster and extracts the same words, but it is AGPL-lic
 MB. pypdf is BSD-licensed, pure Python, takes 0.4 MB and reads a page in 14 ms. This module removes
 running heads and page numbers, joins hyphenated words and marks superscript digits (10^3, not 103).
 Tables become lines of text. Headings are recognized only by their wording or number. If a paper is
-available as JATS, use that instead.
+available as JATS, use the JATS file instead.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ _EXPECTED = "a complete PDF: download it again"
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
     """Convert a PDF to a paper with the given id.
 
-    Files that are damaged, encrypted with a password, too long, or without text, such as scans,
-    result in a problem.
+    Damaged, password-protected or too long files, and files without text, result in a problem.
     """
     pages = _pages(data)
     if isinstance(pages, Problem):
@@ -120,7 +119,7 @@ def _page_text(page: PageObject) -> str:
 def without_heads(pages: Sequence[str]) -> list[str]:
     """Remove repeated lines at the top and bottom of pages, such as running heads.
 
-    A running head occurs on at least three pages, or two in a short paper, with any numbers in it.
+    A running head occurs on at least three pages, or two in a short paper. Its numbers may differ.
     Page numbers occur on at least two pages.
     """
     split = [[line.strip() for line in page.splitlines() if line.strip()] for page in pages]

@@ -41,7 +41,7 @@ HEADINGS: dict[SectionKind, str] = {
         r"|publisher['\u2019]?s note|provenance and peer review|peer review information|orcid"
     ),
 }
-"""Patterns of section headings by kind of section."""
+"""Patterns of section headings, keyed by section kind."""
 _NUMBER = r"(?:(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})\.?|(?P<roman>[IVX]{1,5})\.|[A-Z]\.)\s+"
 _LINE = re.compile(rf"(?P<marks>#{{1,6}}\s++)?(?:{_NUMBER})?(?P<title>\S.*)")
 _PATTERNS: dict[SectionKind, re.Pattern[str]] = {
@@ -67,9 +67,9 @@ class Heading:
     """A heading in plain text.
 
     Attributes:
-        title: Text without number and markup.
+        title: Heading text without number and markup.
         number: Section number such as "2.1", or an empty string.
-        depth: Depth from 1, or 0 without number and markup.
+        depth: Nesting depth from 1, or 0 if the heading has no number or markup.
         kind: Kind of section, or None if the heading is unknown.
     """
 
@@ -79,7 +79,7 @@ class Heading:
     kind: SectionKind | None
 
     def is_below(self, other: Heading) -> bool:
-        """Return whether this heading may be nested in an earlier one."""
+        """Return whether this heading may be nested under an earlier heading."""
         if self.number or other.number:
             return bool(other.number) and self.number.startswith(f"{other.number}.")
         return 0 < other.depth < self.depth
@@ -152,7 +152,7 @@ _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
 def flat(text: str) -> str:
-    """Return text on one line. Narrow and no-break spaces within numbers are preserved."""
+    """Return text as a single line. Narrow and no-break spaces within numbers are preserved."""
     return _SPACE.sub(" ", text.translate(_UNSEEN)).strip(" ")
 
 
@@ -161,9 +161,9 @@ class Prose:
     """A text split into sections.
 
     Attributes:
-        title: First line if it was requested and looks like a title, else empty.
+        title: First line, if a title was requested and the line looks like one. Otherwise empty.
         keywords: Keywords from a line "Keywords: ...".
-        sections: Sections in order. Captions follow the section that contains them.
+        sections: Sections in order. A caption follows the section that contains it.
     """
 
     title: str
@@ -174,7 +174,7 @@ class Prose:
 def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
     """Split plain text, which may start with a title, into sections.
 
-    Text without headings becomes one section of the body.
+    Text without headings becomes a single body section.
     """
     blocks = _blocks(text)
     width = _wrapped_width(blocks)
@@ -193,7 +193,7 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
 
 
 def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
-    """Mark text before the heading of the abstract, such as authors and addresses, as "back"."""
+    """Mark text before the abstract heading, such as authors and addresses, as "back"."""
     if len(sections) > 1 and not sections[0].title and sections[1].kind == "abstract":
         sections[0] = sections[0].model_copy(update={"kind": "back"})
     return sections
@@ -262,7 +262,7 @@ def _begins_paragraph(line: str, before: str, width: int) -> bool:
 
 
 def _join_broken_words(lines: list[str], words: Counter[str]) -> str:
-    """Join lines, and remove the hyphens of split words but not those of compounds."""
+    """Join lines, and remove the hyphens of split words but not of compounds."""
 
     def join_parts(match: re.Match[str]) -> str:
         joined, compound = match[1] + match[2], f"{match[1]}-{match[2]}"
@@ -320,7 +320,7 @@ class _Sections:
 
 
 def split_keywords(text: str | Iterable[str]) -> list[str]:
-    """Clean and deduplicate keywords, splitting text at semicolons or else at commas.
+    """Clean and deduplicate keywords. Text is split at semicolons, or at commas if there are none.
 
     Example:
         >>> split_keywords("sleep; rats, old; sodium")

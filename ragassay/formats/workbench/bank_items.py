@@ -1,4 +1,4 @@
-"""Test banks, their items and ids, and ragassay's notes in their `info` fields."""
+"""Test banks, their items and item ids, and ragassay's notes in `info` fields."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class BankItem:
         id: Unique id. Empty for the default of `bank_item_id`.
         info: Origin as JSON, or an empty string.
         answers: Known correct answers, sorted and distinct.
-        facet: Id of the covered part of the query, if it differs from the bank's.
+        facet: Id of the part of the query that the item covers, if different from the bank's facet.
         is_secret: Whether systems under evaluation must not see the item.
         history: Changes by reviewers, oldest first.
         rest: Other and null fields of the file as a JSON object, or an empty string.
@@ -110,7 +110,7 @@ class BankItem:
     rest: str = ""
 
     def __post_init__(self) -> None:
-        """Sort and deduplicate the answers, which are a set in the Workbench."""
+        """Sort and deduplicate the answers, because they are a set in the Workbench."""
         object.__setattr__(self, "answers", tuple(sorted(set(self.answers))))
 
 
@@ -120,9 +120,9 @@ class RubricBank:
 
     Attributes:
         facet_id: Part of the query that the bank covers, or an empty string for the whole query.
-        info: How the items were created as JSON, or an empty string.
+        info: Description of how the items were created, as JSON, or an empty string.
         facet_text: Heading or text of the facet, or an empty string.
-        history: Changes by reviewers that no item contains, such as removed items.
+        history: Changes by reviewers that are not stored in an item, such as removed items.
         rest: Other and null fields of the file as a JSON object, or an empty string.
     """
 
@@ -139,7 +139,7 @@ class RubricBank:
 
     @property
     def key(self) -> tuple[str, str, BankKind]:
-        """Query, facet and kind, which are unique within a file."""
+        """Query, facet and kind. The combination is unique within a file."""
         return self.query_id, self.facet_id, self.kind
 
 
@@ -176,7 +176,8 @@ def item_id(item: BankItem, bank: RubricBank) -> str:
 def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     """Make item ids unique, and return a problem that counts the repeated ids.
 
-    An item that repeats the text is merged with the first. Other items get a new id.
+    An item with the same id and text as an earlier item is merged with it. An item with the same id
+    but other text gets a new id.
     """
     items: dict[str, BankItem] = {}
     repeated: list[str] = []

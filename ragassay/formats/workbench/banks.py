@@ -7,16 +7,16 @@ Exam questions have `question_id` and `question_text` instead (Dietz 2024, figur
 `test_collection`. `info` may be any JSON. For secret items and items changed by reviewers, it
 contains "secret" and "history". Unknown fields and nulls are preserved.
 
-A released bank contains an item twice. Repeated items are merged, other items with the same id get
-a new id, and a rejection counts both.
+A published bank contains the same item twice. Repeated items are merged, and different items with
+the same id get new ids. A rejection reports the number of repeated ids.
 
 {"query_id", "title_query", "format_version": "v3",
      "nugget_bank": {TEXT: {"question", "question_id", "answers": {TEXT: {"answer"}}, ...}},
      "claim_bank": {TEXT: {"claim", "claim_id", ...}}}
 
-A line of this format becomes up to two banks, one of questions and one of claims. Both may also be
-arrays. Fields that test banks cannot store (references, importance, sub-nuggets, ...) are preserved
-when writing.
+A line of this format becomes up to two banks, one of questions and one of claims. `nugget_bank` and
+`claim_bank` may also be arrays. Fields that test banks cannot store (references, importance,
+sub-nuggets, ...) are preserved when writing.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
 
 
 def _answers_by_text(answers: object) -> dict[str, object]:
-    """Convert answers, which may be an object or a list, to objects by text."""
+    """Convert answers, which may be an object or a list, to objects keyed by text."""
     listed = list(answers.values()) if is_object(answers) else answers
     by_text: dict[str, object] = {}
     for answer in listed if is_list(listed) else []:
@@ -171,7 +171,7 @@ def _digest(text: str) -> str:
 
 
 def join_banks(rows: Iterable[JsonRow]) -> list[JsonRow]:
-    """Join the rows of test banks that were read from v3 to one line per query."""
+    """Join the rows of test banks that were read from a v3 file into one line per query."""
     written: list[JsonRow] = []
     lines: dict[object, JsonRow] = {}
     for row in rows:
@@ -216,7 +216,7 @@ def _add_nugget(line: JsonRow, item: JsonRow) -> None:
 
 @dataclass(frozen=True)
 class BankResult:
-    """Test banks of a file in file order, with rejections of lines and repeated items."""
+    """Test banks in file order, with rejections of unreadable lines and repeated items."""
 
     banks: tuple[RubricBank, ...]
     rejections: tuple[Rejection, ...]
@@ -364,7 +364,7 @@ def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
     equal banks, in which items without an id have the default id.
 
     Raises:
-        InputError: A bank has no query id or repeats the query, facet and kind of another one; two
+        InputError: A bank has no query id or repeats the query, facet and kind of another bank; two
             items of a bank have the same id; an item has no text; or the file cannot be written.
     """
     path = Path(path)

@@ -3,8 +3,8 @@
     [query_id, [{"paragraph_id", "text", "paragraph", "paragraph_data": {"judgments", "rankings"},
                  "exam_grades": [...], "grades": [...]}]]   per line, compressed with gzip
 
-Field names are those of the file (Dietz 2024, figure 4) in snake case. Other fields are preserved.
-The file does not contain the texts of the queries, which are read from a topics file.
+Field names are the names in the file (Dietz 2024, figure 4) in snake case. Other fields are
+preserved. The file does not contain the texts of the queries, which are read from a topics file.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ParagraphPart(Row):
         return dict.fromkeys(self._nulls) | {k: v for k, v in fields.items() if v is not None}
 
     def __eq__(self, other: object) -> bool:
-        """Compare the fields. A null field is equal to an absent one."""
+        """Compare the fields. A null field is equal to an absent field."""
         if not isinstance(other, type(self)):
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.model_extra == other.model_extra
@@ -94,7 +94,7 @@ class ParagraphJudgment(ParagraphPart):
 
 
 class ParagraphRanking(ParagraphPart):
-    """A system's rank of a paragraph, which is 1 if the system returns a single response."""
+    """Rank that a system gave a paragraph. It is 1 if the system returns a single response."""
 
     method: str
     paragraph_id: IdText = Field(alias="paragraphId")
@@ -111,7 +111,7 @@ class ParagraphData(ParagraphPart):
 
 
 class SelfRating(ParagraphPart):
-    """A model's rating from 0 to 5 of how well a paragraph covers a question or nugget."""
+    """A model's rating, from 0 to 5, of how well a paragraph covers a question or nugget."""
 
     question_id: IdText | None = None
     nugget_id: IdText | None = None
@@ -119,13 +119,13 @@ class SelfRating(ParagraphPart):
 
 
 class ParagraphExamGrade(ParagraphPart):
-    """A model's grade of a paragraph with a test bank.
+    """A model's grade of a paragraph, based on a test bank.
 
     Attributes:
-        llm_response_errors: Errors by id of the items without a grade.
+        llm_response_errors: Error messages for items without a grade, keyed by item id.
         prompt_type: Either "question" or "nugget".
-        tentative_ratings: Most likely ratings by id of items left undecided by the grader. Not
-            part of the original format.
+        tentative_ratings: Most likely ratings of items that the grader left undecided, keyed by
+            item id. Not part of the original format.
     """
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
@@ -167,7 +167,7 @@ class GradedParagraph(ParagraphPart):
     Attributes:
         paragraph_id: Id that is unique within the query.
         paragraph: Markup of the paragraph, if any.
-        exam_grades: Grades with test banks, or None before grading.
+        exam_grades: Grades based on test banks, or None before grading.
     """
 
     paragraph_id: IdText
@@ -188,7 +188,7 @@ class QueryParagraphs:
 
 @dataclass(frozen=True)
 class ParagraphResult:
-    """Queries of a file with unique ids, and rejections of unreadable lines and paragraphs."""
+    """Queries in a file, with unique ids, and rejections of unreadable lines and paragraphs."""
 
     queries: tuple[QueryParagraphs, ...]
     rejections: tuple[Rejection, ...]
@@ -235,7 +235,7 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
 
 
 def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Place]]:
-    """Yield queries and rejections with their position. Rejected paragraphs precede the query."""
+    """Yield queries and rejections with their position. A query follows its rejected paragraphs."""
     junk = UnreadableLineCount(path)
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
@@ -266,7 +266,7 @@ def _read_query(line: RawLine) -> tuple[str, list[object]] | Problem:
 def _read_paragraphs(
     query: str, rows: list[object], place: Place
 ) -> list[QueryParagraphs | Rejection]:
-    """Return the rejected paragraphs, followed by the query with the others."""
+    """Return the rejected paragraphs, followed by the query with the remaining paragraphs."""
     rejections: list[QueryParagraphs | Rejection] = []
     paragraphs: dict[str, GradedParagraph] = {}
     for i, fields in enumerate(rows):
@@ -315,7 +315,7 @@ def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: AnyPath) -
 
 
 class ResponseRow(Row):
-    """The fields of a response that judges may see."""
+    """Fields of a response that judges may see."""
 
     query_id: IdText
     paragraph_id: IdText
@@ -341,7 +341,7 @@ def system_of(paragraph: GradedParagraph) -> str | None:
 
 
 def iter_responses(path: Path) -> Iterator[Item | Rejection]:
-    """Yield each paragraph once for each of its systems, without judgments and grades."""
+    """Yield each paragraph once per system, without judgments and grades."""
     for query, place in _iter_queries(path):
         if isinstance(query, Rejection):
             yield query
@@ -361,8 +361,8 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
 def read_response(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert a paragraph to a record with the id `query_id/paragraph_id`.
 
-    A paragraph ranked by several systems becomes several records. The ids of all but the first end
-    with the system, so the judgment of the paragraph applies to the first record.
+    A paragraph ranked by several systems becomes several records. The id of every record but the
+    first ends with the system, so the judgment of the paragraph applies to the first record.
     """
     row = parse(ResponseRow, item.fields)
     return Record(

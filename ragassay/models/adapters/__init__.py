@@ -1,6 +1,6 @@
 """Low-rank adapters, shipped with the package or stored in user folders.
 
-Each adapter has a folder. Generative adapters are in PEFT format with an additional note
+Each adapter has its own folder. Generative adapters are in PEFT format with an additional note
 (`ragassay.models.tuned`). Verifier adapters are loaded by `ragassay.models.cross_encoder`:
 `adapter.safetensors` contains the two factors of each changed matrix and the head, and
 `adapter.json` describes them. The training data of shipped adapters is listed on their cards.
@@ -63,7 +63,7 @@ class Training(Frozen):
 
 
 Form = Literal["whole", "closest_first"]
-"""How the passage is read: unchanged, or after a copy of the sentence closest to the claim."""
+"""Passage format: unchanged, or preceded by a copy of the sentence closest to the claim."""
 
 
 class Shape(Frozen):
@@ -78,9 +78,9 @@ class Shape(Frozen):
         temperature: Divisor of the logits that calibrates the probabilities.
         reads: Passage format used in training.
         labels: Labels in logit order.
-        bounds: Probability bounds for a verdict to count and to lead a report, by label. Without
-            bounds, all verdicts count.
-        training: Training details. None if only the card describes them.
+        bounds: Probability bounds, by label, that a verdict must meet to count or to lead a report.
+            If no bounds are defined, all verdicts count.
+        training: Training details. None if they are only described on the card.
     """
 
     base: str = ""
@@ -104,7 +104,7 @@ SMOLLM2 = Adapter(SMOLLM2_VERIFIER, _ROOM / "smollm2_verifier")
 
 
 def adapter_of(name: str) -> Adapter | None:
-    """Return the adapter of a verifier, shipped or in `ragassay/FOLDER`, or None."""
+    """Return the adapter of a verifier, either shipped or in `ragassay/FOLDER`, or None."""
     shipped = next((each for each in (SMOLLM2, SIGNALS) if each.model == name), None)
     folder = Path(name.removeprefix(f"{PROVIDER}/"))
     is_folder = name.startswith(f"{PROVIDER}/") and (folder / SHAPE).is_file()
@@ -112,7 +112,7 @@ def adapter_of(name: str) -> Adapter | None:
 
 
 def read_shape(folder: Path) -> Shape:
-    """Read the metadata of an adapter. Raises `SettingsError` if missing or invalid."""
+    """Read the metadata of an adapter. Raises `SettingsError` if it is missing or invalid."""
     try:
         return Shape.model_validate_json((folder / SHAPE).read_bytes())
     except (OSError, ValidationError) as error:

@@ -1,6 +1,6 @@
 """Model cards: description, limits and results on held-out data.
 
-This folder contains the cards of the shipped models. Every result comes from a command in the
+This folder contains the cards of the shipped models. Every result was produced by a command in the
 repository, and has a confidence interval and a sample size. The card of a user's adapter is in the
 adapter's folder. `ragassay finetune` writes it for verifiers, and users can write or extend it.
 """
@@ -25,7 +25,7 @@ CARD = "card.yaml"
 
 
 def load_card(model: str) -> ModelCard | None:
-    """Load a model's card. None if it has none. Raises `SettingsError` for an invalid card."""
+    """Load a model's card. None if missing. Raises `SettingsError` for an invalid card."""
     if found := load_verifier_kinds().facts.find_published(model):
         return _checker_card(*found)
     if model == MINILM:

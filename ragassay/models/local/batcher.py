@@ -1,4 +1,4 @@
-"""Batching of prompts from any thread for one engine thread."""
+"""Collect prompts from any thread into batches for one engine thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_WAIT_S = 1.5
 """Maximum time to collect the calls of a batch."""
 
 N_MOST = 64
-"""Maximum number of calls in a batch. Their keys and values are in memory together."""
+"""Maximum number of calls in a batch. The keys and values of all calls are in memory together."""
 
 N_CHARS_MOST = 100_000
 """Maximum padded text length of a batch in characters, about 25,000 tokens."""
@@ -62,7 +62,7 @@ def loads() -> list[Load]:
 
 
 class Batcher:
-    """Answers prompts from any thread. `build` loads the engine when the first one arrives."""
+    """Answers prompts from any thread. `build` loads the engine when the first prompt arrives."""
 
     def __init__(self, build: Callable[[], Engine]) -> None:
         self.load = Load()
@@ -73,7 +73,7 @@ class Batcher:
         self._lock = threading.Lock()
 
     def submit(self, prompt: Prompt) -> Future[GeneratedReply]:
-        """Queue a prompt and return a future of its reply, which may raise `ModelError`."""
+        """Queue a prompt and return a future for its reply, which may raise `ModelError`."""
         call = _Call(prompt)
         with self._lock:
             self.load.n_submitted += 1
@@ -125,7 +125,7 @@ class Batcher:
 
 
 def _fail(calls: list[_Call], error: BaseException) -> None:
-    """Raise an error to the waiting callers, as `ModelError` if it is not an `Exception`."""
+    """Raise an error in the waiting callers, as `ModelError` if it is not an `Exception`."""
     if not isinstance(error, Exception):
         cause, error = error, ModelError(f"the embedded judge failed: {error!r}")
         error.__cause__ = cause
@@ -152,7 +152,7 @@ def _answer(engine: Engine, calls: list[_Call]) -> None:
 
 
 def _select_similar(calls: list[_Call]) -> list[_Call]:
-    """Return the first call and calls that share half of its text as a prefix, within limits."""
+    """Return the first call and, within limits, calls that share half its text as a prefix."""
     first = calls[0].prompt.text
     selected, longest = calls[:1], len(first)
     for call in calls[1:]:

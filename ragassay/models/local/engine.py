@@ -95,7 +95,7 @@ class Engine:
 
     @property
     def context_length(self) -> int:
-        """Return the maximum number of tokens in prompt and reply."""
+        """Return the maximum number of tokens in the prompt and reply together."""
         return int(self.model.config.max_position_embeddings)
 
     def forget(self) -> None:
@@ -120,7 +120,7 @@ class Engine:
         """Answer prompts as one batch.
 
         Args:
-            prompts: Prompts. Their common prefix is computed once.
+            prompts: Prompts to answer. Their common prefix is computed once.
             on_done: Function called with the index and the reply when each reply is finished.
 
         Returns:
@@ -195,7 +195,7 @@ class Engine:
         )
 
     def _shared_prefix(self, rows: Sequence[_BatchRow]) -> tuple[DynamicCache, int]:
-        """Return the cache and the number of the common prefix tokens, copied for each row.
+        """Return the cache of the common prefix, copied for each row, and the number of its tokens.
 
         The last token of a row is excluded, because `generate` needs an input.
         """

@@ -84,7 +84,7 @@ def _loaded_base(
 
 
 def _tokenizer_source(model: PreTrainedModel, source: str) -> str:
-    """Return where to load the tokenizer from. Published adapters use that of their base model."""
+    """Return the tokenizer source. Published adapters use their base model's tokenizer."""
     adapters = getattr(model, "peft_config", None) or {}
     bases = (config.base_model_name_or_path for config in adapters.values())
     return next(filter(None, bases), source)

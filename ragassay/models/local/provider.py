@@ -1,4 +1,4 @@
-"""LiteLLM provider of the embedded judge: models named `ragassay/NAME` run in this process.
+"""LiteLLM provider for the embedded judge. Models named `ragassay/NAME` run in this process.
 
 `ragassay/smollm2-135m` is the packaged model. Other names refer to a shipped adapter, a folder of
 an adapter or model, or a Hugging Face id such as `ragassay/HuggingFaceTB/SmolLM2-360M-Instruct`.
@@ -70,7 +70,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    """Return the batcher of a model, which loads the weights at its first prompt."""
+    """Return the batcher for a model. The batcher loads the weights at its first prompt."""
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.loading import load_engine
 

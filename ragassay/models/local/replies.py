@@ -53,9 +53,9 @@ class GeneratedReply:
 
     Attributes:
         tokens: Reply tokens. With a schema, probabilities are renormalized over the allowed
-            tokens. A token forced by the schema has log-probability 0 and no alternatives.
-        n_computed_tokens: Number of prompt tokens computed for this reply. Tokens shared by a
-            batch count for its first prompt.
+            tokens. A token forced by the schema has a log-probability of 0 and no alternatives.
+        n_computed_tokens: Number of prompt tokens computed for this reply. Tokens shared by a batch
+            are counted for the first prompt.
         is_cut: Whether the reply reached `max_tokens`.
     """
 

@@ -37,7 +37,7 @@ from ragassay.models.serving.requests import (
 )
 
 N_IN_FLIGHT_MOST = 256
-"""Maximum concurrent completions; more get status 429. Bounds memory with `N_BYTES_MOST`."""
+"""Maximum number of concurrent completions. Further requests get status 429."""
 
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0)
 """Upper bounds of the latency histogram's buckets."""
@@ -50,7 +50,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ServerMetrics:
-    """Metrics of one server, in Prometheus' text format at `/metrics`.
+    """Metrics of one server, available at `/metrics` in Prometheus' text format.
 
     The number of label values is bounded, because only served model names are used.
     """
@@ -82,7 +82,7 @@ class ServerMetrics:
         ProcessCollector(**register)
 
     def count(self, model: str, status: int, seconds: float | None = None) -> None:
-        """Count a request, with the duration if it was a completion."""
+        """Count a request, and record the duration of a completion."""
         self._requests.labels(model, str(status)).inc()
         if seconds is not None:
             self._seconds.labels(model).observe(seconds)
@@ -100,7 +100,7 @@ class ServerMetrics:
 
 
 class _LocalLoad:
-    """Collector of the total load of all local models."""
+    """Collector for the total load of all local models."""
 
     def collect(self) -> Iterator[Metric]:
         known = loads()
@@ -127,7 +127,7 @@ class _LocalLoad:
 
 
 class ChatServer:
-    """Server of models over OpenAI's API, with a limit on concurrent chats.
+    """Server that offers models through OpenAI's API, with a limit on concurrent chats.
 
     The object itself is the ASGI application of the chat route. `app` builds the full application.
 
@@ -207,7 +207,7 @@ class ChatServer:
             raise Refusal(401, message, "invalid_api_key")
 
     def _require_served(self, name: object) -> str:
-        """Return a model name, or refuse it if unknown."""
+        """Return a model name, or refuse the request if the model is unknown."""
         if not isinstance(name, str) or name not in self._models:
             known = ", ".join(self._models)
             message = f"model {str(name)[:200]!r} is not served; choose one of {known}"
@@ -284,7 +284,7 @@ class ChatServer:
 
 
 async def _single_chunk(reply: dict[str, Any], has_usage: bool) -> AsyncIterator[str]:
-    """Yield a local model's reply at once, because batches are decoded together."""
+    """Yield a local model's reply as a single chunk, because batches are decoded together."""
     usage, (choice,) = reply.pop("usage"), reply.pop("choices")
     reply["object"] = "chat.completion.chunk"
     choice["delta"] = choice.pop("message")
@@ -299,7 +299,7 @@ def _event(content: dict[str, Any]) -> str:
 
 
 async def _unless_left(request: Request, answer: Any) -> Response | None:
-    """Return the answer, or cancel it and return None if the client disconnects first."""
+    """Return the answer, or cancel the request and return None if the client disconnects first."""
     answering = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(request.receive())  # The next message is the disconnect.
     try:

@@ -19,7 +19,7 @@ N_BYTES_MOST = 4 * 2**20
 """Maximum request size, enough for a million tokens."""
 
 READ_S = 60
-"""Maximum time to receive a request, which occupies a slot meanwhile."""
+"""Maximum time in seconds for receiving a request, which occupies a slot during this time."""
 
 MOST = {"n": 128, "top_logprobs": 20}
 """OpenAI's limits. Every reply of a hosted model costs money and memory."""
@@ -46,7 +46,7 @@ class Refusal(Exception):
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error in the format of OpenAI's API."""
+        """Error in the format of OpenAI's API."""
         if self.status == 429:
             kind = "rate_limit_error"
         else:
@@ -110,7 +110,7 @@ def _is_count(value: object, least: int, most: float = float("inf")) -> bool:
 
 
 def local_problem(asked: Mapping[str, Any]) -> str:
-    """Return why a local model cannot serve a request, or an empty string."""
+    """Return the reason why a local model cannot serve a request, or an empty string."""
     messages = asked.get("messages")
     if not isinstance(messages, list) or not messages:
         return "messages: at least one message is required"

@@ -35,7 +35,7 @@ _KEY_HELP = (
 _GUESSED = re.compile(
     r"sk-?1234|password|passwort|change-?me|secret|example|your-?key|12345678|abcdefg"
 )
-"""Parts of guessable keys. Random keys rarely contain them."""
+"""Typical parts of guessable keys. Random keys rarely contain these parts."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Address:
 
     @property
     def url(self) -> str:
-        """The base URL for a client on this machine."""
+        """Base URL for a client on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)
         bracketed = f"[{host}]" if ":" in host and not host.startswith("[") else host
         return f"http://{bracketed}:{self.port}/v1"
@@ -72,7 +72,7 @@ def serve(
     settings: Settings,
     on_ready: Callable[[Address], None],
 ) -> None:
-    """Serve until SIGTERM or SIGINT, then finish open requests.
+    """Serve until SIGTERM or SIGINT is received, then finish open requests.
 
     Args:
         models: LiteLLM names, optionally with an endpoint: `NAME@http://HOST/v1`.

@@ -1,4 +1,4 @@
-"""Manners: how a provider's API accepts requests, replies and reports errors."""
+"""Manners, which define how a provider's API accepts requests, replies and reports errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r"\$(?:\$|\{([a-z_]+)\}|\*?([a-z_]+))")
 
 
 _MISSING = object()
-"""Value of an object to leave out."""
+"""Marker for object values that are left out."""
 
 
 def fill(template: object, values: Mapping[str, object]) -> Any:
@@ -117,7 +117,7 @@ class _Data(BaseModel):
 
 
 class ErrorAnswer(_Data):
-    """Error response of a provider, with templates of the body and the headers."""
+    """Error response from a provider, with templates for body and headers."""
 
     status: int
     body: Any
@@ -126,27 +126,27 @@ class ErrorAnswer(_Data):
 
 
 class Manner(_Data):
-    """API behavior of a provider.
+    """Behavior of a provider's API.
 
     Attributes:
         title: Name of the provider and API.
         sources: Pages, issues and files that document the formats and messages.
         protocol: Request format. See `protocols.PROTOCOLS`.
-        prefix: LiteLLM's prefix of model names.
+        prefix: LiteLLM's prefix for model names.
         model: Name of the requested model.
-        answers_as: Model name in replies, often with a date. Empty for the requested name.
+        answers_as: Model name in replies, often with a date. Empty to repeat the requested name.
         base: Path of LiteLLM's `api_base`.
         path: Path of the API, which may contain `{model}`.
         environment: Environment variables for LiteLLM, with made-up keys.
         stops: Finish reasons.
-        empty: Value of a missing text: null or an empty text.
-        reply: Template of a reply. See `fill` and `Manner.reply_body`.
-        errors: Errors by kind of fault.
+        empty: Value for missing text: null or an empty string.
+        reply: Template for a reply. See `fill` and `Manner.reply_body`.
+        errors: Errors, keyed by kind of fault.
         refuses: Errors for refused parameters, by the parameter's name in OpenAI's API. `*` is the
-            default. `response_format` refers to the type json_schema, `json_object` to the type
+            default. `response_format` refers to the type json_schema, and `json_object` to the type
             json_object.
         lacks: Parameters that are always refused.
-        lists: Responses to GET requests by path, such as the list of models or the version.
+        lists: Responses to GET requests, keyed by path, such as the list of models or the version.
     """
 
     title: str
@@ -179,7 +179,7 @@ class Manner(_Data):
         return request
 
     def refused_parameter(self, asked: JsonObject, refused: Sequence[str]) -> str | None:
-        """Return the first of some parameters that a request contains, or None."""
+        """Return the first refused parameter that a request contains, or None."""
         return next((name for name in refused if self._has(asked, name)), None)
 
     def refusal_of(self, parameter: str, asked: JsonObject) -> ErrorAnswer:
@@ -265,7 +265,7 @@ class ModelTurn:
     Attributes:
         asked: Request in OpenAI's chat completions format.
         key: Key of the request, which seeds the id and the log-probabilities.
-        text: Reply. None if there is none.
+        text: Reply text. None if there is no reply.
         thinking: Reasoning before the reply.
         refusal: Refusal by the model instead of a reply.
         tool_calls: Tool calls instead of a reply.
@@ -305,7 +305,7 @@ def _logprobs(turn: ModelTurn) -> Mapping[str, Any] | None:
 
 
 def _text_or_parts(text: str | None, thinking: str | None) -> object:
-    """Return a text, or a list of parts as in the replies of Mistral's reasoning models."""
+    """Return a text, or a list of parts as in replies from Mistral's reasoning models."""
     if thinking is None:
         return text
     parts: list[object] = [{"type": "thinking", "thinking": [{"type": "text", "text": thinking}]}]

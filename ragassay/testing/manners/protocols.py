@@ -227,7 +227,7 @@ def _thinking_level(config: object) -> object:
 
 
 def _to_snake_case(config: object) -> Mapping[str, Any]:
-    """Return the keys of an object in snake case, one of Gemini's two spellings."""
+    """Return an object with its keys in snake case. Gemini accepts two spellings."""
     if not isinstance(config, Mapping):
         return {}
     return {"".join(f"_{c.lower()}" if c.isupper() else c for c in k): v for k, v in config.items()}
