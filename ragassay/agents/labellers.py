@@ -43,7 +43,7 @@ class ScoreImportance(dspy.Signature):
 
 @dataclass(frozen=True)
 class Scored:
-    """Importance of a nugget, and its probability or None if unknown."""
+    """Importance of a nugget and its probability, or None if the probability is unknown."""
 
     importance: Importance
     confidence: float | None
@@ -53,7 +53,8 @@ class Scored:
 class ImportanceScorer(Agent):
     """Labels the importance of a nugget.
 
-    Each call labels one nugget (AutoNuggetizer labels ten). All nuggets are shown for comparison.
+    Each call labels one nugget, while AutoNuggetizer labels ten. All nuggets are shown for
+    comparison.
     """
 
     name = "importance_scorer"
@@ -154,7 +155,8 @@ class ReasonLabels:
     """Labels of one rationale.
 
     Attributes:
-        labels: Whether there is a fault, by criterion. None if a fault has no valid quote.
+        labels: Whether the rationale has a fault, by criterion. None if the fault has no valid
+            quote.
         quotes: Quotes that show a fault, by criterion.
     """
 

@@ -1,7 +1,8 @@
 """Write question-answer pairs from a paper, and repair them (Wan et al. 2024, sections 3.1, 3.2).
 
 The prompts are our own. Like the original, they request ten pairs at once. All calls on a paper,
-including RACAR ratings, share its text as a prefix. Keywords, number and known questions are last.
+including RACAR ratings, share its text as a prefix. The keywords, the number of pairs and the known
+questions come last.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _limit_chars(n_chars: int) -> Any:
 
 
 def _as_strict(schema: dict[str, Any]) -> None:
-    """Convert a schema for strict modes. Replies with extra fields are still valid."""
+    """Adapt a schema to strict mode. Replies with extra fields are still valid."""
     del schema["description"]
     schema["additionalProperties"] = False
 

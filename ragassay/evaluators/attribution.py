@@ -65,9 +65,9 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
         """Return the comparisons for each sentence that cites several documents.
 
-        Each sentence is compared with all its documents together. With three or more, each document
-        that does not support the sentence alone is also left out once. With two, the citation
-        verdicts already cover this case.
+        Each sentence is compared with all its documents together. If it cites three or more, each
+        document that does not support the sentence alone is also left out once. If it cites two,
+        the citation verdicts already cover this case.
         """
         items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:
@@ -113,7 +113,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return alce_scores(sentences, self.judged_by(outcome.run))
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one question per sentence with two documents, and n + 1 with more."""
+        """Count one question per sentence with two documents, and n + 1 per sentence with n > 2."""
         counts = [
             len({c.document for c in s.citations if c.document}) for s in open_case.case.sentences
         ]

@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """The judge of a run, as passed to a custom evaluator, with the usage of its questions."""
+    """Judge of a run, as passed to a custom evaluator, with the usage of its questions."""
 
     case: Case
     _judge: BaseJudge
@@ -69,7 +69,7 @@ class Judge:
     async def rate(
         self, question: str, low: int = 1, high: int = 5, *, about: str = ""
     ) -> Assessment:
-        """Ask for a rating; its value is an expectation if the model returns probabilities.
+        """Ask for a rating. The value is the expected rating if the model returns probabilities.
 
         Raises:
             ModelError: The model gave no usable reply. Do not catch this error.
@@ -85,7 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Subject of a question; the whole answer if it has no sentence and no criterion."""
+    """Subject of a question. Without a sentence or criterion, it is the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -98,10 +98,10 @@ class OwnEvaluator(Evaluator[OwnItem]):
     Args:
         says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
             returns a label, a number on the scale, or an `Assessment`.
-        name: Unique name; scores are called NAME.score and NAME.LABEL.
+        name: Unique name. The scores are called NAME.score and NAME.LABEL.
         of: Unit to evaluate: the answer, each sentence, or each citation of a document.
-        labels: Allowed labels; empty for numbers.
-        good: Labels that count towards NAME.score; the first label by default.
+        labels: Allowed labels. Empty for numbers.
+        good: Labels that count towards NAME.score. By default, the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
         version: Version to change if the evaluator must run again with unchanged source code.
@@ -162,11 +162,11 @@ class OwnEvaluator(Evaluator[OwnItem]):
         )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether the evaluator is selected, or no parts are selected."""
+        """Return whether the evaluator is selected, or no specific parts are selected."""
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return the answer, its sentences or its citations; nothing for an empty answer."""
+        """Return the answer, its sentences or its citations. Nothing for an empty answer."""
         sentences = open_case.case.sentences
         if self.of == "answer":
             items = [OwnItem()] if sentences else []
@@ -210,7 +210,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         """Call the function.
 
         Raises:
-            EvaluatorError: The function returned a value that it does not declare.
+            EvaluatorError: The function returned a value that the evaluator does not declare.
         """
         judge = Judge(open_case.case, run.judge, run.agents.asker)
         value = await self.says_of(item, judge)

@@ -96,7 +96,7 @@ class Answered:
 
     Attributes:
         sentence: 1-based sentence number.
-        ids: Document ids without retracted articles, best first.
+        ids: Ids of the documents except retracted articles, best first.
         n_withdrawn: Number of retracted articles among the hits.
     """
 

@@ -22,7 +22,7 @@ from ragassay.records import Case, Judgment, Reading, Usage
 class HostedJudge(BaseJudge):
     """Judge that uses ragassay's own prompts with a hosted or the embedded model.
 
-    `signals` rates instead of the embedded model, which is too small to rate.
+    `signals` is used for ratings instead of the embedded model, which is too small to rate.
     """
 
     def __init__(self, lm: JudgeLM, signals: SignalJudge | None = None) -> None:
@@ -31,7 +31,7 @@ class HostedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Rate with the model and the signals in its prompt, or from the signals only."""
+        """Rate with the model, whose prompt includes the signals, or from the signals only."""
         import dspy
 
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
@@ -103,7 +103,7 @@ class FineTunedJudge(BaseJudge):
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
     def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
-        """Return the existing reading. Only the first rubric gets its usage."""
+        """Return the existing reading. Its usage is counted only for the first rubric."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
         if reading is None or rubric == payer:
@@ -126,7 +126,7 @@ class FineTunedJudge(BaseJudge):
     def calls_model(self, rubric: str) -> bool:
         """Return whether the model is called.
 
-        Signals alone rate the rubrics that do not depend on single sentences.
+        Rubrics that do not depend on single sentences are rated from signals alone.
         """
         is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
         return is_asked or not self.rates_by_signals(rubric)

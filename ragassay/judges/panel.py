@@ -16,10 +16,9 @@ from ragassay.records import Escalation, Failure, Judgment, VerdictBase
 
 @dataclass(frozen=True)
 class Cascade:
-    """Two judges, where the second decides uncertain verdicts of the first.
-
-    The second verdict contains the first one. If the second judge fails, the first verdict is used
-    and records the failure.
+    """Two judges. The second judge decides uncertain verdicts of the first judge. The second
+    verdict contains the first verdict. If the second judge fails, the first verdict is used and
+    records the failure.
     """
 
     first: BaseJudge
@@ -43,7 +42,7 @@ class Cascade:
     def _decide(
         self, first: VerdictBase, second: VerdictBase, failure: Failure | None
     ) -> VerdictBase:
-        """Return the second verdict, or the first one if the second judge failed."""
+        """Return the second verdict, or the first verdict if the second judge failed."""
         name = self.second.name
         if failure:
             return first.model_copy(update={"escalation": Escalation(judge=name, failure=failure)})
@@ -112,7 +111,7 @@ def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
-    """Return all first-round judgments on disputed rubrics, each with those of the other members.
+    """Return first-round judgments on disputed rubrics, with those of the other members.
 
     The result is sorted by rubric and judge. Judgments without a judge or rating are ignored.
     """

@@ -114,7 +114,7 @@ def _verb_forms() -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def _verb_pattern() -> re.Pattern[str]:
-    """Return a pattern for unambiguous verb forms, and for others followed by an object."""
+    """Return a pattern for unambiguous verb forms, and for ambiguous forms before an object."""
     nouns = load_words().also_nouns
     sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
     unsure = [form for form in _verb_forms() if form not in sure]
@@ -145,12 +145,12 @@ def turn_direction(sentence: str, rng: random.Random) -> str | None:
 
 
 def swap_population(sentence: str, rng: random.Random) -> str | None:
-    """Replace the study population, such as "children" by "adults" or "patients" by "mice"."""
+    """Replace the study population, such as "children" with "adults" or "patients" with "mice"."""
     return _swap_one(sentence, load_words().populations, rng)
 
 
 def remove_hedge(sentence: str, rng: random.Random) -> str | None:
-    """Replace a cautious word by a certain one, such as "suggests" by "proves"."""
+    """Replace a cautious word with a certain one, such as "suggests" with "proves"."""
     hedges = {hedge: (certain,) for hedge, certain in load_words().hedges.items()}
     return _swap_one(sentence, hedges, rng)
 
