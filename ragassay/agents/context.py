@@ -72,7 +72,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """List sources for a prompt, numbered from 1, or labeled by id if an id is one of these numbers."""
+    """List sources for a prompt, by number from 1, or by id if an id is one of these numbers."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
         names = [source.id for source in sources]  # Ids have priority in citations.

@@ -165,8 +165,9 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one list per citation, or the maximum number of nuggets per sentence. An answer
-        that the judge reads as a whole may have more nuggets.
+        """Count one list per citation, or the maximum number of nuggets per sentence.
+
+        An answer that the judge reads as a whole may have more nuggets.
         """
         from ragassay.agents.nugget_writers import MOST_NUGGETS
 

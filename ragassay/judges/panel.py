@@ -16,9 +16,10 @@ from ragassay.records import Escalation, Failure, Judgment, VerdictBase
 
 @dataclass(frozen=True)
 class Cascade:
-    """Two judges. The second judge decides uncertain verdicts of the first judge. The second
-    verdict contains the first verdict. If the second judge fails, the first verdict is used and
-    records the failure.
+    """Pair of judges in which the second judge decides uncertain verdicts of the first judge.
+
+    The second verdict contains the first verdict. If the second judge fails, the first verdict is
+    used and records the failure.
     """
 
     first: BaseJudge

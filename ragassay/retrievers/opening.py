@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FUSED_DEPTH = 100
-"""Minimum number of hits per ranking to fuse."""
+"""Minimum number of hits to use from each ranking in the fusion."""
 
 
 class DenseCorpus:
@@ -48,7 +48,7 @@ class DenseCorpus:
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """Return the `k` articles most similar to the query, with cosines in [-1, 1].
 
-        Unlike lexical search, any query that is not empty has hits.
+        Unlike in lexical search, every non-empty query has hits.
 
         Raises:
             CorpusError: The vectors changed while the corpus was open, or cannot be reached.
@@ -98,7 +98,7 @@ LIVE = "pubmed"
 """Corpus name for PubMed over the network."""
 
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
-"""Matches URLs, also after conversion to a path, which changes "//" to "/"."""
+"""Pattern for URLs, including URLs converted to a path, which changes "//" to "/"."""
 
 Way = Literal["bm25", "dense", "hybrid"]
 
@@ -130,7 +130,7 @@ def open_literature(
 
     Raises:
         InputError: The file is missing or has no documents, or `where` is a URL.
-        SettingsError: The settings require vectors, but the corpus is not a built one.
+        SettingsError: The settings require vectors, but the corpus was not built on disk.
         CorpusError: The folder is not a corpus, the required vectors are missing, unfinished or
             stale, or a server cannot be reached.
     """

@@ -31,7 +31,7 @@ class Matrix:
         cells: Scores, shape (n_rows, n_columns).
         unit: Plural name of the items that each cell counts, such as "questions" or "ratings".
         own: Row and column indices of cells that compare an item with itself.
-        is_reflexive: Whether these cells are uninformative.
+        is_reflexive: Whether the cells in `own` are uninformative.
     """
 
     key: str
@@ -95,7 +95,7 @@ def question_of(evaluation: Outlined) -> str:
 
 
 def bounds_of(key: str, score: Score) -> tuple[float, float]:
-    """Return the worst and best case of a score, which default to the ends of its scale."""
+    """Return the worst and best case of a score. They default to the ends of the scale."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
     if score.decided is not None:
@@ -116,7 +116,7 @@ def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, f
 
 
 def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return macro averages over questions of each question's mean score.
+    """Return macro averages, which are means over the mean scores of the questions.
 
     Returns:
         Scores in order of first appearance. `n` is the number of questions and `n_unscored` the
@@ -128,7 +128,7 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
-    """Return one of `question_scores`, without a value if no answer has the score."""
+    """Return one of `question_scores`. It has no value if no answer has the score."""
     return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
 
 
@@ -235,7 +235,7 @@ def _pooled_f1(
 
 
 def _hits(score: Score) -> float:
-    """Return the number of hits of a rounded share, in whole or half credits if possible."""
+    """Return the number of hits behind a rounded share, in whole or half credits if possible."""
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total

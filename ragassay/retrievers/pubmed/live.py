@@ -52,7 +52,7 @@ _EVERYDAY = frozenset(
 def word_choices(query: str) -> Iterator[list[str]]:
     """Yield word lists to search PubMed for, from at most eight words down to two.
 
-    Each list is about a quarter shorter than the previous one, and keeps names and long words. All
+    Each list is about a quarter shorter than the previous list. Names and long words are kept. All
     words are literal, without operators and wildcards. Stop words are dropped.
 
     Example:

@@ -36,7 +36,7 @@ N_A_WORKER = 2
 """Minimum number of shards per worker if there are enough records, to balance the load."""
 
 N_LOSSES = 3
-"""Number of lost workers after which a single record counts as failed."""
+"""Number of workers lost on a single record after which the record counts as failed."""
 
 COLLECT_S = 0.2
 """Maximum wait for new results, in seconds."""
@@ -142,7 +142,7 @@ async def work_in_cluster(
 
     Args:
         records: Records with distinct ids.
-        tools: Run, which the workers rebuild.
+        tools: Run, which each worker rebuilds.
         path: File of finished work, if any.
 
     Raises:
@@ -173,7 +173,7 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """A run in a cluster; `done` contains the ids of the finished records."""
+    """Run in a cluster. `done` contains the ids of the finished records."""
 
     n_workers: int
     tools: Run
@@ -274,8 +274,8 @@ class _Driver:
         """Finish a shard. If its worker is lost, split the shard to isolate the record at fault.
 
         Args:
-            n_lost: Number of workers lost with this group alone.
-            is_repeated: Whether a worker was lost with these records before.
+            n_lost: Number of workers lost while processing only this group.
+            is_repeated: Whether a worker was lost earlier while processing these records.
         """
         from ray.exceptions import RayError, RayTaskError
 
@@ -364,7 +364,7 @@ def _on_node(node: str) -> dict[str, Any]:
 def _start_models(node: dict[str, Any]) -> Any:
     """Start the actor that serves models to the workers of a node.
 
-    It uses all cores like a local run, although Ray assigns only one core by default.
+    The actor uses all cores like a local run, although Ray assigns only one core by default.
     """
     import ray
 
