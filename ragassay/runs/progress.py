@@ -99,7 +99,7 @@ class Presenter:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Record unreadable lines and warn with a note on the corpus search."""
+        """Record unreadable lines, and issue the note on the corpus search as a warning."""
         self.rejections += rejections
         if note:
             warnings.warn(note, stacklevel=2)

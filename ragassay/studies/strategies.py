@@ -50,12 +50,12 @@ BASE = "knowledge"
 """Strategy to which the misleading rating is added, as in the paper."""
 
 N_WAYS = len(STRATEGIES) + 1
-"""Number of ratings per answer: one per strategy and one with the misleading rating."""
+"""Number of ratings per answer: one per strategy and one with the misleading hint."""
 
 FEW_SHOT = "few_shot"
 
 MOST_WORDS = 600
-"""Maximum number of words of an example's sources and of its answer."""
+"""Maximum number of words in an example's sources, and in its answer."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def study_strategies(
     listen: Listener = lambda event: None,
     inversion: Inversion = "extreme",
 ) -> StrategyStudy:
-    """Judge each answer with the four strategies, and with one of them and a misleading rating.
+    """Judge each answer with the four strategies, and with a misleading rating added to one.
 
     The misleading rating is the inverted mode of the human ratings. If there are none, it is the
     inverted mode of the judge's ratings with the four strategies. The few-shot examples are the
@@ -351,13 +351,13 @@ def rated_examples(
 ) -> dict[Place, ExamplePair]:
     """Return the few-shot examples for each answer and rubric.
 
-    Chaudhary et al. (section 3.2, appendix A) use two examples, with the highest and the lowest
-    score. Here they have the highest and the lowest mean human rating among answers to other
-    questions. Ties go to the first answer in the file.
+    Chaudhary et al. (section 3.2, appendix A) use two examples, one with the highest and one with
+    the lowest score. Here, these are the answers to other questions with the highest and the lowest
+    mean human rating. Ties go to the first answer in the file.
 
     Returns:
-        Examples by record id and rubric. Answers without two different ratings to choose from are
-        left out.
+        Examples, keyed by record id and rubric. Answers for which all available ratings are equal
+        are left out.
     """
     by_id = {record.id: record for record in records}
     pairs: dict[Place, ExamplePair] = {}

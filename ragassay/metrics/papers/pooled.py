@@ -40,7 +40,7 @@ class RecallKind:
         return [s for s in evaluation.sentences if s.index in wanted]
 
     def n_open(self, evaluation: Evaluation) -> int:
-        """Return the number of sentences that would count if their missing verdicts allow it."""
+        """Return the number of sentences that only missing verdicts keep from counting."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
         for verdict in evaluation.citations:

@@ -25,8 +25,9 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     """Return the scores of a passage from its grades on the items of a test bank.
 
     `exam.cover` is the share of items rated 4 or higher, the paper's threshold. `exam.rating` is
-    the mean rating from 0 to 5. `exam.answered` is the share of items for which an answer was
-    extracted and is correct, or no known answer exists. Scores without grades are left out.
+    the mean rating from 0 to 5. `exam.answered` is the share of items with an extracted answer.
+    If an item has known answers, the extracted answer must match. Scores without grades are left
+    out.
     """
     rated = [grade for grade in grades if grade.grader == "rating"]
     extracted = [grade for grade in grades if grade.grader == "extraction"]

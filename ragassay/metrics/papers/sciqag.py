@@ -97,7 +97,7 @@ MOST_PLACES = 500
 LEAST_OVERLAP = 0.6
 """Minimum weighted share of the answer's words that must occur around the paper's number."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
-"""Changes of this minimum for a shared unit, a unit on one side, and each equal adjacent word."""
+"""Changes of `LEAST_OVERLAP` for a shared unit, a unit on one side, each equal next word."""
 IN_TABLE = -0.3
 """Change of `LEAST_OVERLAP` for a table cell, which is compared with its row and the header."""
 

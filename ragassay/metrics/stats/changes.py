@@ -153,7 +153,7 @@ class AnswerChange:
 
     @property
     def direction(self) -> Direction:
-        """Direction of the change in serious findings or, if equal, of a gain of `MARGIN`."""
+        """Direction of the change in serious findings, or if unchanged, of the gain."""
         gain = self.gain or 0.0
         if self.n_serious > 0 or (self.n_serious == 0 and gain <= -MARGIN):
             return "worse"

@@ -133,8 +133,8 @@ TUNED_SHARE = 0.25
 and 0.926, and a weight of 0.8 detects fewer (`benchmarks/audit.py --only given --limit 48`)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
-"""Rubrics that depend on several sentences. If signals can rate them, a judge that reads single
-sentences is not asked."""
+"""Rubrics that depend on several sentences. If they can be rated from signals, a
+judge that reads single sentences is not asked."""
 
 
 def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:

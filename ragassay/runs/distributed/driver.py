@@ -187,7 +187,7 @@ class _Driver:
     work: Any = None
 
     async def start(self) -> None:
-        """Start the hub and the models of each node, and send the rows of an earlier start."""
+        """Start the hub and each node's models, and send the rows of earlier starts to the hub."""
         import ray
         from ray.util import client
 
