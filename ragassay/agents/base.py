@@ -208,7 +208,7 @@ class AgentRequest:
 
     Attributes:
         read: Function that builds the agent's result from a reply and its usage.
-        n_parts: Number of parts in the reply. The token limit is multiplied by it.
+        n_parts: Number of parts in the reply, by which the token limit is multiplied.
     """
 
     signature: Any
@@ -231,7 +231,7 @@ class Agent(dspy.Module):
     """Default key of the prompt."""
 
     signature: ClassVar[Any] = None
-    """Signature, if all calls use the same one."""
+    """Signature, if all calls use the same signature."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
     """Adapter for rendering prompts."""
@@ -336,5 +336,5 @@ class Agent(dspy.Module):
 
 @functools.cache
 def _set_instruction(signature: Any, task: str) -> Any:
-    """Return a signature with an instruction, cached because each one is a new class."""
+    """Return a signature with an instruction. Cached, because each call creates a class."""
     return signature.with_instructions(task)

@@ -72,7 +72,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """List sources for a prompt, by number from 1, or by id if an id is one of these numbers."""
+    """List sources for a prompt with their numbers, or with their ids if these could conflict."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
         names = [source.id for source in sources]  # Ids have priority in citations.
@@ -106,7 +106,7 @@ def fence_text(text: str, mark: str) -> str:
 
 
 def mark_of(case: Case) -> str:
-    """Return the fence mark of a case, taken from its context if it has one."""
+    """Return the fence mark of a case, taken from its context if it has a context."""
     opened = _FENCE.search(case.context)
     return opened[1] if opened else fence_mark(_texts(case))
 

@@ -32,7 +32,7 @@ YesNo = Literal["yes", "no"]
 
 RATERS: dict[ItemKind, str] = {"question": "question_rater", "nugget": "nugget_rater"}
 EXTRACTORS: dict[ItemKind, str] = {"question": "answer_extractor", "nugget": "nugget_extractor"}
-"""Prompt names by item kind."""
+"""Prompt names, keyed by item kind."""
 
 
 @functools.lru_cache(maxsize=64)

@@ -87,10 +87,10 @@ class RubricJudge(Agent):
         self.hints = dict(hints or {})
         self.examples = dict(examples or {})
         self.of_rubric: dict[str, CompiledPredictor] = {}
-        """Compiled prompts by rubric name."""
+        """Compiled prompts, keyed by rubric name."""
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """Use a compiled prompt. If it specifies rubrics, it is used only for them.
+        """Use a compiled prompt. If the prompt specifies rubrics, use it only for these rubrics.
 
         Raises:
             SettingsError: See `Agent.use`.

@@ -82,7 +82,7 @@ class Samples:
     """Several replies to one prompt, used instead of log-probabilities.
 
     Attributes:
-        replies: Valid replies, at least one.
+        replies: One or more valid replies.
     """
 
     replies: tuple[dspy.Prediction, ...]

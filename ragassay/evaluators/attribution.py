@@ -1,4 +1,4 @@
-"""Attribution: whether the documents cited by a sentence jointly support it (ALCE)."""
+"""Attribution: whether the documents cited by a sentence jointly support the sentence (ALCE)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CitedTogether:
 
     Attributes:
         citing: The sentence.
-        without: Id of the document left out; empty if all are included.
+        without: Id of the document that is left out. Empty if all documents are included.
         passages: Best passage of each included document.
     """
 
@@ -41,7 +41,7 @@ class CitedTogether:
 
 
 class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
-    """Compare each sentence with all documents it cites, and with all but one of them."""
+    """Compare each sentence with all documents it cites, and with all but one document."""
 
     name = "attribution"
     part = "citations"
@@ -143,7 +143,7 @@ def _supports(verdict: VerdictBase | None) -> Support:
 
 
 def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[str, Support]:
-    """Return whether each document cited by a sentence supports it alone."""
+    """Return whether each document cited by a sentence supports the sentence on its own."""
     return {
         one.citation.document: _supports(one)
         for one in citations

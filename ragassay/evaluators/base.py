@@ -45,7 +45,7 @@ V = TypeVar("V", bound=VerdictBase)
 
 @dataclass(frozen=True)
 class RunArguments:
-    """Arguments of `build_run` except the corpus; they can be sent to another machine."""
+    """Arguments of `build_run` except the corpus. They can be sent to another machine."""
 
     settings: Settings
     evaluators: tuple[Any, ...] = ()
@@ -56,13 +56,13 @@ class RunArguments:
 class Run:
     """Configuration and services of a run, used as the run-time context of the graph.
 
-    Build it with `build_run`.
+    Build a run with `build_run`.
 
     Attributes:
         registered: All known evaluators in dependency order.
         judge: Model that answers questions and rates rubrics.
         models: Models that measure and compare without the judge.
-        compiled: Prompts compiled with `ragassay optimize`, which replace the shipped ones.
+        compiled: Prompts compiled with `ragassay optimize`, which replace the packaged prompts.
         second: Run for the second judge of a cascade, if any.
         store: Finished verdicts and calls in progress.
         arguments: Arguments of `build_run`, or None if the run was built in another way.
@@ -299,7 +299,7 @@ class Evaluator(ABC, Generic[S]):
             "passages" for sentences and citations, "signals" for signals and readings of the
             answer, "citation_warnings" for warnings about cited articles.
         is_weighed: Whether verdicts have a confidence and can be passed to a second judge.
-        digest: Hash of a custom evaluator; empty for built-in ones.
+        digest: Hash of a custom evaluator. Empty for built-in evaluators.
     """
 
     name: str
@@ -364,7 +364,7 @@ class Evaluator(ABC, Generic[S]):
         return False
 
     def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
-        """Return the subjects of a second round by member name, or {} if it is not needed.
+        """Return second-round subjects, keyed by member name, or {} if no second round is needed.
 
         `verdicts` contains one verdict per panel member.
         """
@@ -409,7 +409,7 @@ class Evaluator(ABC, Generic[S]):
         return len(self.known_items(open_case, run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the maximum number of model calls; an instrument needs none."""
+        """Return the maximum number of model calls. It is 0 if an instrument is used."""
         has_model = run.judge.lm is not None and self.instrument(run) is None
         return self.n_most_questions(open_case, run) if has_model else 0
 
@@ -463,11 +463,11 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the number of batches that are sent; an instrument needs no calls."""
+        """Return the number of batches that are sent. It is 0 if an instrument is used."""
         if self.instrument(run) is not None:
             return 0
         return sum(one.is_sent for one in self.known_items(open_case, run).values())
 
     def alone(self, item: Batch[T]) -> Batch[T]:
-        """Return a batch with only the first item, because a second judge gets one at a time."""
+        """Return a batch with only the first item, because a second judge gets single items."""
         return replace(item, things=item.things[:1])

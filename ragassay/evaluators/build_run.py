@@ -119,7 +119,7 @@ def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why
 
 
 def run_of(runtime: Runtime[Run]) -> Run:
-    """Return the run-time context, or a run from the environment's settings if there is none.
+    """Return the run-time context, or else a run from the environment's settings.
 
     Raises:
         SettingsError: A client of LangGraph's server sent its own context.

@@ -131,7 +131,7 @@ def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[Verdict
 
 
 class EvidenceEvaluator(_ClaimEvaluator):
-    """Compare each sentence with the passages retrieved for and against it."""
+    """Compare each sentence with the passages retrieved for and against the sentence."""
 
     name = "evidence"
     part = "evidence"

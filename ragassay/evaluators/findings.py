@@ -84,7 +84,7 @@ def _quote(text: str) -> str:
 
 
 def citing_findings(case: Case) -> list[Finding]:
-    """Report sentences without citations, and answers whose citations all cite one source."""
+    """Report sentences without citations, and answers with citations of only one source."""
     citing = [one for one in case.sentences if one.citations]
     if not citing:
         return []
@@ -160,7 +160,7 @@ class Weight:
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """Sort key: primary findings first, then decided verdicts, then tentative ones."""
+        """Sort key: primary findings first, then decided verdicts, then tentative verdicts."""
         return self.level != "primary", not self.is_asserted
 
     @property
@@ -289,7 +289,7 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
 
 
 def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report the numbers in each sentence that none of its cited sources states."""
+    """Report the numbers in each sentence that do not occur in its cited sources."""
     by_sentence: dict[int, list[CitationVerdict]] = {}
     for one in citations:
         if one.verdict != "invalid":

@@ -230,7 +230,7 @@ class Grading:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Everything that grades depend on besides the texts and the prompts."""
+        """Everything that grades depend on except the texts and the prompts."""
         return self.instrument.identity if self.instrument else (self.name,)
 
     @property

@@ -156,7 +156,7 @@ def _clauses(item: OriginText) -> SentenceNuggets:
 def matched_nuggets(
     gold: Sequence[Nugget], answer: Sequence[Nugget], run: Run
 ) -> tuple[NuggetMatch, ...]:
-    """Match gold nuggets with the answer's nuggets, by a threshold or a fitted matcher."""
+    """Match gold nuggets with the answer's nuggets, using a threshold or a fitted matcher."""
     if not gold or not answer:
         return ()
     encode = run.models.embedder.encode

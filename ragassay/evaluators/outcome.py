@@ -1,4 +1,4 @@
-"""Turn the verdicts on one answer into its evaluation, including the usage of all calls."""
+"""Turn the verdicts on an answer into an evaluation, including the usage of all calls."""
 
 from __future__ import annotations
 

@@ -270,11 +270,11 @@ class OwnEvaluator(Evaluator[OwnItem]):
         return [self._verdict(item, failure=failure)]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the hashes of the function's source and of the case, which it may read."""
+        """Return hashes of the function's source and of the case, which the function may read."""
         return (self.digest, open_case.case_sha256)
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the judge or panel, or of the evaluator if it uses no judge."""
+        """Return the name of the judge or panel, or the evaluator's name if no judge is used."""
         if not self.is_weighed:
             return self.name
         judge = run.judge

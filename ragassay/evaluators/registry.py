@@ -1,4 +1,4 @@
-"""Registry of built-in evaluators, lookup of custom ones, and access to their verdicts."""
+"""Registry of built-in evaluators, lookup of custom evaluators, and access to verdicts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class AskedRubric:
     """Rubric to rate the answer on.
 
     Attributes:
-        first: The judge's rating in the first round of a panel; None in the first round.
+        first: First-round rating by the judge. None while the first round is running.
         others: The other members' ratings in the first round.
     """
 
@@ -70,7 +70,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
-        """Show members who disagree the other members' ratings, once."""
+        """Return questions that show disagreeing members the other members' ratings, once."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
@@ -131,7 +131,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return single_judgments([verdict])
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count two calls per rating of a panel, which may deliberate, and none for signals.
+        """Count two calls per rating by a panel, which may deliberate, and no calls for signals.
 
         A fine-tuned judge also reads each sentence.
         """

@@ -135,7 +135,7 @@ def _is_judged(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class SentencePassages:
-    """A sentence (index from 1) and the passages retrieved for and against it."""
+    """A sentence (index from 1) and the passages retrieved for and against the sentence."""
 
     sentence: int
     text: str

@@ -39,7 +39,7 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """Return the graph for drawing; `xray` expands subgraphs."""
+        """Return the graph for drawing. `xray` expands subgraphs."""
         return CompiledStateGraph.get_graph(self._without_handlers(), config, xray=xray)
 
     async def aget_graph(
@@ -56,7 +56,7 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 def make_drawn(graph: G) -> G:
-    """Make a compiled graph hide its error handlers when drawn, and return it."""
+    """Return a compiled graph that hides its error handlers when drawn."""
     # `StateGraph.compile` does not accept a class for the compiled graph.
     cast(Any, graph).__class__ = DrawnGraph
     return graph

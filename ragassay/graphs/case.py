@@ -61,8 +61,8 @@ class State:
         cited: Passages of cited documents, in citation order.
         citation_warnings: Findings about cited articles, such as retractions.
         signals: Measurements of the answer, if any.
-        readings: Readings by fine-tuned judges, by judge name.
-        verdicts: All verdicts, by evaluator and item.
+        readings: Readings by fine-tuned judges, keyed by judge name.
+        verdicts: All verdicts, keyed by evaluator and item.
     """
 
     case: str = ""

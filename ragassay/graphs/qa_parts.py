@@ -194,7 +194,7 @@ class PairRules:
 
 
 def low_ratings(ratings: Sequence[RacarRating], least: int) -> dict[str, tuple[PairFlaw, ...]]:
-    """Return flaws for ratings below a minimum, by pair id."""
+    """Return flaws for ratings below a minimum, keyed by pair id."""
     flaws: dict[str, tuple[PairFlaw, ...]] = {}
     for rating in ratings:
         if rating.rating is not None and rating.rating < least:

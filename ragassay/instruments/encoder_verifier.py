@@ -31,8 +31,8 @@ from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
-"""Cosine between claim and passage below which a neutral passage is "not relevant". Natural language
-inference models do not have this fourth label."""
+"""Cosine between claim and passage below which a neutral passage is "not relevant". Natural
+language inference models do not have this fourth label."""
 
 
 UNWITNESSED = Failure.left_open(

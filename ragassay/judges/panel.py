@@ -129,10 +129,10 @@ def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list
 
 
 def others_text(others: Sequence[Judgment]) -> str:
-    """Format the ratings, sentences and reasons of other members, one line each.
+    """Format the ratings, sentences and reasons of other members, one line per member.
 
     Names are omitted because they could influence a judge more than the reasons. The text comes
-    from a model and is untrusted, so the rubric judge puts it between delimiters.
+    from a model and is untrusted, so the rubric judge encloses it in delimiters.
     """
     return "\n".join(f"{n}. {_line(other)}" for n, other in enumerate(others, 1))
 

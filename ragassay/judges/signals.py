@@ -24,7 +24,7 @@ MOST_REASONS = 3
 
 
 class SignalJudge(BaseJudge):
-    """Judge with fitted signal models. Other judges can use it as a component."""
+    """Judge with fitted signal models. Other judges can use this judge as a component."""
 
     name = INSTRUMENTS
 

@@ -66,8 +66,8 @@ class Rubric(Frozen):
         group: YESciEval dimension of the rubric. None for other rubric sets.
         about: Description of the question, sources and answer if they have a special meaning.
         scale: Description of each rating, without gaps.
-        examples: Example with the highest rating, followed by one with the lowest. Required for
-            the strategy "few_shot".
+        examples: Example with the highest rating, followed by an example with the lowest rating.
+            Required for the strategy "few_shot".
     """
 
     name: str = ""
@@ -124,7 +124,7 @@ class Criteria(Frozen):
         name: Prefix of the score names.
         question: Optional question that explains the criteria.
         reference: Optional reference answer, shown with each criterion.
-        criteria: At least one criterion, without duplicates.
+        criteria: One or more criteria, without duplicates.
     """
 
     name: str

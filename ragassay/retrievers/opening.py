@@ -126,7 +126,7 @@ def open_literature(
     Args:
         where: Folder of a built corpus, file of documents, or "pubmed" for live PubMed.
         settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
-        embedder: Loaded embedder for queries, by default the one from the settings.
+        embedder: Loaded embedder for queries. The default is the embedder from the settings.
 
     Raises:
         InputError: The file is missing or has no documents, or `where` is a URL.

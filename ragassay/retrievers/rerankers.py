@@ -92,7 +92,7 @@ class EmbeddedReranker:
 
     Args:
         embedder: Encoder of all texts. The packaged weights fit the packaged embedder.
-        weights: Feature weights, by default the packaged ones.
+        weights: Feature weights. The default is the packaged weights.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:

@@ -33,7 +33,7 @@ SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """Options of an audit; see `AuditKeywords`."""
+    """Options of an audit. See `AuditKeywords`."""
 
     limit: int = N_ANSWERS
     seed: int = 0

@@ -48,7 +48,7 @@ class BankFile:
 
     Attributes:
         banks: Banks with all edits applied and ids for all items.
-        reviews: All reviews including undone ones, oldest first.
+        reviews: All reviews including undone reviews, oldest first.
         n_stray: Number of reviews that refer to unknown items.
     """
 

@@ -131,7 +131,7 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """Judging as work for the workers of a cluster; see `WorkKind`."""
+    """Judging as a kind of work for cluster workers. See `WorkKind`."""
 
     def identity(self, tools: Run) -> str:
         """Return the identity of the run."""

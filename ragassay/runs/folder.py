@@ -148,7 +148,7 @@ class RunFolder:
         self.write_evaluations(scored)
 
     def write_evaluations(self, evaluations: CompactEvaluations) -> None:
-        """Write all evaluations atomically, or delete the file if there are none."""
+        """Write all evaluations atomically, or delete the file if there are no evaluations."""
         if evaluations:
             write_pieces(self.evaluations_file, evaluations.lines())
         else:
@@ -167,7 +167,7 @@ class RunFolder:
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:
-        """Return the audit of the run's judge, or None if there is none.
+        """Return the audit of the run's judge, or None if the run has no audit.
 
         Raises:
             InputError: The file is damaged.
@@ -326,7 +326,7 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
-    """Return the records of a file; see `iter_lines`."""
+    """Return the records of a file. See `iter_lines`."""
     return list(iter_lines(path, kind))
 
 
@@ -363,7 +363,7 @@ def _read_line(path: Path, line: bytes, kind: type[M]) -> M:
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
-    """Write records atomically, one per line, or delete the file if there are none."""
+    """Write records atomically, one per line, or delete the file if there are no records."""
     if records:
         write_pieces(path, (record.model_dump_json() + "\n" for record in records))
     else:
@@ -371,7 +371,7 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
 
 
 def write_whole(path: Path, text: str, *, is_synced: bool = True) -> None:
-    """Write a file atomically; see `write_pieces`."""
+    """Write a file atomically. See `write_pieces`."""
     write_pieces(path, [text], is_synced=is_synced)
 
 

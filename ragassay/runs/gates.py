@@ -152,7 +152,7 @@ def thresholds_of(
     tools: Run,
     spelled: OptionStyle = "keyword",
 ) -> list[Threshold]:
-    """Parse and check the thresholds of a run; see `parse_thresholds` and `check_judged`."""
+    """Parse and check the thresholds of a run. See `parse_thresholds` and `check_judged`."""
     if isinstance(texts, Mapping):
         texts = [f"{name}={least}" for name, least in texts.items()]
     thresholds = parse_thresholds(

@@ -288,7 +288,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
 
     Args:
         model: Model name in the settings.
-        besides: Additional known models, which do not generate text.
+        besides: Further known models, which do not generate text.
 
     Raises:
         SettingsError: The model is unknown. The message lists the known models.

@@ -191,7 +191,7 @@ def compare_texts(
 ) -> Similarity:
     """Compare systems by their answers, which are grouped by system and question.
 
-    The other arguments are those of `similarity`.
+    For the other arguments, see `similarity`.
     """
     questions = list(dict.fromkeys(q for answers in texts.values() for q in answers))
     pairs: dict[Pair, None] = {}

@@ -116,7 +116,7 @@ def read_strategy_job(
 ) -> StrategyJob:
     """Read answers, and human ratings from `human` or from the same file.
 
-    The other arguments are those of `read_job`.
+    For the other arguments, see `read_job`.
 
     Raises:
         InputError: If a file cannot be read.

@@ -117,7 +117,7 @@ def correlate_scores(
         second: Scores, shape (n,). None means missing.
         clusters: Cluster of each item, shape (n,), for bootstrap intervals. None means that each
             item is a separate cluster.
-        are_systems: Whether the scores are those of systems, for which AP correlation is included.
+        are_systems: Whether the scores belong to systems. If True, AP correlation is included.
 
     Raises:
         InputError: If the lengths differ.

@@ -149,7 +149,7 @@ class LivePubMed(Rebuilt):
 
     Args:
         cache_dir: Folder of the response cache, created if missing.
-        email: Email address for NCBI to contact before it blocks a user.
+        email: Email address that NCBI can contact before blocking a user.
         timeout_s: Timeout of a response in seconds.
         idconv_url: URL of the PMC ID converter, by default that of NCBI, or `<base_url>/idconv/`
             for other base URLs.

@@ -27,7 +27,7 @@ N_HUB_CALLS = 10_000
 """Maximum number of concurrent hub calls, each of which may wait for an endpoint."""
 
 N_MODEL_CALLS = 128
-"""Maximum number of concurrent calls to a node's models, more than one batch of the local judge."""
+"""Maximum number of concurrent calls to a node's models, above one batch of the local judge."""
 
 N_MOST = 500
 """Maximum number of records per shard."""
@@ -86,7 +86,7 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
 
 
 def connect(ray: Any, address: str, n_workers: int) -> None:
-    """Join or start a cluster; see `opened_cluster`.
+    """Join or start a cluster. See `opened_cluster`.
 
     Raises:
         SettingsError: There is no cluster at the address.
@@ -143,7 +143,7 @@ async def work_in_cluster(
     Args:
         records: Records with distinct ids.
         tools: Run, which each worker rebuilds.
-        path: File of finished work, if any.
+        path: File with finished work, if it exists.
 
     Raises:
         ExtraError: Ray is not installed.
@@ -346,7 +346,7 @@ def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
 
 
 def _find_cause(error: Any) -> BaseException:
-    """Return the ragassay error that a worker raised, or Ray's error if there is none."""
+    """Return the ragassay error that a worker raised, or else Ray's error."""
     from ray.exceptions import RayActorError, RayTaskError
 
     cause = error

@@ -273,7 +273,7 @@ def measure(
     """Evaluate verifiers on claims, for each number of labels that they support.
 
     Groups that were used to fit thresholds are excluded for all verifiers, so that results are
-    comparable. `closest` and `step` are those of `shares_of`.
+    comparable. For `closest` and `step`, see `shares_of`.
 
     Raises:
         SettingsError: If a verifier is unavailable.
