@@ -397,7 +397,7 @@ class Evaluator(ABC, Generic[S]):
         return []
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return one verdict per question that a judge answered, possibly with uncertainty."""
+        """Return one verdict per answered question for which a judge could be uncertain."""
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:

@@ -163,7 +163,7 @@ CREDITS = {"met": 1.0, "partly_met": 0.5, "not_met": 0.0}
 class CriteriaEvaluator(OwnEvaluator):
     """Check the answer against each criterion. The score is the weighted share that is met.
 
-    score = sum of w_i * credit_i / sum of w_i, with credit 1 for met, 0.5 for partly met.
+    score = sum of w_i * credit_i / sum of w_i, with credit 1 if met and 0.5 if partly met.
 
     Raises:
         SettingsError: The name is invalid.
@@ -171,7 +171,7 @@ class CriteriaEvaluator(OwnEvaluator):
 
     def __init__(self, criteria: Criteria) -> None:
         async def ask_criterion(judge: Judge) -> Assessment:
-            """Serve as the function of the evaluator. `says_of` asks about one criterion."""
+            """Ask about all criteria. Not called, because `says_of` asks about each criterion."""
             return await self.says_of(OwnItem(), judge)
 
         super().__init__(

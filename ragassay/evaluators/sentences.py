@@ -253,7 +253,7 @@ def _correctness(
 
 
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
-    """Derive correctness from the evidence: a sentence is correct if a passage supports it.
+    """Derive correctness from the evidence. A sentence is correct if a passage supports it.
 
     Otherwise, the sentence is unscored if a verdict is missing. Undecided verdicts are reported
     last.

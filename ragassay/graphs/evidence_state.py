@@ -79,7 +79,7 @@ class Draft:
         sentence: 1-based sentence number.
         round: 1-based round.
         query: Query for evidence for the sentence.
-        opposite: Opposite of the sentence, a query for evidence against it.
+        opposite: Opposite of the sentence, used as a query for counterevidence.
     """
 
     sentence: int

@@ -164,7 +164,7 @@ class EncoderVerifier:
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """Return the probability of each label. "neutral" and "not relevant" have the same one."""
+        """Return the probability of each label. "neutral" and "not relevant" share theirs."""
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

@@ -48,7 +48,7 @@ class Question(ABC):
 
     @abstractmethod
     def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
-        """Return the second-round questions by panel member, given first-round verdicts."""
+        """Return second-round questions keyed by panel member, given the first-round verdicts."""
 
     @abstractmethod
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:

@@ -100,7 +100,7 @@ class CutAnswer:
         return replace(self, pieces=(*self.pieces[:index], added, *rest))
 
     def without(self, index: int) -> CutAnswer:
-        """Return a copy without a piece and the whitespace before it."""
+        """Return a copy without a piece and without the whitespace before the piece."""
         kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
         if index == 0 and kept:
             kept[0] = replace(kept[0], before=self.pieces[0].before)
@@ -250,7 +250,7 @@ class Perturbation:
 
 
 Apply = Callable[[CutAnswer, Material], Perturbation | None]
-"""Function that perturbs a non-empty answer, or returns None if it does not apply."""
+"""Function that perturbs a non-empty answer, or returns None if the attack does not apply."""
 
 
 @dataclass(frozen=True)

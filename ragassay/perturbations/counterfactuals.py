@@ -34,7 +34,7 @@ _AFTER_AUXILIARY = re.compile(
 
 
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
-    """Remove the first negation, or add one at a random position.
+    """Remove the first negation, or add a negation at a random position.
 
     Returns None if neither is possible.
 
@@ -124,7 +124,7 @@ def _verb_pattern() -> re.Pattern[str]:
 
 
 Change = Callable[[str, random.Random], str | None]
-"""Function that makes one change to a sentence, or returns None if it cannot."""
+"""Function that makes one change to a sentence, or returns None if no change is possible."""
 
 _OTHER_DRUGS = re.compile(
     r"\b[A-Za-z]{3,}(?:mab|tinib|ciclib|parib|vastatin|sartan|gliptin|gliflozin|glutide|floxacin"
@@ -160,7 +160,8 @@ def swap_drug(texts: Iterable[str]) -> Change:
 
     Args:
         texts: Source texts. The replacement is a drug of the same class, preferably one that the
-            sources mention. If the class is unknown, it is any drug that the sources mention.
+            sources mention. If the class is unknown, the replacement is any drug that the sources
+            mention.
     """
     in_sources = {name for text in texts for name in _find_drugs(text)}
 

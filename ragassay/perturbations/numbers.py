@@ -130,7 +130,7 @@ Edit = tuple[int, int, str]
 """Start, end and new text of a replacement."""
 
 Wrong = Callable[[str, Quantity, random.Random], Edit | None]
-"""Function that makes a number in a text wrong, or returns None if it cannot."""
+"""Function that makes a number in a text wrong, or returns None if this is not possible."""
 
 _MANTISSA = re.compile(r"[0-9][0-9,]*(?:[.\u00b7][0-9]+)?")
 _EXPONENT = re.compile(

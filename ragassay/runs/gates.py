@@ -200,7 +200,7 @@ class ChangeVerdict(NamedTuple):
 def changes_between(
     sides: Sequence[Side], keys: Sequence[str] = (), baseline: str = ""
 ) -> tuple[Change, ...]:
-    """Compare each side with the baseline, by default the first side.
+    """Compare each side with the baseline. The default baseline is the first side.
 
     Raises:
         InputError: The baseline is unknown, or there is only one side.

@@ -74,7 +74,7 @@ class Written:
 def nugget_jobs(
     records: Sequence[Record], origin: Origin, tools: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
-    """Return one job per topic. A record without a topic is a topic of its own.
+    """Return one job per topic. A record without a topic counts as a separate topic.
 
     Args:
         records: Answers of all systems.

@@ -74,7 +74,7 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
 async def paraphrased_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
-    """Replace rule-based paraphrases in the job with model paraphrases, if it names a model.
+    """Replace rule-based paraphrases in the job with those of a model, if the job has one.
 
     A rule-based paraphrase is kept if the model's paraphrase is unusable. Paraphrases that are
     already in the folder are reused.

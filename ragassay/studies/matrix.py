@@ -34,7 +34,7 @@ ALL = "all"
 """Value of `rubrics` that requests a matrix for each rubric."""
 
 LABEL_SCALE = (1.0, 5.0)
-"""Scale of ratings in label files, which do not specify one."""
+"""Scale of ratings in label files, which do not specify a scale."""
 
 UNNAMED = "unnamed judge"
 

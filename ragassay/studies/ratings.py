@@ -75,7 +75,7 @@ def rating_matrix(
     Intervals resample questions.
 
     Args:
-        ratings: At least one rating, without duplicates and on the same scale.
+        ratings: One or more ratings without duplicates, all on the same scale.
 
     Raises:
         InputError: If the ratings are not on the same scale.
@@ -313,7 +313,7 @@ def _gaps(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return paired differences for the judge and for other judges, both of shape (n, n_units).
 
-    If one difference of a pair is missing, both are NaN.
+    If one difference of a pair is missing, both differences are NaN.
     """
     import numpy as np
 

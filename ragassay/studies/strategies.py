@@ -148,12 +148,12 @@ def study_strategies(
     listen: Listener = lambda event: None,
     inversion: Inversion = "extreme",
 ) -> StrategyStudy:
-    """Judge each answer with the four strategies, and with a misleading rating added to one.
+    """Judge each answer with four strategies, and with one of them plus a misleading rating.
 
-    The misleading rating is the inverted mode of the human ratings. If there are none, it is the
-    inverted mode of the judge's ratings with the four strategies. The few-shot examples are the
-    answers to other questions with the highest and lowest human ratings, or else the examples of
-    the rubric.
+    The misleading rating is the inverted mode of the human ratings. If there are no human ratings,
+    it is the inverted mode of the judge's ratings with the four strategies. The few-shot examples
+    are the answers to other questions with the highest and lowest human ratings, or else the
+    examples of the rubric.
 
     Args:
         out: Folder with a run folder for each strategy, in which finished work is stored.

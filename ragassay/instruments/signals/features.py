@@ -155,7 +155,7 @@ def register_features(sentence: str) -> dict[str, float]:
 
 
 def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return which sentences define an abbreviation, and which use one that another defines.
+    """Return which sentences define abbreviations, and which use those of other sentences.
 
     Both lists have shape (n_sentences,).
     """

@@ -125,7 +125,7 @@ def _score_matched(
 
 
 def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judge: str) -> Score:
-    """Return F1 from precision and recall, with bounds computed from the bounds of both."""
+    """Return F1 from precision and recall, with bounds computed from their bounds."""
     value, worst, best = (
         f1_score(getattr(precision, end), getattr(recall, end))
         for end in ("value", "worst", "best")
@@ -153,7 +153,7 @@ def sentence_scores(
 
 
 def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
-    """Return the shares of sentences that at least one passage supports, or contradicts.
+    """Return the shares of sentences that at least one passage supports or contradicts.
 
     With k passages per sentence, `evidence.support` is BioACE's correctness at k (4.1.3). A
     sentence can be both supported and contradicted. A sentence is unscored if the result depends

@@ -59,7 +59,7 @@ def merged_citations(
     """Merge nugget verdicts into citation verdicts.
 
     A failed or undecided nugget makes the citation unscored, unless another nugget is contradicted.
-    If there is a definite failure, it is the one reported.
+    If there is a definite failure, that failure is reported.
 
     Args:
         cited: Sentence numbers with a citation and the part of the document that was compared.

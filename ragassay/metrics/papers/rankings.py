@@ -151,7 +151,7 @@ def _labelled_answers(
 def rankings(
     human: Sequence[Evaluation], judge: Sequence[Evaluation], run: Sequence[Evaluation]
 ) -> tuple[Ranking, ...]:
-    """Compare the rankings of at least two systems by each score.
+    """Compare human and judge rankings of at least two systems, for each score.
 
     Args:
         human: Answers with human labels from `relabel_answers`, with or without pooled scores.
@@ -168,7 +168,7 @@ def rankings(
 
 
 def by_systems(evaluations: Sequence[Evaluation], key: str) -> dict[str, dict[str, float]]:
-    """Return the mean of a score by system and question. Systems without values are left out."""
+    """Return mean scores, keyed by system and question. Systems without values are left out."""
     systems: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         if evaluation.system:

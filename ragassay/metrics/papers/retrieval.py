@@ -149,7 +149,7 @@ def run_values(
     """Compute measures for each run and query. The values are keyed by measure, run and query.
 
     Args:
-        qrels: Relevance grades by query and document.
+        qrels: Relevance grades, keyed by query and document.
         runs: Scores, keyed by run, query and document. Higher is better. Missing queries score 0.
         measures: Names in ir_measures notation.
         level: Minimum relevant grade, like -l in trec_eval. It does not affect measures based on

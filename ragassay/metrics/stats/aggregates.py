@@ -133,7 +133,7 @@ def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
 
 
 def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return the mean of each score over the answers that have it, in order of first appearance.
+    """Return the mean of each score over answers with the score, in order of first appearance.
 
     Answers count as unscored only if their verdicts failed, not if a score does not apply to them.
     The bounds also allow for unscored verdicts within answers.
@@ -176,9 +176,9 @@ def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> 
 
 
 def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return micro averages, the total number of hits divided by the total n.
+    """Return micro averages, i.e. the total number of hits divided by the total n.
 
-    Long answers count more than short ones. F1 is computed from pooled precision and recall.
+    Long answers count more than short answers. F1 is computed from pooled precision and recall.
 
     Returns:
         Scores on a scale of 0 to 1, in order of first appearance. `n` and `n_unscored` are numbers

@@ -89,7 +89,7 @@ Direction = Literal["worse", "better", "same"]
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """Change of a score over the answer pairs that have it on both sides.
+    """Change of a score over the answer pairs in which both answers have the score.
 
     Attributes:
         old: Old mean over the shared questions, or None without shared questions.

@@ -93,7 +93,8 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the mean of `tau_ap` in both directions, if neither ranking is the true ranking.
 
-    Follows Urbano and Marrero 2017. Without ties, it equals the symmetric tau_AP of Yilmaz et al.
+    Follows Urbano and Marrero 2017. Without ties, the result equals the symmetric tau_AP of Yilmaz
+    et al.
 
     Example:
         >>> tau_ap_b([4, 3, 2, 1], [3, 4, 2, 1])
@@ -152,7 +153,7 @@ def correlate_systems(
     """Correlate two system rankings by mean scores, with intervals that resample questions.
 
     `first` and `second` are values keyed by system and question, from two judges or for two scores.
-    Each mean is over the questions with both values.
+    Each mean is over the questions that have both values.
     """
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second

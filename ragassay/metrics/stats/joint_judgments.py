@@ -32,9 +32,9 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     """Merge the members' judgments on one rubric.
 
     The score is the mean of the scored members, and the rating is the score rounded half up. The
-    distribution is the mean distribution if all scored members have one. The rationale is that of
-    the member closest to the score, and the sentences are those of all members. The result is
-    unscored if all members are unscored.
+    distribution is the mean distribution if all scored members have a distribution. The rationale
+    is that of the member closest to the score, and the sentences are those of all members. The
+    result is unscored if all members are unscored.
     """
     firsts = [member.first for member in members if member.first is not None]
     usage = sum((one.usage for one in (*members, *firsts)), Usage())

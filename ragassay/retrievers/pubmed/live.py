@@ -151,8 +151,8 @@ class LivePubMed(Rebuilt):
         cache_dir: Folder of the response cache, created if missing.
         email: Email address that NCBI can contact before blocking a user.
         timeout_s: Timeout of a response in seconds.
-        idconv_url: URL of the PMC ID converter, by default that of NCBI, or `<base_url>/idconv/`
-            for other base URLs.
+        idconv_url: URL of the PMC ID converter. The default is NCBI's converter, or
+            `<base_url>/idconv/` for other base URLs.
         clock: Function that returns a monotonic time in seconds.
         sleep: Function that waits for a number of seconds.
 

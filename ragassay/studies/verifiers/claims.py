@@ -343,8 +343,8 @@ def fit(
 
     Args:
         held: Held-out claims that share no claims or documents with the training claims.
-        n_labels: With 2, one threshold maximizes the F1 of "attributable". With 3, the thresholds
-            of support and contradiction maximize macro-F1.
+        n_labels: Number of labels. With 2, one threshold maximizes the F1 of "attributable". With
+            3, the thresholds of support and contradiction maximize macro-F1.
 
     Raises:
         SettingsError: If the verifier is unavailable.
