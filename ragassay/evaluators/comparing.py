@@ -85,7 +85,7 @@ def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Do
 
 @dataclass(frozen=True)
 class Read:
-    """The text that a sentence is compared with.
+    """Text to compare a sentence with.
 
     Attributes:
         text: A whole document, all its passages among the sources, or a single passage.

@@ -315,7 +315,7 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report once each number that is the id of one source and the position of another."""
+    """Report each number that is the id of one source and the position of another source."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
         Finding(

@@ -258,7 +258,7 @@ class RubricSignals(Frozen):
 
 
 class ReasonTexts(Frozen):
-    """Texts of the reasons for ratings from signals.
+    """Text templates for the reasons of ratings from signals.
 
     Attributes:
         answer: Texts keyed by answer signal, for signals that are not aggregated from sentences.

@@ -234,7 +234,7 @@ def _with_rubric_mean(evaluation: Evaluation) -> Evaluation:
 
 
 def gate(changes: Sequence[Change], margin: float | None = None) -> tuple[ChangeVerdict, ...]:
-    """Return the scores that are worse than the baseline or could not be measured.
+    """Return the scores that are worse than in the baseline or could not be measured.
 
     Args:
         margin: A score that is worse by more than this share of its scale fails even if the

@@ -110,12 +110,14 @@ def citation_scores(
     """Score an answer's citations with the measures of MedAESQA.
 
     - citations.support: share of citations that support their sentence. Invalid citations do not
-    count as support. - citations.contradict: share of citations that contradict their sentence.
-    Omitted if the verifier has only two labels. - citations.coverage: share of sentences with a
-    supporting citation. - citations.document_precision: share of distinct cited documents that are
-    relevant to a sentence that cites them. Invalid citations count as irrelevant documents. -
-    citations.cited: share of sentences with a valid citation, determined without a model. Sentences
-    with only unresolved citations are unscored.
+      count as support.
+    - citations.contradict: share of citations that contradict their sentence. Omitted if the
+      verifier has only two labels.
+    - citations.coverage: share of sentences with a supporting citation.
+    - citations.document_precision: share of distinct cited documents that are relevant to a
+      sentence that cites them. Invalid citations count as irrelevant documents.
+    - citations.cited: share of sentences with a valid citation, determined without a model.
+      Sentences with only unresolved citations are unscored.
 
     If every requested verdict failed, all scores except `citations.cited` are unscored. An answer
     without citations scores 0 with n = 0, as in MedAESQA, and is left out of pooled scores. See

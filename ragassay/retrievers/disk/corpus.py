@@ -301,7 +301,7 @@ class DiskCorpus(Rebuilt):
         return document_of(self._searcher.doc(address))
 
     def _read_segment(self, segment: int, start: int, n: int) -> dict[int, Article]:
-        """Return up to `n` articles of a segment by position, including deleted articles."""
+        """Return up to `n` articles of a segment in index order, including deleted articles."""
         import tantivy
 
         from ragassay.retrievers.disk.schema import document_of
