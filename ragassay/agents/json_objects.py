@@ -125,7 +125,7 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return fields by name, unwrapping single nested objects until all `wanted` fields exist."""
+    """Return fields keyed by name. Unwrap single nested objects until `wanted` are found."""
     matching = _fields_by_name(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching

@@ -150,7 +150,7 @@ class AnswerChecker(Agent):
     signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
-        """Request a check that the answers have the same meaning. The result includes the usage."""
+        """Request a judgment on whether the answers match. The result includes the usage."""
         mark = mark_of(case)
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:

@@ -61,7 +61,7 @@ def rating_signature(
 
 
 def expert_hint(rating: int) -> str:
-    """Return a hint for the judge that an expert gave this rating."""
+    """Return a hint that tells the judge that an expert gave this rating."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 

@@ -63,7 +63,7 @@ def make_drawn(graph: G) -> G:
 
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
-"""Minimum and maximum pause before a retry, to which up to one second of jitter is added."""
+"""Minimum and maximum pause before a retry. Up to one second of jitter is added."""
 
 MOST_UNPARSABLE = 2
 """Maximum number of attempts of a call with unparsable replies."""

@@ -45,7 +45,7 @@ OTHER_LANGUAGE = Failure.left_open(
 
 
 def explain_difference(difference: Difference) -> Failure:
-    """Explain that a seemingly supported claim is undecided, as a direction or negation differs."""
+    """Describe the direction or negation that makes a seemingly supported claim undecided."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
     return Failure.left_open(detail)
 

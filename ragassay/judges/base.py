@@ -195,7 +195,7 @@ class BaseJudge(ABC):
         raise NotImplementedError
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater for the rubrics. Empty if none is used."""
+        """Return the name of the signal rater for the rubrics. Empty if there is none."""
         return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ class Panel(BaseJudge):
         return any(one.rates_by_signals(rubric) for one in self._members)
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the first signal rater of a member. Empty if none is used."""
+        """Return the name of the first signal rater among the members. Empty if there is none."""
         names = [one.signal_rater(rubrics) for one in self._members]
         return next(filter(None, names), "")
 

@@ -164,7 +164,7 @@ def difference_score(
 
     Args:
         differences: Differences, shape (n, n_units). NaN means undefined.
-        most: Maximum difference in widths of the scale.
+        most: Maximum difference, as a multiple of the width of the scale.
 
     Returns:
         The mean. `n` and `n_unscored` are the numbers of units with and without a difference.

@@ -237,7 +237,7 @@ class DiskCorpus(Rebuilt):
         return hashlib.sha256(self.ledger.model_dump_json().encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID (`123`, `PMID 123`) or a DOI, or None."""
+        """Return the article with this PMID (`123`, `PMID 123`) or DOI, or None if not found."""
         from tantivy import Query
 
         name = bare_identifier(identifier)

@@ -204,7 +204,7 @@ class LivePubMed(Rebuilt):
         self.close()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
+        """Return the article with this PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
 
         Returns:
             Article, or None if not found. Other identifiers cause no request.
