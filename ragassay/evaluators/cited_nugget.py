@@ -27,7 +27,7 @@ from ragassay.text.sentences import sentences_of
 
 
 class FactsEvaluator(Evaluator[EvidenceSpan]):
-    """List the facts of each passage of each cited document."""
+    """List the facts in each passage of each cited document."""
 
     name = "facts"
     part = "citations"

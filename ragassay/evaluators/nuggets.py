@@ -115,7 +115,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
-        """Return the lists of nuggets by origin and sentence."""
+        """Return the lists of nuggets, ordered by origin and sentence."""
         return sorted(
             super().final_verdicts(open_case, run), key=lambda one: (one.origin, one.sentence)
         )

@@ -205,7 +205,7 @@ class PublishedJudge(BaseJudge):
                 )
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether the rubric is rated from signals instead."""
+        """Return whether the rubric is rated from signals instead of by the model."""
         return rubric not in self._trained and super().rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:

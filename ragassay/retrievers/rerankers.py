@@ -236,7 +236,7 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits, scored by the cross-encoder on query and "title text".
+        """Return the top `k` hits, scored by the cross-encoder on the query and "title text".
 
         Args:
             k: Number of hits to return. If 0 or less, the list is empty.

@@ -43,7 +43,7 @@ PARAPHRASES = "paraphrases.jsonl"
 
 
 def paraphraser_name(job: AuditJob) -> str:
-    """Return the paraphraser's name without its endpoint, or an empty string for rules."""
+    """Return the paraphraser's name without its endpoint, or "" if rules are used."""
     return split_endpoint(job.options.paraphraser)[0]
 
 

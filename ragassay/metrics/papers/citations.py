@@ -205,7 +205,7 @@ class CitingSentence:
 
     @property
     def is_recalled(self) -> Support:
-        """True if the citations together support the sentence and all are valid."""
+        """True if the citations together support the sentence and all of them are valid."""
         return False if self.has_invalid or not self.alone else self.together
 
     @property

@@ -86,7 +86,7 @@ def clustered_score(
 
 
 MOST_SNAPPED = 2000
-"""Maximum n for which a share with four digits determines the number of hits in halves."""
+"""Maximum n for which a four-digit share determines the number of hits to the nearest half."""
 
 
 def question_of(evaluation: Outlined) -> str:

@@ -94,7 +94,8 @@ class ScoreChange:
     Attributes:
         old: Old mean over the shared questions, or None without shared questions.
         new: New mean over the shared questions, or None without shared questions.
-        test: Paired test of new minus old. `p_holm` is corrected over all compared scores.
+        test: Paired test of the difference (new minus old). `p_holm` is corrected over all compared
+            scores.
         n_questions: Number of questions with an old score.
         ranges: Old and new means with bounds for undecided verdicts. None for `SERIOUS_KEY`.
     """

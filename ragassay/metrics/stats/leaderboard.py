@@ -181,7 +181,7 @@ class Leaderboard:
 
     Attributes:
         rows: Systems, best first. Systems without a mean are last.
-        tests: Tests of all pairs with means and without overlapping bounds.
+        tests: Tests of all pairs in which both systems have a mean and the bounds do not overlap.
         n_questions: Number of questions for which any system has a score.
         n_shared: Number of questions for which all systems have scores.
     """

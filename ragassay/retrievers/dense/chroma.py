@@ -127,7 +127,7 @@ def _parse_url(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explain_errors(where: str) -> Iterator[None]:
-    """Convert Chroma errors to a `CorpusError` with the location.
+    """Convert Chroma errors to a `CorpusError` that states the location.
 
     Raises:
         CorpusError: Chroma raised an error.

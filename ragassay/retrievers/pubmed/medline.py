@@ -79,7 +79,7 @@ class _MedlineRecord:
         return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
 
     def value(self, *tags: str) -> str:
-        """Return the first value of the fields that is not empty."""
+        """Return the first non-empty value of the fields."""
         return next((value for tag in tags for value in self.values(tag) if value), "")
 
 
