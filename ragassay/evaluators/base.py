@@ -60,7 +60,7 @@ class Run:
 
     Attributes:
         registered: All known evaluators in dependency order.
-        judge: Model that answers questions and rates rubrics.
+        judge: Model that answers questions and rates answers on rubrics.
         models: Models that measure and compare without the judge.
         compiled: Prompts compiled with `ragassay optimize`, which replace the packaged prompts.
         second: Run for the second judge of a cascade, if any.

@@ -126,7 +126,7 @@ class Models:
         verifier_lm: Fine-tuned language model that compares claims with passages.
         correctness: Decides whether sentences are correct, instead of the evidence verdicts.
         matcher: Decides whether two nuggets are the same fact, instead of a threshold.
-        signal_extractor: Computes the signals of an answer before its rubrics are rated.
+        signal_extractor: Computes the signals of an answer before it is rated on rubrics.
     """
 
     embedder: Embedder

@@ -1,4 +1,4 @@
-"""Graphs that make one call per item: paraphrase sentences, check rationales."""
+"""Graphs that make one model call per item, to paraphrase sentences or check rationales."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _sample_evenly(texts: Sequence[str], n: int) -> list[str]:
 
 
 LEAST_WORDS = 5
-"""Minimum number of words of an answer that can be understood on its own."""
+"""Minimum number of words in an answer that can be understood on its own."""
 
 LEAST_SPECIFICS = 2
 """Minimum number of content words from the paper that an answer without numbers must add."""

@@ -152,16 +152,16 @@ class BaseJudge(ABC):
 
         Raises:
             ModelError: The model returned no usable reply.
-            SettingsError: The judge does not rate rubrics (`NoJudge`), or only its members do
+            SettingsError: The judge does not rate answers (`NoJudge`), or only its members do
                 (`Panel`).
         """
         raise SettingsError(NEEDS_JUDGE)
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
-        """Raise an error if the judge cannot rate all rubrics.
+        """Raise an error if the judge cannot rate answers on all rubrics.
 
         Raises:
-            SettingsError: The judge cannot rate one of the rubrics.
+            SettingsError: The judge cannot rate answers on one of the rubrics.
             ExtraError: The prompts of a published judge are not installed.
         """
 
@@ -204,7 +204,7 @@ class BaseJudge(ABC):
 
 
 class NoJudge(BaseJudge):
-    """Placeholder without a judge. Instruments are used and no rubrics are rated."""
+    """Placeholder without a judge. Instruments are used, and there are no rubric ratings."""
 
     name = INSTRUMENTS
 

@@ -55,11 +55,11 @@ class HostedJudge(BaseJudge):
 
 
 TUNED_RUBRICS = "yescieval"
-"""Rubric set of fine-tuned judges. Their base model rates all other rubrics."""
+"""Rubric set of fine-tuned judges. Their base model is used for all other rubrics."""
 
 
 class FineTunedJudge(BaseJudge):
-    """Fine-tuned judge that rates YESciEval's rubrics together with signals.
+    """Fine-tuned judge that rates answers on YESciEval's rubrics, combined with signals.
 
     Args:
         lm: Base model for everything except ratings.
@@ -79,7 +79,7 @@ class FineTunedJudge(BaseJudge):
     ) -> Judgment:
         """Combine the rating of the model with the rating from signals.
 
-        The base model rates rubrics that the judge was not trained on.
+        The base model is used for rubrics that the judge was not trained on.
         """
         name, measured = rubric.name, None
         if self.signals and answer.signals and self.rates_by_signals(name):
@@ -193,7 +193,7 @@ class PublishedJudge(BaseJudge):
             return await rate_published(answer.case, rubric, self.form)
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Reject rubrics that neither the model nor the signals can rate."""
+        """Reject rubrics that neither the model nor the signals support."""
         words_of(self.form)  # Raises ExtraError if the prompts are not installed.
         rated = f"the rubrics of {self.form.rubric_set}"
         for name in rubrics:
@@ -205,7 +205,7 @@ class PublishedJudge(BaseJudge):
                 )
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether the rubric is rated from signals instead of by the model."""
+        """Return whether the rating is derived from signals instead of the model."""
         return rubric not in self._trained and super().rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:

@@ -56,7 +56,7 @@ class Cascade:
 
 
 class Panel(BaseJudge):
-    """Panel of two or more judges that rate the rubrics. The first judge does everything else."""
+    """Panel of two or more judges that rate on rubrics. The first judge does everything else."""
 
     def __init__(self, members: Sequence[BaseJudge]) -> None:
         self._members = tuple(members)

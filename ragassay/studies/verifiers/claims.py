@@ -122,7 +122,7 @@ def _read_scifact_claims(path: Path, corpus: Literature) -> Claims:
 
 
 def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
-    """Pair sentences with the documents that they cite, without invalid citations."""
+    """Pair sentences with the documents that they cite. Invalid citations are skipped."""
     read = read_records(path)
     claims: list[LabelledClaim] = []
     n_missing = 0
