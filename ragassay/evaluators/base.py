@@ -337,7 +337,7 @@ class Evaluator(ABC, Generic[S]):
         The first verdict is the answer. Further verdicts may belong to another evaluator.
 
         Raises:
-            ModelError: The judge gave no usable reply.
+            ModelError: The judge returned no usable reply.
         """
 
     def make_unscored(
@@ -384,7 +384,7 @@ class Evaluator(ABC, Generic[S]):
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the model or models that give the verdicts."""
+        """Return the name of the model or models that return the verdicts."""
         instrument = self.instrument(run)
         return run.or_second(instrument.name if instrument else run.judge.answered_by)
 

@@ -40,7 +40,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         return run.settings.cites_by_nuggets
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
-        """Return the passages of the cited documents without repeats."""
+        """Return the passages of the cited documents, without duplicates."""
         sources = (
             s for c in open_case.cited for s in sources_of(c.sentence, open_case.case, c.marker)
         )

@@ -61,7 +61,7 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
 
 
 def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> bool:
-    """Return whether a marker gives a source's position instead of its id."""
+    """Return whether a marker is a source's position instead of its id."""
     position = str(sources.index(cited) + 1)
     is_named = cited.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)
@@ -73,7 +73,7 @@ def joined_text(documents: Sequence[Document]) -> str:
 
 
 def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
-    """Return the sources that a sentence's citations are checked against, without repeats.
+    """Return the sources that a sentence's citations are checked against, without duplicates.
 
     `sentence` is an index from 1. If `marker` is set, only that citation is used.
     """
@@ -131,7 +131,7 @@ async def compare(
         beside: See `EncoderVerifier.compare`.
 
     Raises:
-        ModelError: A model gave no usable reply.
+        ModelError: A model returned no usable reply.
     """
     import dspy
 

@@ -62,7 +62,7 @@ class Judge:
             about: Part of the answer that the question refers to, such as a sentence.
 
         Raises:
-            ModelError: The model gave no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Do not catch this error.
         """
         return await self._ask(question, labels, about)
 
@@ -72,7 +72,7 @@ class Judge:
         """Ask for a rating. The value is the expected rating if the model returns probabilities.
 
         Raises:
-            ModelError: The model gave no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Do not catch this error.
         """
         return await self._ask(question, range(low, high + 1), about)
 
@@ -296,7 +296,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         }
 
     def questions(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
-        """Return the verdicts if a judge gave them."""
+        """Return the verdicts if they come from a judge."""
         verdicts = evaluation.by(self.name) if self.is_weighed else ()
         return [verdict for verdict in verdicts if isinstance(verdict, OwnVerdict)]
 

@@ -65,7 +65,7 @@ class Rubric(Frozen):
     Attributes:
         group: YESciEval dimension of the rubric. None for other rubric sets.
         about: Description of the question, sources and answer if they have a special meaning.
-        scale: Description of each rating, without gaps.
+        scale: Description of each rating. No rating may be missing.
         examples: Example with the highest rating, followed by an example with the lowest rating.
             Required for the strategy "few_shot".
     """

@@ -76,7 +76,7 @@ def figures_of_tables(
             columns are judge labels.
 
     Returns:
-        Values by name, shape (n_draws,). Division by zero gives 0, as in scikit-learn.
+        Values, keyed by name, shape (n_draws,). Division by zero yields 0, as in scikit-learn.
     """
     hits = np.diagonal(tables, axis1=1, axis2=2)
     labelled_counts, predicted_counts = tables.sum(axis=2), tables.sum(axis=1)
