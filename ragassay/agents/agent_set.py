@@ -1,4 +1,4 @@
-"""The agents of a run, and their compiled prompts."""
+"""Agents of a run and their compiled prompts."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Agents:
         return self.answer_extractor if kind == "question" else self.nugget_extractor
 
     def racar_rater(self, dimension: RacarDimension) -> RacarRater:
-        """Return the agent that rates question-answer pairs in a dimension."""
+        """Return the agent that rates question-answer pairs on a dimension."""
         rater: RacarRater = getattr(self, f"{dimension}_rater")
         return rater
 
@@ -96,7 +96,7 @@ def use_compiled(
 
     Args:
         rubrics: Names of the known rubrics, or empty to accept any.
-        unasked: Reasons why this run does not use an agent, by prompt name.
+        unasked: Reasons why this run does not use certain agents, keyed by prompt name.
 
     Raises:
         SettingsError: A prompt is for an unknown agent, an unknown rubric or an unused agent.
@@ -120,7 +120,7 @@ def use_compiled(
 
 
 def agents_left_out(settings: Settings) -> dict[str, str]:
-    """Return the agents this run does not use, with the reason and how to change it."""
+    """Return the agents that this run does not use, with the reason and how to enable them."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
     searches = settings.evaluation.looks_for_evidence

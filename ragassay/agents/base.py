@@ -1,4 +1,4 @@
-"""Base class and prompt adapters for agents, which make one typed model call each."""
+"""Base class and prompt adapters for agents, each of which makes one typed model call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONTEXT_FIELD = "context"
 """First input field of all signatures."""
 
 CASE_FIELD = "case"
-"""Field of an example with its question and answer, if no other field includes them."""
+"""Field that contains the question and answer of an example if no other field does."""
 
 
 class SharedPrefixAdapter(dspy.Adapter):
@@ -64,11 +64,11 @@ class SharedPrefixAdapter(dspy.Adapter):
         """Parse a reply into fields of the declared types.
 
         Length and pattern constraints are not checked. If the verdict is valid, other fields may be
-        missing or have another type.
+        missing or have the wrong type.
 
         Raises:
             UnparsableReplyError: The reply has no JSON object, lacks a required field, has a value
-                of another type, or has text after the object that changes the verdict.
+                of the wrong type, or is followed by text that changes the verdict.
             RefusedError: The model refused to answer.
         """
         types = {name: field.annotation for name, field in signature.output_fields.items()}
@@ -97,7 +97,8 @@ class SharedPrefixAdapter(dspy.Adapter):
 class CompactAdapter(SharedPrefixAdapter):
     """Adapter that renders only the inputs.
 
-    It is for fine-tuned models, which know their task. A schema enforces the format of the reply.
+    It is for fine-tuned models, which were trained on the task. A schema enforces the format of the
+    reply.
     """
 
     def format(
@@ -138,7 +139,7 @@ def _shape(signature: Any) -> str:
 
 
 def _hint(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """Return a JSON value for a schema, with hints in place of values."""
+    """Return an example JSON value for a schema, with hints as placeholders."""
     if "$ref" in schema:
         return _hint(known[schema["$ref"].rpartition("/")[2]], known)
     if "enum" in schema:
@@ -207,7 +208,7 @@ class AgentRequest:
 
     Attributes:
         read: Function that builds the agent's result from a reply and its usage.
-        n_parts: Factor for the token limit, for replies with several parts.
+        n_parts: Number of parts in the reply, by which the token limit is multiplied.
     """
 
     signature: Any
@@ -221,7 +222,8 @@ class Agent(dspy.Module):
     """Base class for agents with a single predictor.
 
     Args:
-        signature: Signature that replaces that of the class. The instruction is from the prompts.
+        signature: Signature used instead of the class attribute. Its instruction is taken from the
+            prompts.
         prompt: Key of the prompt, by default the name of the agent.
     """
 
@@ -229,7 +231,7 @@ class Agent(dspy.Module):
     """Default key of the prompt."""
 
     signature: ClassVar[Any] = None
-    """Signature, if all calls have the same."""
+    """Signature, if all calls use the same signature."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
     """Adapter for rendering prompts."""
@@ -244,7 +246,7 @@ class Agent(dspy.Module):
         self.predict = dspy.Predict(_set_instruction(signature or self.signature, task))
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """Replace the packaged prompt with a compiled one.
+        """Replace the packaged prompt with a compiled prompt.
 
         Raises:
             SettingsError: The prompt is for another agent, or its examples have an unknown field.
@@ -301,7 +303,7 @@ class Agent(dspy.Module):
         return self.ask(self.request(*args, **kwargs))
 
     async def ask(self, asked: AgentRequest) -> Any:
-        """Make a prepared call to the model in the DSPy settings, and return the result.
+        """Send a prepared call to the model configured in DSPy and return the result.
 
         Raises:
             ModelError: The call failed. The subclass indicates the reason.
@@ -334,5 +336,5 @@ class Agent(dspy.Module):
 
 @functools.cache
 def _set_instruction(signature: Any, task: str) -> Any:
-    """Return a signature with an instruction. Cached, because DSPy creates a class for each."""
+    """Return a signature with an instruction. Cached, because each call creates a class."""
     return signature.with_instructions(task)

@@ -1,7 +1,7 @@
-"""Build cases, and the context shared by all prompts on a case.
+"""Build cases and the context shared by all prompts about a case.
 
-Judged text is untrusted. It is fenced by marks with a number that does not occur in the text, so
-that no text can close its own fence.
+The judged text is untrusted. It is enclosed in marks with a number that does not occur in the text,
+so that no text can close its own fence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def build_context(
     mark: str,
     turns: Sequence[Turn] = (),
 ) -> str:
-    """Build the context shared by all prompts on a case.
+    """Build the context shared by all prompts about a case.
 
     Args:
         sources: Sources, numbered from 1.
@@ -58,13 +58,13 @@ def passage_context(case: Case) -> str:
 
 
 def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
-    """Build the context shared by all prompts on a paper, which is only its text.
+    """Build the context shared by all prompts about a paper: the text of the paper.
 
-    It is the same for all pairs, unless a pair contains the mark.
+    The context is the same for all pairs, unless a pair contains the mark.
 
     Args:
-        shown: Paper, condensed to fit into a prompt.
-        texts: Other texts that use the same mark.
+        shown: Paper, shortened to fit into a prompt.
+        texts: Other texts fenced with the same mark.
     """
     paper = "\n\n".join("\n".join(filter(None, (part.title, part.text))) for part in shown)
     mark = fence_mark([paper, *texts], seed=paper)
@@ -72,7 +72,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """List sources for a prompt, numbered from 1 or, if ids conflict with these numbers, by id."""
+    """List sources for a prompt, labeled by number, or by id if ids and numbers conflict."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
         names = [source.id for source in sources]  # Ids have priority in citations.
@@ -83,11 +83,11 @@ def source_lines(sources: Sequence[Document]) -> str:
 
 
 def fence_mark(texts: Sequence[str], seed: str = "") -> str:
-    """Return a short number that none of the texts contains. It is deterministic.
+    """Return a short number that occurs in none of the texts. The result is deterministic.
 
     Args:
         seed: Text to derive the number from instead of `texts`. Prompts with the same seed share
-            their mark, and so their prefix.
+            their mark and therefore their prefix.
     """
     joined = "\x00".join(texts)
     salt = 0
@@ -100,13 +100,13 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
 
 
 def fence_text(text: str, mark: str) -> str:
-    """Return a text between marks. Marks inside the text are replaced with a space."""
+    """Return a text enclosed in marks. Marks inside the text are replaced with a space."""
     # With an empty string, the surrounding text could form another mark.
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"
 
 
 def mark_of(case: Case) -> str:
-    """Return the fence mark of a case, from its context if there is one."""
+    """Return the fence mark of a case, taken from its context if it has a context."""
     opened = _FENCE.search(case.context)
     return opened[1] if opened else fence_mark(_texts(case))
 
@@ -128,7 +128,7 @@ def build_case(
 
     Args:
         sentences: Sentences of the answer, with resolved citations.
-        shown: Sources condensed to fit into a prompt.
+        shown: Sources, shortened to fit into a prompt.
     """
     n_all = sum(len(source.text) for source in sources)
     n_shown = sum(len(source.text) for source in shown)

@@ -1,4 +1,4 @@
-"""Agents that search for evidence on a claim."""
+"""Agents that search for evidence for and against a claim."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Queries:
 
 
 class QueryWriter(Agent):
-    """Writes search queries for a claim, given the queries that failed."""
+    """Writes search queries for a claim, given earlier queries that failed."""
 
     name = "query_writer"
     signature = WriteQueries
@@ -57,7 +57,7 @@ class QueryWriter(Agent):
     def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> AgentRequest:
-        """Request queries for a sentence of the answer. Off-topic queries become empty."""
+        """Request queries for a sentence of the answer. Off-topic queries become empty strings."""
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
         topic = f"{claim} {case.question}"
@@ -110,7 +110,7 @@ class SufficiencyJudge(Agent):
         """Request a judgment for a sentence of the answer.
 
         Args:
-            passages: Passages with titles, at least one, untrusted.
+            passages: One or more untrusted passages with titles.
         """
         mark = mark_of(case)
         return self.asking(
@@ -133,7 +133,7 @@ class SearchNotes:
     """Results of a search.
 
     Attributes:
-        cited: Ids of cited documents by side.
+        cited: Ids of cited documents, keyed by side (for or against the claim).
     """
 
     documents: dict[str, Document] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class EvidenceSearcher:
         """Let the judge search until it stops or reaches a limit.
 
         Args:
-            lm: Judge with tool calling.
+            lm: Judge that supports tool calling.
             n_tokens: Number of tokens after which no new turn starts.
 
         Raises:

@@ -19,10 +19,10 @@ _SPACE = re.compile(r"\s*")
 _MOST_BROKEN = 200
 
 WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
-"""Names of fields with the model's reasoning, in which verdicts are ignored."""
+"""Names of fields that contain the model's reasoning. Verdicts in these fields are ignored."""
 
 MOST_DEPTH = 3
-"""Maximum number of objects around a verdict, such as {"answer": {"result": {...}}}."""
+"""Maximum number of objects that enclose a verdict, as in {"answer": {"result": {...}}}."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class JsonObject:
 
 
 def find_objects(text: str) -> list[JsonObject]:
-    """Return all objects in a text, including broken ones, but not those in complete objects."""
+    """Return all objects in a text, even broken ones, but none nested inside complete objects."""
     objects: list[JsonObject] = []
     position = n_broken = 0
     while opening := _OPENING.search(text, position):
@@ -103,7 +103,7 @@ def _skip_space(text: str, position: int) -> int:
 
 
 def _expect(text: str, position: int, sign: str) -> int:
-    """Return the offset after a character that must be next."""
+    """Check that the next character is `sign`, and return the offset after it."""
     position = _skip_space(text, position)
     if text[position : position + 1] != sign:
         raise _BrokenJsonError(f"broken JSON: no {sign} at character {position}", position)
@@ -125,7 +125,7 @@ def unwrap_fields(
     wanted: Sequence[str],
     depth: int = 0,
 ) -> dict[str, Field]:
-    """Return fields by name, unwrapping single nested objects until all `wanted` fields exist."""
+    """Return fields keyed by name. Unwrap single nested objects until `wanted` are found."""
     matching = _fields_by_name(fields, names)
     if all(name in matching for name in wanted) or depth == MOST_DEPTH:
         return matching
@@ -153,7 +153,7 @@ def _read_nested(text: str, field: Field) -> dict[str, Field] | None:
 
 
 def _fields_by_name(fields: Mapping[str, Field], names: Sequence[str]) -> dict[str, Field]:
-    """Return fields by name, ignoring differences in case and punctuation."""
+    """Map names to fields, ignoring case and punctuation."""
     exact = {name: fields[name] for name in names if name in fields}
     spelled: dict[str, list[Field]] = {}
     for key, field in fields.items():

@@ -43,7 +43,7 @@ class ScoreImportance(dspy.Signature):
 
 @dataclass(frozen=True)
 class Scored:
-    """Importance of a nugget, and its probability or None if unknown."""
+    """Importance of a nugget and its probability, or None if the probability is unknown."""
 
     importance: Importance
     confidence: float | None
@@ -53,7 +53,8 @@ class Scored:
 class ImportanceScorer(Agent):
     """Labels the importance of a nugget.
 
-    Each call labels one nugget (AutoNuggetizer labels ten). All nuggets are shown for comparison.
+    Each call labels one nugget. AutoNuggetizer labels ten per call. All nuggets are shown for
+    comparison.
     """
 
     name = "importance_scorer"
@@ -87,7 +88,7 @@ class AssignNugget(dspy.Signature):
 class NuggetAssigner(Agent):
     """Labels whether the answer states a gold nugget.
 
-    Each call labels one nugget (AutoNuggetizer labels ten), so that each label has a probability,
+    Each call labels one nugget (in AutoNuggetizer, ten), so that each label has a probability,
     small models do not lose count, and a failed reply affects one nugget only. Calls share their
     prefix, which keeps the cost low.
     """
@@ -154,8 +155,9 @@ class ReasonLabels:
     """Labels of one rationale.
 
     Attributes:
-        labels: Whether there is a fault, by criterion. None if a fault has no valid quote.
-        quotes: Quotes that show a fault, by criterion.
+        labels: Whether the rationale has a fault, keyed by criterion. None if the fault has no
+            valid quote.
+        quotes: Quotes that show a fault, keyed by criterion.
     """
 
     labels: Mapping[str, bool | None]
@@ -164,7 +166,7 @@ class ReasonLabels:
 
 
 class RationaleAuditor(Agent):
-    """Labels a judge's rationale by six criteria in one call."""
+    """Labels a judge's rationale on six criteria in one call."""
 
     name = "rationale_auditor"
     signature = _signature()

@@ -106,7 +106,8 @@ class AnswerNuggetizer(Agent):
 
         Facts the text does not state are dropped. If none remain, the sentences become extractive
         nuggets. Each nugget is assigned to the first sentence that states it, or else to the
-        sentence that shares the most words. The token limit grows with the number of sentences.
+        sentence that shares the most words with it. The token limit grows with the number of
+        sentences.
 
         Args:
             origin: "answer" or "reference".
@@ -168,7 +169,7 @@ class Created:
 
     Attributes:
         facts: Facts stated by a sentence of the window, in reply order.
-        not_carried: Facts no sentence states.
+        not_carried: Facts that no sentence of the window states.
     """
 
     facts: tuple[str, ...]
@@ -177,7 +178,7 @@ class Created:
 
 
 class NuggetCreator(Agent):
-    """Adds facts from a window of documents to the list of a question.
+    """Adds facts from a window of documents to the fact list of a question.
 
     AutoNuggetizer rewrites the whole list for each window. Here, facts are only added, so that none
     are lost and replies stay short.

@@ -1,4 +1,4 @@
-"""Rate question-answer pairs by RACAR, and the similarity of questions (Wan et al. 2024, 3.3)."""
+"""Rate question-answer pairs with RACAR and compare questions (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SHOWN: dict[RacarDimension, Callable[[QAPair], str]] = {
     "accuracy": _format_pair,
     "reasonableness": lambda pair: pair.answer,
 }
-"""Functions that return the text of a pair to show for each dimension."""
+"""Function for each dimension that returns the text of a pair to show in the prompt."""
 
 PAPERLESS: frozenset[RacarDimension] = frozenset({"agnosticism"})
 """Dimensions whose prompts do not include the paper."""
@@ -75,7 +75,7 @@ def names(stem: str, n: int) -> list[str]:
 
 
 class RacarRater(Agent):
-    """Rates pairs in one dimension."""
+    """Rates pairs on one dimension."""
 
     name = "racar_relevance"
 
@@ -86,11 +86,12 @@ class RacarRater(Agent):
     def request(self, case: Case, pairs: Sequence[QAPair]) -> AgentRequest:
         """Request the ratings of several pairs at once.
 
-        The result is a list with one rating per pair. The first rating has the usage of the call.
+        The result is a list with one rating per pair. The first rating includes the usage of the
+        call.
 
         Args:
             case: Case with the paper as its source.
-            pairs: Pairs to rate, at least one.
+            pairs: One or more pairs to rate.
         """
         predictor: Any = self.predict
         n, has_paper = len(pairs), self.dimension not in PAPERLESS
@@ -163,19 +164,19 @@ def _intent_signature(n: int, instruction: str) -> type[dspy.Signature]:
 
 
 class IntentComparer(Agent):
-    """Compares a question with others by intent."""
+    """Compares the intent of a question with that of other questions."""
 
     name = "intent_comparer"
     signature = _intent_signature(1, "")
     wants_logprobs = False
 
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
-        """Request the similarity of one pair's question to the questions of others.
+        """Request the similarity of one pair's question to the questions of other pairs.
 
-        The result is a list of similarities. The first one has the usage of the call.
+        The result is a list of similarities. The first similarity includes the usage of the call.
 
         Args:
-            others: Pairs to compare with, at least one.
+            others: One or more pairs to compare with.
         """
         predictor: Any = self.predict
         n = len(others)

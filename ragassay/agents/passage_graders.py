@@ -1,4 +1,4 @@
-"""Grade passages by test bank items or by their query (Dietz 2024, 3.2 and 3.5)."""
+"""Grade passages on test bank items or on relevance to their query (Dietz 2024, 3.2 and 3.5)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ YesNo = Literal["yes", "no"]
 
 RATERS: dict[ItemKind, str] = {"question": "question_rater", "nugget": "nugget_rater"}
 EXTRACTORS: dict[ItemKind, str] = {"question": "answer_extractor", "nugget": "nugget_extractor"}
-"""Prompt names by item kind."""
+"""Prompt names, keyed by item kind."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -55,11 +55,12 @@ class ItemRater(Agent):
     def request(self, case: Case, items: Sequence[ExamItem]) -> AgentRequest:
         """Request the ratings of one or more items at once.
 
-        The result is a list with one grade per item. The first grade has the usage of the call.
+        The result is a list with one grade per item. The first grade includes the usage of the
+        call.
 
         Args:
             case: Case with the passage as its answer.
-            items: Items of the agent's kind, at least one.
+            items: One or more items of the agent's kind.
         """
         predictor: Any = self.predict
         n = len(items)
@@ -149,7 +150,7 @@ class AnswerChecker(Agent):
     signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
-        """Request whether the answers have the same meaning. The result includes the usage."""
+        """Request a judgment on whether the answers match. The result includes the usage."""
         mark = mark_of(case)
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:
@@ -167,7 +168,7 @@ class AnswerChecker(Agent):
 _WORDS = load_prompts().agents["relevance_grader"]
 
 THOMAS = (0, 1, 2)
-"""Ratings of Thomas et al. The other graders answer yes or no."""
+"""Ratings used by Thomas et al. The other graders answer yes or no."""
 
 
 @functools.lru_cache(maxsize=16)
@@ -184,8 +185,9 @@ def _signature(grader: DirectGrader, instruction: str) -> type[dspy.Signature]:
 class RelevanceGrader(Agent):
     """Grades the relevance of a passage to its query with a direct grader.
 
-    The graders follow Faggioli et al. 2023 (fagb), Sun et al. 2023 (sun), each also with examples,
-    HELM (Liang et al. 2022) and Thomas et al. 2023. The prompts have our own wording.
+    The graders follow Faggioli et al. 2023 (fagb) and Sun et al. 2023 (sun), both with and without
+    examples, HELM (Liang et al. 2022), and Thomas et al. 2023. The wording of the prompts is our
+    own.
     """
 
     name = "relevance_grader"

@@ -38,7 +38,7 @@ YESCIEVAL_CLASSES = {
     "completeness": ("fidelity", "Completeness"),
     "informativeness": ("fidelity", "Informativeness"),
 }
-"""Module and class in the `yescieval` package by rubric name."""
+"""Module and class in the `yescieval` package, keyed by rubric name."""
 
 _YESCIEVAL_TAG = re.compile(
     r"<(?=/?(?:scientific-synthesis|research-question|paper-titles-and-abstracts)>)", re.IGNORECASE
@@ -110,7 +110,7 @@ def yescieval_class(rubric: str) -> Any:
 
 
 def _format_papers(sources: tuple[Document, ...]) -> dict[str, str]:
-    """Return abstracts by title, with duplicate titles numbered.
+    """Return abstracts keyed by title. Duplicate titles are numbered.
 
     Example:
         >>> _format_papers((Document(id="1", text="a"), Document(id="2", text="b")))
@@ -301,10 +301,10 @@ _READERS: Mapping[FormName, Callable[[str, str], PublishedRating]] = {
 
 
 async def rate_published(case: Case, rubric: Rubric, form: JudgeForm) -> Judgment:
-    """Rate an answer with the model in the DSPy settings.
+    """Rate an answer with the model configured in DSPy.
 
-    No schema is enforced, because the judge has learned its own format. With log-probabilities, the
-    score is the expected rating.
+    No schema is enforced, because the judge was trained to use its own format. If log-probabilities
+    are available, the score is the expected rating.
 
     Raises:
         ModelError: The call failed. The subclass indicates the reason.

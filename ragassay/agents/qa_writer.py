@@ -1,7 +1,8 @@
 """Write question-answer pairs from a paper, and repair them (Wan et al. 2024, sections 3.1, 3.2).
 
-The prompts are our own. Like the original, they request ten pairs at once. All calls on a paper,
-including RACAR ratings, share its text as a prefix. Keywords, number and known questions are last.
+The prompts are our own. Like the original, they request ten pairs at once. All calls for a paper,
+including RACAR ratings, share its text as a prefix. The keywords, the number of pairs and the known
+questions come last.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def _limit_chars(n_chars: int) -> Any:
 
 
 def _as_strict(schema: dict[str, Any]) -> None:
-    """Convert a schema for strict modes. Replies with extra fields are still valid."""
+    """Adapt a schema to strict mode. Replies with extra fields are still valid."""
     del schema["description"]
     schema["additionalProperties"] = False
 
@@ -93,7 +94,7 @@ def _signature(instruction: str, least: int, most: int, *names: str) -> type[dsp
 
 
 def paper_context(paper: Document) -> str:
-    """Return the context shared by all prompts on a paper or a part of it."""
+    """Return the context shared by all prompts about a paper or a part of a paper."""
     return build_paper_context([paper], ())
 
 
@@ -128,7 +129,7 @@ class QAMender(Agent):
         """Request repaired pairs. The result is `WrittenPairs` with one entry per pair.
 
         Args:
-            pairs: Pairs to repair, at least one.
+            pairs: One or more pairs to repair.
         """
         n = len(pairs)
         signature = _signature(self.instructions, n, n, "faulty")

@@ -30,8 +30,8 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 def required_fields(types: Mapping[str, Any]) -> list[str]:
     """Return the required fields of a reply, from the types of all fields in order.
 
-    Required are the last label or rating and all fields before it, such as reasoning. Later fields,
-    such as a rationale, may be missing. Without a label, all fields are required.
+    The last label or rating and all fields before it, such as the reasoning, are required. Later
+    fields, such as a rationale, may be missing. If there is no label, all fields are required.
     """
     labels = [n for n, kind in enumerate(types.values()) if is_label(kind)]
     return list(types)[: labels[-1] + 1 if labels else len(types)]
@@ -46,11 +46,11 @@ def value_of(name: str, value: Any, annotation: Any) -> Any:
     """Parse a value as its declared type.
 
     Case and punctuation of labels are ignored. "supported" and "supports: ..." match the label
-    "supports". "4/5" and "4 out of 5" are 4 if 5 is the highest rating. Length constraints are not
-    checked.
+    "supports". "4/5" and "4 out of 5" are read as 4 if 5 is the highest rating. Length constraints
+    are not checked.
 
     Raises:
-        UnparsableReplyError: The value has another type, or matches no label.
+        UnparsableReplyError: The value has the wrong type or matches no label.
 
     Example:
         >>> value_of("rating", "4/5", Literal[1, 2, 3, 4, 5])
@@ -85,7 +85,7 @@ def strip_bounds(annotation: Any) -> Any:
 
 
 def _parse_text(value: Any) -> str:
-    """Return text. None becomes empty, and a list of strings is joined."""
+    """Return a value as text. None becomes an empty string, and a list of strings is joined."""
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -184,7 +184,7 @@ MOST_REPAIRED_CHARS = 50_000
 def read_reply(
     text: str, names: Sequence[str], required: Iterable[str] | None = None
 ) -> dict[str, Field]:
-    """Return the fields of the last object with all required fields after the model's reasoning.
+    """Return the fields of the last object after the reasoning that has all required fields.
 
     Args:
         text: Reply. The object may be surrounded by text.
@@ -192,7 +192,7 @@ def read_reply(
         required: Names of the required fields, by default all.
 
     Raises:
-        ValueError: There is no such object, or it is ambiguous.
+        ValueError: No object has all required fields, or the object is ambiguous.
 
     Example:
         >>> read_reply('{"rating": 1}? No.</think> {"Rating": 4,}', ["rating"])["rating"].value
@@ -302,7 +302,7 @@ def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
     """Reject a verdict that may be an unescaped quotation inside a broken object.
 
     Raises:
-        ValueError: An earlier object breaks off after a string, or a bracket is closed later.
+        ValueError: An earlier object is cut off after a string, or a bracket is closed later.
     """
     for candidate in broken:
         if candidate.start >= end:

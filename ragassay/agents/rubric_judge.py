@@ -17,7 +17,7 @@ from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Assessment, Case, Judgment, Usage
 
 LIKERT = (1, 5)
-"""Scale of the signature for optimizers. Calls use the scale of the rubric."""
+"""Rating scale of the signature that optimizers use. Calls use the scale of the rubric."""
 
 MOST_SENTENCES = 8
 """Maximum number of sentence numbers in a reply, for models that enforce a schema."""
@@ -41,7 +41,7 @@ def rating_signature(
     more_inputs: tuple[str, ...] = (),
     thinks: bool = False,
 ) -> type[dspy.Signature]:
-    """Return the cached signature of a rating.
+    """Return the cached signature for a rating call.
 
     Args:
         more_inputs: Names of further inputs. "facts" adds sentence numbers to the reply.
@@ -61,7 +61,7 @@ def rating_signature(
 
 
 def expert_hint(rating: int) -> str:
-    """Return a hint for the judge that an expert gave this rating."""
+    """Return a hint that tells the judge that an expert gave this rating."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 
@@ -69,8 +69,9 @@ class RubricJudge(Agent):
     """Rates a case on a rubric.
 
     Args:
-        hints: Ratings attributed to an expert, by record id and rubric name.
-        examples: Untrusted examples that replace the rubric's, by record id and rubric name.
+        hints: Ratings attributed to an expert, keyed by record id and rubric name.
+        examples: Untrusted examples that replace those of the rubric, keyed by record id and rubric
+            name.
     """
 
     name = "rubric_judge"
@@ -86,10 +87,10 @@ class RubricJudge(Agent):
         self.hints = dict(hints or {})
         self.examples = dict(examples or {})
         self.of_rubric: dict[str, CompiledPredictor] = {}
-        """Compiled prompts by rubric name."""
+        """Compiled prompts, keyed by rubric name."""
 
     def use(self, compiled: CompiledPrompt) -> None:
-        """Use a compiled prompt, only for its rubrics if there are any.
+        """Use a compiled prompt. If the prompt specifies rubrics, use it only for these rubrics.
 
         Raises:
             SettingsError: See `Agent.use`.
@@ -108,9 +109,9 @@ class RubricJudge(Agent):
         The score is the expected rating if there is a distribution, otherwise the written rating.
 
         Args:
-            facts: Measurements by sentence number, untrusted.
-            others: Rationales of other judges, untrusted.
-            hint: Rating attributed to an expert, trusted.
+            facts: Untrusted measurements, keyed by sentence number.
+            others: Untrusted rationales of other judges.
+            hint: Trusted rating attributed to an expert.
         """
         mark = mark_of(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
@@ -190,7 +191,7 @@ def _question_signature(values: tuple[str | int, ...], has_subject: bool) -> typ
 
 
 class Asker(Agent):
-    """Answers a user-defined question on a case with one of the given values."""
+    """Answers a user-defined question about a case with one of the given values."""
 
     name = "asker"
     signature = _question_signature(("yes", "no"), False)
@@ -201,9 +202,9 @@ class Asker(Agent):
         """Request an answer. The result is an assessment and its usage.
 
         Args:
-            question: Question of the user, trusted.
+            question: Trusted question of the user.
             values: Possible labels or ratings, at least two.
-            about: Sentence or text of the case the question is about, untrusted.
+            about: Untrusted sentence or text of the case that the question is about.
         """
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[Assessment, Usage]:

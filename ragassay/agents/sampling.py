@@ -41,7 +41,7 @@ class ModelCall(Generic[T]):
 
     Attributes:
         read: Function that parses a reply. It may accept truncated replies.
-        labels: Labels of each output field that needs a distribution.
+        labels: Possible labels of each output field that needs a distribution.
     """
 
     lm: Any
@@ -82,7 +82,7 @@ class Samples:
     """Several replies to one prompt, used instead of log-probabilities.
 
     Attributes:
-        replies: Valid replies, at least one.
+        replies: One or more valid replies.
     """
 
     replies: tuple[dspy.Prediction, ...]
@@ -102,7 +102,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Decision:
-    """Probabilities from a model's decisions by field and label, used as log-probabilities."""
+    """Decision probabilities by field and label, used instead of log-probabilities."""
 
     probabilities: Mapping[str, Mapping[str, float]]
 
@@ -115,8 +115,8 @@ class Decision:
 async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
     """Yield whether to make a single call first, inside the context.
 
-    The first reply shows whether a judge returns log-probabilities. While this is unknown, other
-    calls wait, because their reply would be wasted if samples are needed. If the judge returns no
+    The first reply shows whether a judge returns log-probabilities. Until this is known, other
+    calls wait, because their replies would be wasted if samples are needed. If the judge returns no
     log-probabilities, only samples are drawn.
     """
     lm = call.lm
@@ -144,8 +144,8 @@ async def add_distribution(
 ) -> tuple[dspy.Prediction, Usage]:
     """Add a distribution over labels to a reply, with more calls if necessary.
 
-    The distribution is from the model's decisions, or else from log-probabilities, or else from
-    samples if enabled in the settings.
+    The distribution comes from the model's decisions if available, otherwise from
+    log-probabilities, and otherwise from samples if the settings enable them.
 
     Args:
         found: First reply, or None if only samples are drawn.
@@ -176,13 +176,14 @@ async def add_distribution(
 
 
 async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
-    """Draw one sample, and then the others concurrently.
+    """Draw one sample, and then the remaining samples concurrently.
 
-    In this way, providers can cache the prompt. Samples with temporary errors are retried once.
+    In this way, providers can cache the prompt. Samples that fail with temporary errors are retried
+    once.
 
     Raises:
         FatalModelError: No call can succeed.
-        ModelError: All samples failed. This is the first error.
+        ModelError: All samples failed. The first error is raised.
     """
     results = await _draw_all(call, [0])
     results += await _draw_all(call, range(1, n))
@@ -198,7 +199,7 @@ async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
 async def _draw_all(
     call: ModelCall[dspy.Prediction], indices: Sequence[int]
 ) -> list[dspy.Prediction | ModelError]:
-    """Draw samples concurrently, and return an error for each failed sample."""
+    """Draw samples concurrently. Failed samples are returned as errors."""
 
     async def draw(index: int) -> dspy.Prediction | ModelError:
         try:
@@ -278,7 +279,7 @@ class SampledChoice:
 
     @property
     def mean(self) -> float:
-        """Expected value of numeric labels, or the written label without a distribution."""
+        """Expected value of numeric labels, or the written label if there is no distribution."""
         if not self.weights:
             return float(self.label)
         return sum(float(label) * share for label, share in self.weights.items())

@@ -22,9 +22,9 @@ MOST_SENTENCES = 40
 """Maximum number of sentences to mark, because small models lose track in longer answers."""
 
 SURE = 0.9
-"""Minimum probability of a fault to mark a sentence. In 16 flawless answers to held-out questions,
-`ragassay/judge` marks 2 with this threshold and 5 with 0.5. It detects 0.90 instead of 0.87 of
-extreme damage, and 0.78 instead of 0.81 of subtle damage."""
+"""Minimum fault probability at which a sentence is marked. In 16 flawless answers to held-out
+questions, `ragassay/judge` marks 2 with this threshold and 5 with 0.5. The detection rate is 0.90
+instead of 0.87 for extreme damage, and 0.78 instead of 0.81 for subtle damage."""
 
 
 class MarkSentence(dspy.Signature):
@@ -157,7 +157,8 @@ def papers_shown(case: Case, n_chars: int) -> str:
 
     Args:
         n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to
-            question and answer are included. Titles are dropped if they need more than half.
+            the question and answer are included. Titles are dropped if they need more than half of
+            the limit.
     """
     if not n_chars or not case.sources:
         return ""
@@ -173,7 +174,7 @@ def papers_shown(case: Case, n_chars: int) -> str:
 def sentences_named(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
     """Return the numbers of all sentences a rationale refers to, in order.
 
-    Rationales list a few sentences "and others", which are those with the same mark.
+    Rationales list a few sentences "and others". The others are the sentences with the same mark.
 
     Example:
         >>> sentences_named("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})

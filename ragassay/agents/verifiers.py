@@ -21,7 +21,7 @@ from ragassay.records import VERDICT_SETS, Case, Comparison, EvidenceSpan, Usage
 from ragassay.retrievers.rerankers import TextEncoder, closest_sentences
 
 PROMPTS = {2: "verifier_binary", 3: "verifier_ternary", 4: "verifier"}
-"""Prompt names by number of labels."""
+"""Prompt names, keyed by the number of labels."""
 
 
 class VerifyClaim(dspy.Signature):
@@ -132,7 +132,7 @@ def passage_for(
     embedder: TextEncoder,
     wanted: Sequence[int] = (),
 ) -> list[str]:
-    """Return up to `N_READ` sentences most similar to a claim, in document order.
+    """Return the sentences most similar to a claim, at most `N_READ`, in document order.
 
     Args:
         title: Title of the document, treated as a sentence. May be empty.
@@ -149,7 +149,7 @@ N_TOKENS = 4
 
 
 async def check_by_chat(claim: str, passage: str) -> Comparison:
-    """Ask the model in the DSPy settings whether a passage supports a claim.
+    """Ask the model configured in DSPy whether a passage supports a claim.
 
     Args:
         passage: Whole text, which is not split.

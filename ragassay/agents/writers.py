@@ -25,7 +25,7 @@ _WORDS = load_prompts().agents["exam_writer"]
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 ITEMS_PER_PART = 4
-"""Number of items with answers that fit into the token limit of the settings."""
+"""Number of items with answers that fit within the token limit in the settings."""
 
 ExamKind = Literal["questions", "nuggets"]
 Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_chars)]
@@ -135,7 +135,7 @@ class WriteSynthesis(dspy.Signature):
 
 @dataclass(frozen=True)
 class WrittenSynthesis:
-    """A synthesis on one line, and its usage."""
+    """A synthesis as a single line of text, and the usage of the call."""
 
     text: str
     usage: Usage
@@ -215,8 +215,9 @@ class Paraphraser(Agent):
 def is_restatement(text: str, sentence: str) -> bool:
     """Return whether a text on one line is a valid redundant paraphrase of a sentence.
 
-    Texts that are empty, equal to the sentence or introduced ("Here is a wordy version") would
-    reveal the perturbation. New numbers or no shared content words would change the meaning.
+    Texts that are empty, equal to the sentence or start with an introduction ("Here is a wordy
+    version") would reveal the perturbation. New numbers or a lack of shared content words would
+    change the meaning.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

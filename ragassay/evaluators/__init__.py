@@ -1,4 +1,4 @@
-"""Evaluators, which ask questions about an answer: one module per group of questions.
+"""Evaluators that ask questions about an answer, in one module per group of questions.
 
 An evaluator defines its questions, how they are answered, what the answers depend on, how they are
 scored, and how reports present them. All other code loops over the registry.

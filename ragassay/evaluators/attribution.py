@@ -1,4 +1,4 @@
-"""Attribution: whether the documents cited by a sentence jointly support it (ALCE)."""
+"""Attribution: whether the documents cited by a sentence jointly support the sentence (ALCE)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CitedTogether:
 
     Attributes:
         citing: The sentence.
-        without: Id of the document left out; empty if all are included.
+        without: Id of the document that is left out. Empty if all documents are included.
         passages: Best passage of each included document.
     """
 
@@ -41,7 +41,7 @@ class CitedTogether:
 
 
 class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
-    """Compare each sentence with all documents it cites, and with all but one of them."""
+    """Compare each sentence with all documents it cites, and with all but one document."""
 
     name = "attribution"
     part = "citations"
@@ -65,9 +65,9 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
         """Return the comparisons for each sentence that cites several documents.
 
-        Each sentence is compared with all its documents together. With three or more, each document
-        that does not support the sentence alone is also left out once. With two, the citation
-        verdicts already cover this case.
+        Each sentence is compared with all its documents together. If it cites three or more, each
+        document that does not support the sentence alone is also left out once. If it cites two,
+        the citation verdicts already cover this case.
         """
         items: dict[str, CitedTogether] = {}
         for sentence in open_case.case.sentences:
@@ -113,7 +113,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return alce_scores(sentences, self.judged_by(outcome.run))
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one question per sentence with two documents, and n + 1 with more."""
+        """Count one question per sentence with two documents, and n + 1 per sentence with n > 2."""
         counts = [
             len({c.document for c in s.citations if c.document}) for s in open_case.case.sentences
         ]
@@ -143,7 +143,7 @@ def _supports(verdict: VerdictBase | None) -> Support:
 
 
 def _alone(sentence: AnswerSentence, citations: Iterable[VerdictBase]) -> dict[str, Support]:
-    """Return whether each document cited by a sentence supports it alone."""
+    """Return whether each document cited by a sentence supports the sentence on its own."""
     return {
         one.citation.document: _supports(one)
         for one in citations

@@ -38,14 +38,14 @@ from ragassay.settings import Settings, result_values
 from ragassay.store import Store, hash_of
 
 S = TypeVar("S")
-"""The subject of a question."""
+"""Subject of a question."""
 
 V = TypeVar("V", bound=VerdictBase)
 
 
 @dataclass(frozen=True)
 class RunArguments:
-    """Arguments of `build_run` except the corpus; they can be sent to another machine."""
+    """Arguments of `build_run` except the corpus. They can be sent to another machine."""
 
     settings: Settings
     evaluators: tuple[Any, ...] = ()
@@ -56,14 +56,14 @@ class RunArguments:
 class Run:
     """Configuration and services of a run, used as the run-time context of the graph.
 
-    Build it with `build_run`.
+    Build a run with `build_run`.
 
     Attributes:
         registered: All known evaluators in dependency order.
-        judge: Model that answers questions and rates rubrics.
+        judge: Model that answers questions and rates answers on rubrics.
         models: Models that measure and compare without the judge.
-        compiled: Prompts compiled with `ragassay optimize`, which replace the shipped ones.
-        second: Run of the second judge of a cascade, if any.
+        compiled: Prompts compiled with `ragassay optimize`, which replace the packaged prompts.
+        second: Run for the second judge of a cascade, if any.
         store: Finished verdicts and calls in progress.
         arguments: Arguments of `build_run`, or None if the run was built in another way.
         limiter: Limit on all model calls of the run.
@@ -95,14 +95,14 @@ class Run:
 
     @functools.cached_property
     def judges(self) -> BaseJudge | Cascade:
-        """The judge, or a cascade of the judge and the second judge."""
+        """Judge, or a cascade of the judge and the second judge."""
         when = self.settings.judge.escalated_when
         if self.second is None or when is None:
             return self.judge
         return Cascade(self.judge, self.second.judge, parse_condition(when))
 
     def with_judge(self, judge: BaseJudge) -> Run:
-        """Return the run for another of its judges: a panel member or the second judge."""
+        """Return the run for a panel member or for the second judge."""
         if judge is self.judge:
             return self
         if self.second is not None and judge is self.second.judge:
@@ -115,12 +115,12 @@ class Run:
         return self._of_members[judge.name]
 
     def with_models(self, **models: Any) -> Run:
-        """Return a copy of the run with other models, given by their field in `Models`."""
+        """Return a copy of the run with some models replaced, by field name in `Models`."""
         return replace(self, models=replace(self.models, **models))
 
     @property
     def _unasked(self) -> dict[str, str]:
-        """Prompts that this run does not use, with the setting that would use them."""
+        """Prompts that this run does not use, with the setting that would enable each."""
         unused: dict[str, str] = {}
         judge, agents = self.judge, self.agents
         if judge.lm is None and not self.settings.judge.escalate:
@@ -162,7 +162,7 @@ class Run:
 
     @property
     def readers(self) -> tuple[BaseJudge, ...]:
-        """Judges that read an answer before they rate its rubrics."""
+        """Judges that read an answer before they rate it on rubrics."""
         judges = (one for one in self.judge.members or (self.judge,) if one.reads)
         return tuple(one for one in judges if any(map(one.calls_model, self.rubrics)))
 
@@ -174,7 +174,7 @@ class Run:
 
     @property
     def computes_signals(self) -> bool:
-        """Return whether signals of an answer are computed before its rubrics are rated."""
+        """Return whether signals are computed before an answer is rated on rubrics."""
         return self.models.signal_extractor is not None and self.settings.computes_signals
 
     @property
@@ -209,12 +209,12 @@ class Run:
 
     @functools.cached_property
     def grading(self) -> Grading:
-        """The passage grader and its methods."""
+        """Passage grader and its methods."""
         return Grading.of(self.settings, self.judge, self.models.grader)
 
     @functools.cached_property
     def identity(self) -> str:
-        """Hash of everything the verdicts depend on: judge, settings, prompts, corpus, models."""
+        """Hash of everything that verdicts depend on: judge, settings, prompts, corpus, models."""
         rater = shipped_rater() if self.settings.computes_signals else None
         pairs = self.models.pair_rater
         return hash_of(
@@ -231,7 +231,7 @@ class Run:
 
     @functools.cached_property
     def own_digests(self) -> dict[str, str]:
-        """Digests of custom evaluators and rubrics by name."""
+        """Digests of custom evaluators and rubrics, keyed by name."""
         shipped = load_rubrics(self.settings.evaluation.rubric_set)
         custom = {name: rubric for name, rubric in self.rubrics.items() if name not in shipped}
         rubrics = {name: hash_of(rubric.model_dump_json()) for name, rubric in custom.items()}
@@ -247,10 +247,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The final verdicts on one answer.
+    """Final verdicts on one answer.
 
     Attributes:
-        verdicts: Verdicts by evaluator name, ordered and complete.
+        verdicts: Complete verdicts in order, keyed by evaluator name.
         matches: Matched pairs of gold (or reference) nuggets and answer nuggets.
     """
 
@@ -292,14 +292,14 @@ class Evaluator(ABC, Generic[S]):
 
     Attributes:
         name: Unique name, also used for the graph node and the verdicts.
-        part: Part of an evaluation that it belongs to, as selected with `--only`.
-        record: Type of its verdicts.
+        part: Part of an evaluation to which the evaluator belongs, as selected with `--only`.
+        record: Type of the verdicts.
         display: Titles for reports.
-        needs: Evaluators whose verdicts it requires, and required preparations of the case:
+        needs: Evaluators whose verdicts are required, and required preparations of the case:
             "passages" for sentences and citations, "signals" for signals and readings of the
             answer, "citation_warnings" for warnings about cited articles.
-        is_weighed: Whether its verdicts have a confidence and can go to a second judge.
-        digest: Hash of a custom evaluator; empty for built-in ones.
+        is_weighed: Whether verdicts have a confidence and can be passed to a second judge.
+        digest: Hash of a custom evaluator. Empty for built-in evaluators.
     """
 
     name: str
@@ -315,16 +315,16 @@ class Evaluator(ABC, Generic[S]):
         return run.settings.evaluation.wants(self.part)
 
     def is_reported(self, run: Run) -> bool:
-        """Return whether its verdicts are part of the evaluation, not only input for others."""
+        """Return whether verdicts are reported, and are not only input for other evaluators."""
         return self.is_wanted(run)
 
     def instrument(self, run: Run) -> Any | None:
-        """Return the named model that answers instead of the judge, or None."""
+        """Return the model that answers instead of the judge, or None."""
         return None
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return the subjects of all questions known so far, by item."""
+        """Return the subjects of all questions known so far, keyed by item."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return `items`, computed once for each state of a case."""
@@ -334,10 +334,10 @@ class Evaluator(ABC, Generic[S]):
     async def ask(self, item: S, open_case: OpenCase, run: Run) -> Sequence[VerdictBase]:
         """Answer one question.
 
-        The first verdict answers the question. Further verdicts may belong to another evaluator.
+        The first verdict is the answer. Further verdicts may belong to another evaluator.
 
         Raises:
-            ModelError: The judge gave no usable reply.
+            ModelError: The judge returned no usable reply.
         """
 
     def make_unscored(
@@ -351,7 +351,7 @@ class Evaluator(ABC, Generic[S]):
         return {name: getattr(item, name) for name in self.record.item_fields}
 
     def depends_on(self, item: S, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return further inputs of a verdict besides the case, the item and the judge."""
+        """Return inputs of a verdict other than the case, the item and the judge."""
         return ()
 
     def tasks(self, open_case: OpenCase, run: Run) -> list[Task]:
@@ -360,11 +360,11 @@ class Evaluator(ABC, Generic[S]):
 
     @property
     def asks_panel(self) -> bool:
-        """Return whether every panel member is asked, not only the first one."""
+        """Return whether every panel member is asked, not only the first member."""
         return False
 
     def second_round(self, item: S, verdicts: Sequence[Any], run: Run) -> Mapping[str, S]:
-        """Return the subjects of a second round by member name, or {} if it is not needed.
+        """Return second-round subjects, keyed by member name, or {} if no second round is needed.
 
         `verdicts` contains one verdict per panel member.
         """
@@ -375,7 +375,7 @@ class Evaluator(ABC, Generic[S]):
         raise NotImplementedError
 
     def alone(self, item: S) -> S:
-        """Return the part of a batch that a second judge is asked about: its first item."""
+        """Return the part of a batch to ask a second judge about: its first item."""
         return item
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
@@ -384,7 +384,7 @@ class Evaluator(ABC, Generic[S]):
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the model or models that give the verdicts."""
+        """Return the name of the model or models that return the verdicts."""
         instrument = self.instrument(run)
         return run.or_second(instrument.name if instrument else run.judge.answered_by)
 
@@ -393,11 +393,11 @@ class Evaluator(ABC, Generic[S]):
         return {}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
-        """Return the problems of the answer that the verdicts show."""
+        """Return the problems in the answer that the verdicts reveal."""
         return []
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return one verdict per question that a judge was asked and could be unsure of."""
+        """Return one verdict per answered question for which a judge could be uncertain."""
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
@@ -409,7 +409,7 @@ class Evaluator(ABC, Generic[S]):
         return len(self.known_items(open_case, run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the maximum number of model calls; an instrument needs none."""
+        """Return the maximum number of model calls. It is 0 if an instrument is used."""
         has_model = run.judge.lm is not None and self.instrument(run) is None
         return self.n_most_questions(open_case, run) if has_model else 0
 
@@ -419,11 +419,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Batch(Generic[T]):
-    """Items of one call; the first item identifies the batch.
+    """Items of one call. The first item identifies the batch.
 
     Attributes:
-        things: The items, at least one.
-        is_sent: Whether the batch is sent. If not, another batch includes its item.
+        things: One or more items.
+        is_sent: Whether the batch is sent. If False, another batch includes its item.
     """
 
     things: tuple[T, ...]
@@ -431,7 +431,7 @@ class Batch(Generic[T]):
 
 
 class BatchEvaluator(Evaluator[Batch[T]]):
-    """An evaluator that asks about several items in a call."""
+    """Evaluator that asks about several items in one call."""
 
     @abstractmethod
     def fields_of(self, thing: T) -> dict[str, Any]:
@@ -442,7 +442,7 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         return self.record(**self.fields_of(thing)).item
 
     def batches(self, things: Sequence[T], n: int) -> dict[str, Batch[T]]:
-        """Split items into batches of up to `n` (0 for no limit), each item under its own key."""
+        """Map each item's key to its batch of up to `n` items (0 for no limit)."""
         result: dict[str, Batch[T]] = {}
         size = n or len(things) or 1
         for start in range(0, len(things), size):
@@ -463,11 +463,11 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the number of batches that are sent; an instrument needs no calls."""
+        """Return the number of batches that are sent. It is 0 if an instrument is used."""
         if self.instrument(run) is not None:
             return 0
         return sum(one.is_sent for one in self.known_items(open_case, run).values())
 
     def alone(self, item: Batch[T]) -> Batch[T]:
-        """Return a batch of the first item, because a second judge gets one item at a time."""
+        """Return a batch with only the first item, because a second judge gets single items."""
         return replace(item, things=item.things[:1])

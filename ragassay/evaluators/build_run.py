@@ -49,8 +49,8 @@ def build_run(
     to those in the settings.
 
     Raises:
-        SettingsError: A rubric is unknown, a judge without tool calls is to search as an agent, or
-            the verifier is not a model of natural language inference.
+        SettingsError: A rubric is unknown, the agent search is used with a judge that does not
+            support tool calls, or the verifier is not a natural language inference model.
     """
     files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
     own_rubrics = (*read_rubrics(files), *rubrics)
@@ -119,7 +119,7 @@ def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why
 
 
 def run_of(runtime: Runtime[Run]) -> Run:
-    """Return the run-time context, or a run from the environment's settings if there is none.
+    """Return the run-time context, or else a run from the environment's settings.
 
     Raises:
         SettingsError: A client of LangGraph's server sent its own context.
@@ -137,12 +137,12 @@ def run_of(runtime: Runtime[Run]) -> Run:
 async def ready_run(runtime: Runtime[Run]) -> Run:
     """Return `run_of` without blocking, for the first node of a graph.
 
-    Building the default run reads files and imports modules for seconds.
+    Building the default run takes seconds, because it reads files and imports modules.
     """
     return run_of(runtime) if runtime.context else await in_thread(run_of, runtime)
 
 
 @functools.cache
 def default_run() -> Run:
-    """Return the run for the environment's settings, always the same object."""
+    """Return the run for the environment's settings. The run is built only once."""
     return build_run(load_settings())

@@ -21,7 +21,7 @@ class VerdictKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """One question, given by the ids of its evaluator, item and case; the payload of a `Send`."""
+    """A question, identified by evaluator, item and case, as the payload of a `Send`."""
 
     evaluator: str
     item: str
@@ -64,7 +64,7 @@ class Cited:
 
 @dataclass(frozen=True)
 class OpenCase:
-    """Everything known about an answer during its evaluation; each step creates a new instance.
+    """State of an answer during its evaluation. Each step creates a new instance.
 
     Attributes:
         id: Hash of everything the evaluation depends on.
@@ -72,7 +72,7 @@ class OpenCase:
         case: Record split into sentences and sources.
         found: Passages retrieved for the sentences.
         signals: Signals of the answer, or None if they were not computed.
-        readings: Readings of the answer by the name of the fine-tuned judge.
+        readings: Readings of the answer, keyed by the name of the fine-tuned judge.
     """
 
     id: str
@@ -88,7 +88,7 @@ class OpenCase:
     )
 
     def remember(self, name: str, find: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Return the cached items of an evaluator, computing them on the first call."""
+        """Return the items of an evaluator, computed on the first call and then cached."""
         if name not in self._items:
             self._items[name] = find()
         return self._items[name]
@@ -110,7 +110,7 @@ class OpenCase:
 
 
 class OpenCases:
-    """Cases under evaluation, by id."""
+    """Cases under evaluation, keyed by id."""
 
     def __init__(self) -> None:
         self._cases: dict[str, OpenCase] = {}

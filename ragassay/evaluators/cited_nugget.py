@@ -1,8 +1,8 @@
 """Citations checked nugget by nugget (BioACE, section 4.2.3), if enabled in the settings.
 
 The judge lists the facts of the cited documents and the nuggets of the answer's sentences. Each
-nugget of a sentence, or as in BioACE the list of all of them, is then compared with all facts of
-each document that the sentence cites.
+nugget of a sentence (or, as in BioACE, the list of all its nuggets) is then compared with all facts
+of each document that the sentence cites.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ragassay.text.sentences import sentences_of
 
 
 class FactsEvaluator(Evaluator[EvidenceSpan]):
-    """List the facts of each passage of each cited document."""
+    """List the facts in each passage of each cited document."""
 
     name = "facts"
     part = "citations"
@@ -40,7 +40,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         return run.settings.cites_by_nuggets
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, EvidenceSpan]:
-        """Return the passages of the cited documents without repeats."""
+        """Return the passages of the cited documents, without duplicates."""
         sources = (
             s for c in open_case.cited for s in sources_of(c.sentence, open_case.case, c.marker)
         )
@@ -49,7 +49,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     async def ask(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
-        """List the facts of a passage; without a judge these are its sentences."""
+        """List the facts of a passage. Without a judge, its sentences are used."""
         fields = self.verdict_fields(item)
         if run.judge.lm is None:
             return [DocumentFacts(**fields)]
@@ -160,14 +160,14 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return [*item.facts, labels, *run.verifier_identity]
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return each verdict once, even if a sentence cites a document with two markers."""
+        """Return each verdict once, even if a sentence cites a document through two markers."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one list per citation, or as many nuggets as a sentence may have.
+        """Count one list per citation, or the maximum number of nuggets per sentence.
 
-        An answer that the judge reads as a whole may have more.
+        An answer that the judge reads as a whole may have more nuggets.
         """
         from ragassay.agents.nugget_writers import MOST_NUGGETS
 

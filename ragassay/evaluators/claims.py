@@ -57,7 +57,7 @@ class Claim:
 
 
 def claims_of(open_case: OpenCase, run: Run) -> list[Claim]:
-    """Return each pair of a sentence and a passage once, in sentence order."""
+    """Return each pair of a sentence and a passage only once, in sentence order."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
     for one in open_case.found if settings.evaluation.verifies_evidence else ():
@@ -109,7 +109,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
 
 
 def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[VerdictBase]:
-    """Return the verdicts on the evidence and the citations that an answer decides.
+    """Return the evidence and citation verdicts that one comparison decides.
 
     Only the first verdict includes the usage, so that totals are correct.
     """
@@ -131,7 +131,7 @@ def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[Verdict
 
 
 class EvidenceEvaluator(_ClaimEvaluator):
-    """Compare each sentence with the passages retrieved for and against it."""
+    """Compare each sentence with the passages retrieved for and against the sentence."""
 
     name = "evidence"
     part = "evidence"
@@ -165,7 +165,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[EvidenceVerdict]:
-        """Return the verdicts by sentence; a sentence without a passage gets an unscored one."""
+        """Return the verdicts by sentence. Sentences without a passage get an unscored verdict."""
         by_sentence: dict[int, list[EvidenceVerdict]] = {}
         for one in super().final_verdicts(open_case, run):
             if isinstance(one, EvidenceVerdict):
@@ -181,7 +181,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         ]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the shares of sentences that a passage supports and contradicts."""
+        """Return the shares of sentences that passages support and contradict."""
         if self.part not in outcome.parts:
             return {}
         return evidence_scores(outcome.of(EvidenceVerdict), self.judged_by(outcome.run))
@@ -236,7 +236,7 @@ class CitationEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[CitationVerdict]:
-        """Return one verdict per citation; a citation outside the sources is invalid."""
+        """Return one verdict per citation. A citation outside the sources is invalid."""
         known = {
             (one.sentence, one.citation.marker): one for one in self._list_verdicts(open_case, run)
         }
@@ -259,7 +259,7 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the citation scores; with two verdict labels there is no contradiction score."""
+        """Return the citation scores. With two labels, there is no contradiction score."""
         sentences, verdicts = outcome.open_case.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
         if outcome.run.settings.verification.verdict_labels == 2:
@@ -271,7 +271,7 @@ class CitationEvaluator(_ClaimEvaluator):
         return citation_findings(outcome)
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Exclude verdicts that were asked as evidence, merged or not asked at all.
+        """Exclude verdicts that came from evidence questions, were merged, or needed no question.
 
         Citations with the same passage count as one question.
         """

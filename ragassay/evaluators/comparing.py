@@ -1,4 +1,4 @@
-"""Compare a claim with the passages behind its citation, using the verifier of a run."""
+"""Compare a claim with the passages that it cites, using the verifier of a run."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
 
 
 def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> bool:
-    """Return whether a marker gives a source's position instead of its id."""
+    """Return whether a marker is a source's position instead of its id."""
     position = str(sources.index(cited) + 1)
     is_named = cited.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)
@@ -73,9 +73,9 @@ def joined_text(documents: Sequence[Document]) -> str:
 
 
 def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
-    """Return the sources that a sentence's citations are checked against, without repeats.
+    """Return the sources that a sentence's citations are checked against, without duplicates.
 
-    `sentence` is an index from 1. With `marker`, only this citation counts.
+    `sentence` is an index from 1. If `marker` is set, only that citation is used.
     """
     citations = case.sentences[sentence - 1].citations
     chosen = (c for c in citations if marker is None or c.marker == marker)
@@ -85,11 +85,11 @@ def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Do
 
 @dataclass(frozen=True)
 class Read:
-    """The text that a sentence is compared with.
+    """Text to compare a sentence with.
 
     Attributes:
-        text: A whole document, all its passages in the sources, or a single passage.
-        beside: Texts of the other documents cited by the sentence; None for a single passage.
+        text: A whole document, all its passages among the sources, or a single passage.
+        beside: Texts of the other documents cited by the sentence. None for a single passage.
     """
 
     text: str
@@ -126,12 +126,12 @@ async def compare(
     """Compare a claim with a text, using an encoder, a fine-tuned verifier or the judge.
 
     Args:
-        case: Case of the claim, which the judge sees.
-        claim: A sentence, or a fact in it.
+        case: Case of the claim, shown to the judge.
+        claim: A sentence, or a fact from a sentence.
         beside: See `EncoderVerifier.compare`.
 
     Raises:
-        ModelError: A model gave no usable reply.
+        ModelError: A model returned no usable reply.
     """
     import dspy
 

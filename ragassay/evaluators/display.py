@@ -11,7 +11,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class ScoreDisplay:
-    """Title of a score and its better direction, or None if neither direction is better."""
+    """Title of a score and its better direction. None if neither direction is better."""
 
     title: str
     direction: Direction | None = None
@@ -22,15 +22,15 @@ class EvaluatorDisplay:
     """Titles of an evaluator in reports.
 
     Attributes:
-        verdict: One of its verdicts, e.g. "sentence label".
+        verdict: Name of one verdict, e.g. "sentence label".
         verdicts: Plural of `verdict`, if irregular.
-        question: Title of its questions, e.g. "Sentence labels". Evaluators with the same title
+        question: Title of the questions, e.g. "Sentence labels". Evaluators with the same title
             share their questions.
-        kind: Name of its questions in cascade statistics.
-        group: Prefix of its score names; "" if it has none.
-        title: Title of its group of scores.
+        kind: Name of the questions in cascade statistics.
+        group: Prefix of the score names, or "" for no prefix.
+        title: Title of the group of scores.
         direction: Better direction of scores that are not in `scores`.
-        scores: Titles of its scores by full name.
+        scores: Titles of the scores, keyed by full name.
     """
 
     verdict: str

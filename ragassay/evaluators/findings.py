@@ -1,4 +1,4 @@
-"""Findings on an answer, its sentences and citations, with their level in a report."""
+"""Findings about an answer, its sentences and citations, with their level in a report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST_CITING = 4
 """Minimum number of citing sentences to report that all of them cite the same source."""
 
 LEAST_WORDS = 4
-"""Minimum words of a statement that needs a source, unlike "Yes." or "In short:"."""
+"""Minimum words in a statement that needs a source, unlike "Yes." or "In short:"."""
 
 N_SHOWN = 5
 N_SHOWN_CHARS = 100
@@ -47,7 +47,7 @@ def answer_findings(outcome: Outcome) -> list[Finding]:
 
 
 def text_findings(case: Case) -> list[Finding]:
-    """Report an answer in another language than its question, a refusal, or a cut-off answer."""
+    """Report an answer that is not in the question's language, a refusal, or is cut off."""
     sentences = case.sentences
     texts = [one.text for one in sentences]
     findings = _language(case.question, texts)
@@ -84,7 +84,7 @@ def _quote(text: str) -> str:
 
 
 def citing_findings(case: Case) -> list[Finding]:
-    """Report sentences without citations, and answers whose citations all cite one source."""
+    """Report sentences without citations, and answers with citations of only one source."""
     citing = [one for one in case.sentences if one.citations]
     if not citing:
         return []
@@ -107,7 +107,7 @@ def citing_findings(case: Case) -> list[Finding]:
 
 
 def _find_missed_facts(outcome: Outcome) -> list[Finding]:
-    """Report required facts that the answer misses, by the judge or by nugget matching."""
+    """Report required facts that the answer misses, found by the judge or by nugget matching."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
     required = [
@@ -139,7 +139,7 @@ def _list_indexes(sentences: Sequence[AnswerSentence]) -> str:
 CONTRADICTS = "contradicts"
 N_SHOWN_MARKS = 5
 MOST_POSITION_DIGITS = 5
-"""Number of digits from which a number is a PMID instead of a position."""
+"""Maximum number of digits of a position. Longer numbers are PMIDs."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +149,8 @@ class Weight:
     Attributes:
         level: Level of the finding in the report.
         is_asserted: Whether the verdict is decided, not only tentative.
-        measured: Bound with the measured precision of such findings, if measured.
-        is_bounded: Whether a bound admitted the finding. Bounds hold only for cited documents.
+        measured: Bound with the precision of such findings, if it was measured.
+        is_bounded: Whether the finding met a bound. Bounds apply only to cited documents.
     """
 
     level: FindingLevel
@@ -160,12 +160,12 @@ class Weight:
 
     @property
     def rank(self) -> tuple[bool, bool]:
-        """Sort key: primary findings first, then decided verdicts, then tentative ones."""
+        """Sort key: primary findings first, then decided verdicts, then tentative verdicts."""
         return self.level != "primary", not self.is_asserted
 
     @property
     def beside_others(self) -> Weight:
-        """Weight for a document that the sentence does not cite, for which no bound holds."""
+        """Weight for a document that the sentence does not cite, to which no bound applies."""
         return replace(self, level="secondary", measured=None) if self.is_bounded else self
 
     @property
@@ -201,9 +201,9 @@ class Weight:
 def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | None:
     """Return the weight of a verdict that contradicts a sentence, or None for other verdicts.
 
-    Contradictions by a judge, or by a verifier without bounds, are primary. Those by a verifier
-    with bounds are primary if its bound for findings admits them. If a citation was checked nugget
-    by nugget, the nugget with the highest weight counts.
+    Contradictions found by a judge, or by a verifier without score bounds, are primary.
+    Contradictions found by a verifier with score bounds are primary if they meet its bound for
+    findings. If a citation was checked nugget by nugget, the nugget with the highest weight counts.
     """
     parts = getattr(verdict, "nuggets", ()) or (verdict,)
     if verdict.value == CONTRADICTS:
@@ -233,14 +233,14 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of bound for a finding: "tentative" without a difference found by rule."""
+    """Return the kind of bound for a finding. It is "tentative" if no rule found a difference."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:
-    """Report each sentence that a passage contradicts, and whether another supports it."""
+    """Report each sentence that a passage contradicts, and whether another passage supports it."""
     evidence = outcome.of(EvidenceVerdict)
     supported = {one.sentence for one in evidence if one.verdict == "supports"}
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
@@ -289,7 +289,7 @@ def citation_findings(outcome: Outcome) -> list[Finding]:
 
 
 def absent_number_findings(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report the numbers of each sentence that none of its cited sources states."""
+    """Report the numbers in each sentence that do not occur in its cited sources."""
     by_sentence: dict[int, list[CitationVerdict]] = {}
     for one in citations:
         if one.verdict != "invalid":
@@ -315,7 +315,7 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report each number that is the id of one source and the position of another, once."""
+    """Report each number that is the id of one source and the position of another source."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
         Finding(

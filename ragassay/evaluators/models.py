@@ -1,4 +1,4 @@
-"""Models of a run other than the judge, its passage grading, and its literature search."""
+"""Models of a run other than the judge, passage grading, and literature search."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ragassay.settings import Settings
 def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor | None:
     """Return the signal extractor, or None if no signals are computed.
 
-    It always uses the packaged embedder, for which its models were fitted.
+    The extractor always uses the packaged embedder, for which its models were fitted.
     """
     if not settings.computes_signals:
         return None
@@ -48,7 +48,7 @@ def build_extractor(settings: Settings, embedder: Embedder) -> SignalExtractor |
 
 
 def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | None:
-    """Return the local verifier, or None if the judge or a language model verifies."""
+    """Return the local verifier, or None if the judge or a language model verifies claims."""
     name = settings.chosen_verifier
     is_chat = load_verifier_kinds().facts.is_chat(name)
     if name == "judge" or is_chat or (is_local(name) and not is_pair_verifier(name)):
@@ -60,7 +60,7 @@ def build_encoder(settings: Settings, embedder: Embedder) -> EncoderVerifier | N
 
 
 def build_verifier_lm(settings: Settings) -> JudgeLM | None:
-    """Return the fine-tuned or served language model that verifies, or None.
+    """Return the fine-tuned or served language model that verifies claims, or None.
 
     Raises:
         SettingsError: The model was not fine-tuned for verification, or needs a server.
@@ -109,7 +109,7 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
 
 
 def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
-    """Return the local rater of question-answer pairs, or None if the judge rates."""
+    """Return the local rater of question-answer pairs, or None if the judge rates them."""
     if not settings.judge.instruments_decide:
         return None
     return EmbeddedPairRater(embedder if embedder.name == MINILM else Embedder(MINILM))
@@ -126,7 +126,7 @@ class Models:
         verifier_lm: Fine-tuned language model that compares claims with passages.
         correctness: Decides whether sentences are correct, instead of the evidence verdicts.
         matcher: Decides whether two nuggets are the same fact, instead of a threshold.
-        signal_extractor: Computes the signals of an answer before its rubrics are rated.
+        signal_extractor: Computes the signals of an answer before it is rated on rubrics.
     """
 
     embedder: Embedder
@@ -176,7 +176,7 @@ class Models:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Literature search and reranking of its hits."""
+    """Literature search and reranking of the hits."""
 
     settings: Settings
     embedder: Embedder
@@ -199,7 +199,7 @@ class Grading:
 
     Attributes:
         instrument: Local grader, or None if the judge grades.
-        ways: Grading methods of the run; empty without a grader.
+        ways: Grading methods of the run. Empty if there is no grader.
         items_per_call: Number of items that a judge rates in one call.
     """
 
@@ -230,7 +230,7 @@ class Grading:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Everything that grades depend on besides the texts and the prompts."""
+        """Everything that grades depend on except the texts and the prompts."""
         return self.instrument.identity if self.instrument else (self.name,)
 
     @property

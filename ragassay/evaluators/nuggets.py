@@ -51,12 +51,12 @@ class OriginText:
 
     @property
     def text(self) -> str:
-        """The sentences joined into one text."""
+        """Sentences, joined into one text."""
         return " ".join(self.sentences)
 
 
 class NuggetsEvaluator(Evaluator[OriginText]):
-    """List the facts of each sentence of the answer, and of the reference if there is no gold."""
+    """List the facts of each sentence in the answer, and in the reference without gold nuggets."""
 
     name = "nuggets"
     part = "nuggets"
@@ -80,7 +80,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return super().is_wanted(run) or run.settings.cites_by_nuggets
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OriginText]:
-        """Return the answer's sentences, and the reference's sentences if there is no gold."""
+        """Return the sentences of the answer, and of the reference if there are no gold nuggets."""
         case = open_case.case
         if not case.sentences:
             return {}
@@ -98,7 +98,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     async def ask(
         self, item: OriginText, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceNuggets]:
-        """List the facts of one or all sentences; without a judge these are their clauses."""
+        """List the facts of one or all sentences. Without a judge, their clauses are used."""
         if run.judge.lm is None:
             return [_clauses(item)]
         inputs: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
@@ -115,13 +115,13 @@ class NuggetsEvaluator(Evaluator[OriginText]):
         return [*item.sentences, run.settings.nuggets.nugget_unit]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceNuggets]:
-        """Return the lists of nuggets by origin and sentence."""
+        """Return the lists of nuggets, ordered by origin and sentence."""
         return sorted(
             super().final_verdicts(open_case, run), key=lambda one: (one.origin, one.sentence)
         )
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the judge or the rule; a second judge writes no nuggets."""
+        """Return the name of the judge or the rule. A second judge writes no nuggets."""
         return run.judge.answered_by if run.judge.lm else BY_RULE
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -156,7 +156,7 @@ def _clauses(item: OriginText) -> SentenceNuggets:
 def matched_nuggets(
     gold: Sequence[Nugget], answer: Sequence[Nugget], run: Run
 ) -> tuple[NuggetMatch, ...]:
-    """Match gold nuggets with the answer's nuggets, by a threshold or a fitted matcher."""
+    """Match gold nuggets with the answer's nuggets, using a threshold or a fitted matcher."""
     if not gold or not answer:
         return ()
     encode = run.models.embedder.encode
@@ -181,7 +181,7 @@ class GoldNugget(NamedTuple):
 
 
 class AssignmentEvaluator(Evaluator[GoldNugget]):
-    """Assign each gold nugget: fully stated by the answer, partly stated, or not stated.
+    """Decide whether the answer states each gold nugget fully, partly or not at all.
 
     Nuggets of a reference are not assigned, because they are unknown before they are written.
     """
@@ -229,7 +229,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return [item.nugget.text]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[NuggetAssignment]:
-        """Return one assignment per gold nugget; an empty answer states none of them."""
+        """Return one assignment per gold nugget. An empty answer states no nuggets."""
         if open_case.case.sentences:
             return super().final_verdicts(open_case, run)
         gold = range(len(open_case.case.gold))

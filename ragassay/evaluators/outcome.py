@@ -1,4 +1,4 @@
-"""Turn the verdicts on one answer into its evaluation, including the usage of all calls."""
+"""Turn the verdicts on an answer into an evaluation, including the usage of all calls."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ragassay.text.faults import speaks_to_judge, states_nothing
 from ragassay.text.sentences import sentences_of
 
 SEARCHES = "searches"
-"""Usage of the model in evidence searches: queries, judgments and agent turns."""
+"""Part that covers model usage in evidence searches: queries, judgments, agent turns."""
 
 N_INJECTION_CHARS = 160
 """Number of characters shown of a source sentence that addresses the judge."""
 
 
 def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
-    """Collect the final verdicts and match the nuggets; runs local computations.
+    """Collect the final verdicts and match the nuggets, which runs local computations.
 
     Raises:
         RagassayError: A question has no verdict at all. An interrupted evaluation must not be
@@ -59,7 +59,7 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
 def evaluation_of(
     outcome: Outcome, searches: Sequence[EvidenceSearch], warnings: Sequence[Finding]
 ) -> Evaluation:
-    """Build the evaluation of an answer; `warnings` are about its cited articles."""
+    """Build the evaluation of an answer. `warnings` are about its cited articles."""
     open_case, run = outcome.open_case, outcome.run
     record, case = open_case.record, open_case.case
     against = [finding for e in run.evaluators for finding in e.findings(outcome)]
@@ -105,7 +105,7 @@ def usage_by_part(
 ) -> dict[str, Usage]:
     """Return the usage of all questions by part, in evaluator order.
 
-    All verdicts count, including those that only other evaluators use, because merged and reported
+    All verdicts count, even those that only other evaluators use, because merged and reported
     verdicts may omit or repeat a call.
     """
     part_of = {evaluator.name: evaluator.part for evaluator in run.registered}
@@ -142,7 +142,7 @@ def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[F
 
 
 def _injections(sources: Sequence[Document]) -> Iterator[Finding]:
-    """Report sentences of the sources that address the judge."""
+    """Report sentences in the sources that address the judge."""
     for source in sources:
         for line in filter(speaks_to_judge, (source.title, *sentences_of(source.text))):
             message = (

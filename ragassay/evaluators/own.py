@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """The judge of a run, as passed to a custom evaluator, with the usage of its questions."""
+    """Judge of a run, as passed to a custom evaluator, with the usage of its questions."""
 
     case: Case
     _judge: BaseJudge
@@ -62,17 +62,17 @@ class Judge:
             about: Part of the answer that the question refers to, such as a sentence.
 
         Raises:
-            ModelError: The model gave no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Do not catch this error.
         """
         return await self._ask(question, labels, about)
 
     async def rate(
         self, question: str, low: int = 1, high: int = 5, *, about: str = ""
     ) -> Assessment:
-        """Ask for a rating; its value is an expectation if the model returns probabilities.
+        """Ask for a rating. The value is the expected rating if the model returns probabilities.
 
         Raises:
-            ModelError: The model gave no usable reply. Do not catch this error.
+            ModelError: The model returned no usable reply. Do not catch this error.
         """
         return await self._ask(question, range(low, high + 1), about)
 
@@ -85,7 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Subject of a question; the whole answer if it has no sentence and no criterion."""
+    """Subject of a question. Without a sentence or criterion, it is the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -98,10 +98,10 @@ class OwnEvaluator(Evaluator[OwnItem]):
     Args:
         says: Function with any of the parameters `case`, `sentence`, `citation` and `judge`. It
             returns a label, a number on the scale, or an `Assessment`.
-        name: Unique name; scores are called NAME.score and NAME.LABEL.
+        name: Unique name. The scores are called NAME.score and NAME.LABEL.
         of: Unit to evaluate: the answer, each sentence, or each citation of a document.
-        labels: Allowed labels; empty for numbers.
-        good: Labels that count towards NAME.score; the first label by default.
+        labels: Allowed labels. Empty for numbers.
+        good: Labels that count towards NAME.score. By default, the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
         version: Version to change if the evaluator must run again with unchanged source code.
@@ -162,11 +162,11 @@ class OwnEvaluator(Evaluator[OwnItem]):
         )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether the evaluator is selected, or no parts are selected."""
+        """Return whether the evaluator is selected, or no specific parts are selected."""
         return not run.settings.evaluation.only or self.part in run.settings.evaluation.only
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, OwnItem]:
-        """Return the answer, its sentences or its citations; nothing for an empty answer."""
+        """Return the answer, its sentences or its citations. Nothing for an empty answer."""
         sentences = open_case.case.sentences
         if self.of == "answer":
             items = [OwnItem()] if sentences else []
@@ -210,7 +210,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         """Call the function.
 
         Raises:
-            EvaluatorError: The function returned a value that it does not declare.
+            EvaluatorError: The function returned a value that the evaluator does not declare.
         """
         judge = Judge(open_case.case, run.judge, run.agents.asker)
         value = await self.says_of(item, judge)
@@ -270,11 +270,11 @@ class OwnEvaluator(Evaluator[OwnItem]):
         return [self._verdict(item, failure=failure)]
 
     def depends_on(self, item: OwnItem, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the hashes of the function's source and of the case, which it may read."""
+        """Return hashes of the function's source and of the case, which the function may read."""
         return (self.digest, open_case.case_sha256)
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the judge or panel, or of the evaluator if it uses no judge."""
+        """Return the name of the judge or panel, or the evaluator's name if no judge is used."""
         if not self.is_weighed:
             return self.name
         judge = run.judge
@@ -296,7 +296,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         }
 
     def questions(self, evaluation: Evaluation) -> Iterable[OwnVerdict]:
-        """Return the verdicts if a judge gave them."""
+        """Return the verdicts if they come from a judge."""
         verdicts = evaluation.by(self.name) if self.is_weighed else ()
         return [verdict for verdict in verdicts if isinstance(verdict, OwnVerdict)]
 

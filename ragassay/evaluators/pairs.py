@@ -27,7 +27,7 @@ Rated = tuple[RacarDimension, QAPair]
 
 
 class RacarEvaluator(BatchEvaluator[Rated]):
-    """Rate each pair in each dimension; several pairs of a paper share a call."""
+    """Rate each pair on each dimension. Several pairs of a paper share a call."""
 
     name = "racar"
     part = "racar"
@@ -87,7 +87,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
 def _dimensions(run: Run) -> Sequence[RacarDimension]:
     """Return the dimensions to rate.
 
-    The local rater only gets dimensions it does not support if a second judge decides them.
+    Dimensions that the local rater does not support are included only if a second judge rates them.
     """
     instrument = run.models.pair_rater
     if instrument is None:
@@ -100,7 +100,7 @@ Two = tuple[QAPair, QAPair]
 
 
 class IntentEvaluator(BatchEvaluator[Two]):
-    """Compare all pairs of questions of a paper; those with the same first one share a call."""
+    """Compare all question pairs of a paper. Pairs with the same first question share a call."""
 
     name = "intent"
     part = "intents"

@@ -1,4 +1,4 @@
-"""Grade the answer as a passage, with a test bank or by its relevance (Dietz 2024)."""
+"""Grade the answer as a passage, with a test bank or on relevance (Dietz 2024)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Graded]]:
-        """Return the items for each grading method, or nothing for an empty answer."""
+        """Return the items for each grading method. Nothing for an empty answer."""
         items = open_case.case.exam if open_case.case.sentences else ()
         by_key: dict[str, Batch[Graded]] = {}
         for grader in run.grading.item_ways:
@@ -104,7 +104,8 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
 async def _grade_by_extraction(item: ExamItem, case: Case, run: Run) -> ExamGrade:
     """Extract an answer from the passage and compare it with the known answers, if any.
 
-    If the rules find no match, the judge is asked, because the wording may differ.
+    If the rules find no match, the judge is asked, because equivalent answers may be worded
+    differently.
     """
     grade: Any = await run.judge.ask(run.agents.extractor(item.kind), case=case, item=item)
     is_open = grade.is_correct and bool(item.answers)
@@ -146,7 +147,7 @@ class RelevanceGradeEvaluator(Evaluator[DirectGrader]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, DirectGrader]:
-        """Return the direct graders of the run, or nothing for an empty answer."""
+        """Return the direct graders of the run. Nothing for an empty answer."""
         chosen = run.grading.direct_ways if open_case.case.sentences else ()
         return {name: name for name in chosen}
 

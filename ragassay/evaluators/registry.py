@@ -1,4 +1,4 @@
-"""Registry of built-in evaluators, lookup of custom ones, and access to their verdicts."""
+"""Registry of built-in evaluators, lookup of custom evaluators, and access to verdicts."""
 
 from __future__ import annotations
 
@@ -88,10 +88,11 @@ def _entry_point(name: str) -> object:
 
 
 def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
-    """Return the built-in evaluators followed by custom ones.
+    """Return the built-in evaluators, followed by the custom evaluators.
 
     Raises:
-        SettingsError: Two evaluators share a name, or a custom one has the name of a built-in part.
+        SettingsError: Two evaluators share a name, or a custom evaluator has the name of a built-in
+            part.
     """
     taken = {word for one in OURS for word in (one.name, one.part, one.display.group)}
     for one in own:
@@ -104,9 +105,9 @@ def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
 def questions_of(
     evaluations: Iterable[Evaluation], evaluators: Sequence[Evaluator[Any]] = OURS
 ) -> dict[str, list[VerdictBase]]:
-    """Return the verdicts that a judge was asked for, one per call, by kind of question.
+    """Return the verdicts that came from a judge, one per call, keyed by kind of question.
 
-    Nothing is asked about empty answers, sentences without a passage and unresolved citations.
+    No questions are asked about empty answers, sentences without a passage or unresolved citations.
     """
     questions: dict[str, list[VerdictBase]] = {one.display.kind: [] for one in evaluators}
     for evaluation in evaluations:
@@ -116,7 +117,7 @@ def questions_of(
 
 
 def single_verdicts(evaluation: Evaluation) -> dict[str, list[VerdictBase]]:
-    """Return the verdicts by evaluator, with each panel verdict split into its members."""
+    """Return the verdicts by evaluator, with panel verdicts split into members' verdicts."""
     verdicts: dict[str, list[VerdictBase]] = {evaluator.name: [] for evaluator in OURS}
     known = {evaluator.name: evaluator for evaluator in OURS}
     for verdict in evaluation.verdicts:

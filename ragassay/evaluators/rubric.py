@@ -1,4 +1,4 @@
-"""Ratings of an answer with rubrics and weighted criteria."""
+"""Ratings of an answer on rubrics and weighted criteria."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class AskedRubric:
-    """A rubric to rate the answer with.
+    """Rubric to rate the answer on.
 
     Attributes:
-        first: The judge's rating in the first round of a panel; None in the first round.
+        first: First-round rating by the judge. None while the first round is running.
         others: The other members' ratings in the first round.
     """
 
@@ -41,7 +41,7 @@ class AskedRubric:
 
 
 class RubricEvaluator(Evaluator[AskedRubric]):
-    """Rate the answer with each rubric of the run, by each judge of the panel."""
+    """Have each judge of the panel rate the answer on each rubric of the run."""
 
     name = "rubric"
     part = "rubrics"
@@ -64,13 +64,13 @@ class RubricEvaluator(Evaluator[AskedRubric]):
 
     @property
     def asks_panel(self) -> bool:
-        """Return whether every panel member is asked, which is always the case."""
+        """Return True, because every panel member is asked."""
         return True
 
     def second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
-        """Show members who disagree the other members' ratings, once."""
+        """Return questions that show disagreeing members the other members' ratings, once."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
@@ -82,7 +82,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return panel_judgment(verdicts)
 
     async def ask(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Sequence[Judgment]:
-        """Rate the answer with a rubric."""
+        """Rate the answer on a rubric."""
         rubric, others = run.rubrics[item.name], others_text(item.others)
         rated = await run.judge.rate(rubric, _answer(open_case, run), run.agents, others)
         return [rated.model_copy(update={"first": item.first})]
@@ -90,7 +90,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def make_unscored(
         self, item: AskedRubric, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
-        """Return an unscored judgment, which keeps the rating of the first round, if any."""
+        """Return an unscored judgment that contains the first-round rating, if any."""
         name, first = item.name, item.first
         scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
@@ -113,7 +113,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return super().final_verdicts(open_case, run)
 
     def judged_by(self, run: Run) -> str:
-        """Return the name of the panel, or of the model that rates."""
+        """Return the name of the panel or of the rating model."""
         raters = run.judge.rated_by(run.rubrics)
         return raters if run.judge.members else run.or_second(raters)
 
@@ -131,7 +131,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return single_judgments([verdict])
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count two calls per rating of a panel, which may deliberate, and none for signals.
+        """Count two calls per rating by a panel, which may deliberate, and no calls for signals.
 
         A fine-tuned judge also reads each sentence.
         """
@@ -161,9 +161,9 @@ CREDITS = {"met": 1.0, "partly_met": 0.5, "not_met": 0.0}
 
 
 class CriteriaEvaluator(OwnEvaluator):
-    """Check the answer against each criterion; the score is the weighted share that is met.
+    """Check the answer against each criterion. The score is the weighted share that is met.
 
-    score = sum of w_i * credit_i / sum of w_i, with credit 1 for met, 0.5 for partly met.
+    score = sum of w_i * credit_i / sum of w_i, with credit 1 if met and 0.5 if partly met.
 
     Raises:
         SettingsError: The name is invalid.
@@ -171,7 +171,7 @@ class CriteriaEvaluator(OwnEvaluator):
 
     def __init__(self, criteria: Criteria) -> None:
         async def ask_criterion(judge: Judge) -> Assessment:
-            """Stand for `says_of`, which asks about one criterion."""
+            """Ask about all criteria. Not called, because `says_of` asks about each criterion."""
             return await self.says_of(OwnItem(), judge)
 
         super().__init__(
@@ -197,7 +197,7 @@ class CriteriaEvaluator(OwnEvaluator):
         return await judge.choose(" ".join(part for part in parts if part), self.labels)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the weighted share of the criteria that are met, with its bounds."""
+        """Return the weighted share of criteria that are met, with bounds."""
         weights = {one.text: one.weight for one in self.criteria.criteria}
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
         known = [(weights[v.criterion], CREDITS[v.label]) for v in verdicts if v.label]

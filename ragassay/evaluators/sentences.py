@@ -1,4 +1,4 @@
-"""Sentences: whether the answer needs them and whether they are correct (BioACE, 4.1.2, 4.1.3)."""
+"""Sentences: whether the answer needs them, and whether they are correct (BioACE, 4.1.2, 4.1.3)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, AnswerSentence]:
-        """Return the sentences by index."""
+        """Return the sentences, keyed by index."""
         return {str(sentence.index): sentence for sentence in open_case.case.sentences}
 
     async def ask(
@@ -89,7 +89,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         return {"sentence": item.index}
 
     def depends_on(self, item: AnswerSentence, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the labeler, or the signals if they decide."""
+        """Return the labeler, or the signals if they determine the labels."""
         if run.models.labeller is not None:
             yield from (*run.models.labeller.identity, open_case.case.question)
         elif run.judge.lm is None:
@@ -97,7 +97,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             yield open_case.signals.model_dump_json() if open_case.signals else ""
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceLabel]:
-        """Return one label per sentence, or only the decided labels if signals decide."""
+        """Return one label per sentence. With signals only, some sentences have no label."""
         labels = super().final_verdicts(open_case, run)
         return labels if _is_judged(run) else [one for one in labels if one.label]
 
@@ -106,7 +106,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
         return run.models.labeller
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the share of sentences with each label, unless only signals decide."""
+        """Return the share of sentences with each label, unless only signals are used."""
         if not _is_judged(outcome.run):
             return {}
         return sentence_scores(outcome.of(SentenceLabel), self.judged_by(outcome.run))
@@ -135,7 +135,7 @@ def _is_judged(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class SentencePassages:
-    """A sentence (index from 1) and the passages retrieved for and against it."""
+    """A sentence (index from 1) and the passages retrieved for and against the sentence."""
 
     sentence: int
     text: str
@@ -143,11 +143,11 @@ class SentencePassages:
 
 
 class CorrectnessEvaluator(Evaluator[SentencePassages]):
-    """Decide whether each sentence is correct: whether one of its passages supports it.
+    """Decide whether each sentence is correct, i.e. whether a passage supports it.
 
-    With passages from k documents per sentence this is BioACE's correctness at k. Passages from the
-    search for counterevidence also count. Without a separate model, the verdicts on the evidence
-    decide.
+    With passages from k documents per sentence, this is BioACE's correctness at k. Passages from
+    the search for counterevidence also count. Without a separate model, correctness is derived from
+    the evidence verdicts.
     """
 
     name = "correctness"
@@ -164,7 +164,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, SentencePassages]:
-        """Return the sentences with passages, if a model decides."""
+        """Return the sentences with passages, if a separate model is used."""
         if run.models.correctness is None:
             return {}
         passages: dict[int, list[EvidenceSpan]] = {}
@@ -192,7 +192,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return [*identity, *titles, *_texts(item, open_case, run)]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
-        """Return one verdict per sentence: the model's, the evidence's, or an unscored one."""
+        """Return one verdict per sentence, from the model or the evidence. It may be unscored."""
         by_sentence = _by_evidence(open_case, run)
         for one in super().final_verdicts(open_case, run):
             other = by_sentence.get(one.sentence)
@@ -223,7 +223,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
 
 
 def _texts(item: SentencePassages, open_case: OpenCase, run: Run) -> list[str]:
-    """Return the texts to read: those of the verifier for an inference model, or passages."""
+    """Return the texts to compare: the verifier's texts for an inference model, or passages."""
     if not isinstance(run.models.correctness, EntailmentCorrectness):
         return [passage.text for passage in item.passages]
     sentence = open_case.case.sentences[item.sentence - 1]
@@ -253,9 +253,10 @@ def _correctness(
 
 
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
-    """Derive correctness from the evidence: a sentence is correct if a passage supports it.
+    """Derive correctness from the evidence. A sentence is correct if a passage supports it.
 
-    Otherwise it is unscored if a verdict is missing. Undecided verdicts are reported last.
+    Otherwise, the sentence is unscored if a verdict is missing. Undecided verdicts are reported
+    last.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():

@@ -39,7 +39,7 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
     """
 
     def get_graph(self, config: RunnableConfig | None = None, *, xray: int | bool = False) -> Graph:
-        """Return the graph for drawing; `xray` expands subgraphs."""
+        """Return the graph for drawing. `xray` expands subgraphs."""
         return CompiledStateGraph.get_graph(self._without_handlers(), config, xray=xray)
 
     async def aget_graph(
@@ -56,14 +56,14 @@ class DrawnGraph(CompiledStateGraph[Any, Any, Any, Any]):
 
 
 def make_drawn(graph: G) -> G:
-    """Make a compiled graph hide its error handlers when drawn, and return it."""
+    """Return a compiled graph that hides its error handlers when drawn."""
     # `StateGraph.compile` does not accept a class for the compiled graph.
     cast(Any, graph).__class__ = DrawnGraph
     return graph
 
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
-"""Minimum and maximum pause before a retry, to which up to one second of jitter is added."""
+"""Minimum and maximum pause before a retry. Up to one second of jitter is added."""
 
 MOST_UNPARSABLE = 2
 """Maximum number of attempts of a call with unparsable replies."""

@@ -61,8 +61,8 @@ class State:
         cited: Passages of cited documents, in citation order.
         citation_warnings: Findings about cited articles, such as retractions.
         signals: Measurements of the answer, if any.
-        readings: Readings by fine-tuned judges, by judge name.
-        verdicts: All verdicts, by evaluator and item.
+        readings: Readings by fine-tuned judges, keyed by judge name.
+        verdicts: All verdicts, keyed by evaluator and item.
     """
 
     case: str = ""
@@ -132,7 +132,7 @@ def reading_key(run: Run, judge: str, open_case: OpenCase) -> str:
 
 
 def _asking(run: Run) -> tuple[str, ...]:
-    """Return the dependencies of every call: model, computation and prompts."""
+    """Return what every call depends on: the model, its computation and the prompts."""
     settings = run.settings
     return (
         settings.judge.model,
@@ -150,7 +150,7 @@ def case_of(record: Record, settings: Settings, corpus: Literature) -> Case:
 
     Args:
         settings: Limits for the number of sentences and the length of the sources.
-        corpus: Corpus to look up cited documents that the record does not contain.
+        corpus: Corpus in which to look up cited documents that the record does not contain.
 
     Raises:
         InputError: The answer has more sentences than the settings allow.
@@ -217,7 +217,7 @@ VERDICTS: TypeAdapter[Sequence[VerdictBase]] = TypeAdapter(Sequence[AnyVerdict])
 
 @dataclass(frozen=True)
 class CaseQuestion(Question):
-    """A question of an evaluator about an answer.
+    """A question that an evaluator asks about an answer.
 
     Attributes:
         item: Item name, as in the verdict.
@@ -234,7 +234,7 @@ class CaseQuestion(Question):
 
     @property
     def asks_panel(self) -> bool:
-        """Return whether each member of a panel is asked."""
+        """Return whether to ask each member of a panel."""
         return self.evaluator.asks_panel
 
     def key(self, judge: BaseJudge) -> str:
@@ -288,7 +288,7 @@ class CaseQuestion(Question):
         return self.evaluator.make_unscored(self.content, self.open_case, self.run, failure)
 
     def second_round(self, verdicts: Sequence[VerdictBase]) -> dict[str, Question]:
-        """Return the questions for panel members after they have seen the other verdicts."""
+        """Return second-round questions, in which panel members see the other verdicts."""
         contents = self.evaluator.second_round(self.content, verdicts, self.run)
         return {name: replace(self, content=content) for name, content in contents.items()}
 

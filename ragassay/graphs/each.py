@@ -1,4 +1,4 @@
-"""Graphs that make one call per item: paraphrase sentences, check rationales."""
+"""Graphs that make one model call per item, to paraphrase sentences or check rationales."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
 
 @dataclass(frozen=True)
 class ReasonTools:
-    """Runtime context of the rationale graph; `source_chars` limits the sources in a prompt."""
+    """Runtime context of the rationale graph. `source_chars` limits the sources in a prompt."""
 
     lm: JudgeLM
     rubrics: Mapping[str, Rubric]

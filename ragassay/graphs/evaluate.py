@@ -82,11 +82,11 @@ PREPARED_BY = {
     "signals": "measure",
     "citation_warnings": "check_citations",
 }
-"""Nodes that prepare a case, by the need of an evaluator."""
+"""Nodes that prepare a case, keyed by the evaluator need they meet."""
 
 
 async def segment(state: Input, runtime: Runtime[Run]) -> Update:
-    """Split the record into a case, unless the caller opened one."""
+    """Split the record into a case, unless the caller already opened a case."""
     if state.case:
         return {"case": state.case}
     # LangGraph's own tools pass plain JSON.
@@ -111,7 +111,7 @@ async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
 
 
 def open_tasks(open_case: OpenCase, run: Run, unprepared: list[str]) -> list[Task]:
-    """Return the unanswered questions of the evaluators with all needs met."""
+    """Return the unanswered questions of the evaluators whose needs are all met."""
     unfinished, tasks = set(unprepared), list[Task]()
     for evaluator in run.evaluators:
         if not unfinished.isdisjoint(evaluator.needs):
@@ -197,7 +197,7 @@ async def measure(state: State, runtime: Runtime[Run]) -> Update:
 async def _read_case(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
     """Return a judge's reading of an answer, or None if it failed.
 
-    Ratings then request the reading again, with their own attempts and failure details.
+    After a failure, ratings request the reading again, with their own attempts and failure details.
     """
     key = reading_key(run, judge.name, open_case)
     with suppress(ModelError):

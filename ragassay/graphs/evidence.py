@@ -108,7 +108,7 @@ def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Judge new passages of the sentences with an open search, or start another round."""
+    """Judge new passages for the sentences with an open search, or start another round."""
     run = run_of(runtime)
     context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}

@@ -133,7 +133,7 @@ async def retrieve(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 class _Notebook:
-    """A corpus with a record of queries and hits.
+    """A corpus that records queries and hits.
 
     Args:
         known: Ids of documents found earlier.
@@ -163,7 +163,7 @@ class _Notebook:
 def _round_queries(
     state: EvidenceState, case: Case, this_round: int
 ) -> Iterator[tuple[int, EvidenceSide, str]]:
-    """Yield the sentence, side and text of each query of a round."""
+    """Yield the sentence, side and text of each query in a round."""
     drafts = {draft.sentence: draft for draft in state.drafts if draft.round == this_round}
     for sentence in case.sentences:
         if this_round == 1:
@@ -176,7 +176,7 @@ def _round_queries(
 
 
 def plain_query(sentence: AnswerSentence, case: Case) -> str:
-    """Return a sentence followed by its question, which resolves pronouns such as "it"."""
+    """Return a sentence followed by the question, which clarifies pronouns such as "it"."""
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
@@ -234,7 +234,7 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
-    """Return the reason why a search ends without a positive judgment or another round."""
+    """Return the reason to record for a search without sufficient passages."""
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     if run.settings.retrieval.evidence == "agent":

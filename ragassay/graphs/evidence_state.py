@@ -79,7 +79,7 @@ class Draft:
         sentence: 1-based sentence number.
         round: 1-based round.
         query: Query for evidence for the sentence.
-        opposite: Opposite of the sentence, a query for evidence against it.
+        opposite: Opposite of the sentence, used as a query for counterevidence.
     """
 
     sentence: int
@@ -96,7 +96,7 @@ class Answered:
 
     Attributes:
         sentence: 1-based sentence number.
-        ids: Document ids without retracted articles, best first.
+        ids: Ids of the documents except retracted articles, best first.
         n_withdrawn: Number of retracted articles among the hits.
     """
 

@@ -15,7 +15,7 @@ from ragassay.records import (
 )
 
 LeftOutReason = Literal["not_carried", "duplicate", "too_many"]
-"""Reason for leaving a fact out: no source sentence supports it, duplicate, or full list."""
+"""Reason for leaving a fact out: not supported by a source sentence, duplicate, list full."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
 def _spans(
     pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
-    """Return at most one span for each claim, none if its documents are empty."""
+    """Return at most one span for each claim, and no span if the claim's documents are empty."""
     if run.settings.verification.citation_evidence == "document" or run.settings.cites_by_nuggets:
         return [_whole_document(documents) for _, documents in pairs]
     size = 1 if run.settings.verification.citation_evidence == "sentence" else WINDOW
@@ -61,7 +61,7 @@ N_CHOICES = 20
 """Number of documents to rerank for a sentence. With 50, nDCG@10 on SciFact increases by .004."""
 
 Candidates = Mapping[int, Sequence[Document]]
-"""Documents to compare with a sentence, by sentence number."""
+"""Documents to compare with a sentence, keyed by sentence number."""
 
 
 def candidates_for(
@@ -91,7 +91,7 @@ def candidates_for(
 def chosen_passages(
     state: EvidenceState, case: Case, candidates: Candidates, run: Run
 ) -> tuple[Found, ...]:
-    """Return the best passages for each sentence, and passages against it from other documents."""
+    """Return the best passages for each sentence, and counterevidence from other documents."""
     found: list[Found] = []
     for side in ("for", "against"):
         claims = {n: c for n, c in _claims(state, case, side).items() if n in candidates}

@@ -146,7 +146,7 @@ def _sample_evenly(texts: Sequence[str], n: int) -> list[str]:
 
 
 LEAST_WORDS = 5
-"""Minimum number of words of an answer that can be understood on its own."""
+"""Minimum number of words in an answer that can be understood on its own."""
 
 LEAST_SPECIFICS = 2
 """Minimum number of content words from the paper that an answer without numbers must add."""
@@ -194,7 +194,7 @@ class PairRules:
 
 
 def low_ratings(ratings: Sequence[RacarRating], least: int) -> dict[str, tuple[PairFlaw, ...]]:
-    """Return flaws for ratings below a minimum, by pair id."""
+    """Return flaws for ratings below a minimum, keyed by pair id."""
     flaws: dict[str, tuple[PairFlaw, ...]] = {}
     for rating in ratings:
         if rating.rating is not None and rating.rating < least:

@@ -47,7 +47,7 @@ class QATools:
     Attributes:
         tools: Run with the agents and settings.
         rate: Function that rates pairs with a second model. None to use only rules.
-        rater: Name of the second model. Empty without one.
+        rater: Name of the second model. Empty if there is no second model.
         window_tokens: Context window of the writer in tokens. None if unknown.
         window_chars: Maximum length of a paper in a prompt if the window is unknown.
     """
@@ -171,7 +171,7 @@ class QAState:
 
 @dataclass(frozen=True)
 class QAPairs:
-    """Output of the graph; see `QAState`.
+    """Output of the graph. See `QAState`.
 
     Attributes:
         kept: Accepted drafts, by part of the paper and order of drafting.

@@ -81,7 +81,7 @@ class ExamState:
 
 @dataclass(frozen=True)
 class ExamItems:
-    """Output of the exam graph; see `ExamState`."""
+    """Output of the exam graph. See `ExamState`."""
 
     texts: tuple[str, ...]
     answers: tuple[str, ...]
@@ -141,7 +141,7 @@ class SynthesisJob:
     """Input of the synthesis graph: a question to write a synthesis for.
 
     Attributes:
-        sources: Papers to use, at least one.
+        sources: One or more papers to use.
         words: Approximate number of words.
     """
 
@@ -171,7 +171,7 @@ class SynthesisState:
 
 @dataclass(frozen=True)
 class SynthesisText:
-    """Output of the synthesis graph; see `SynthesisState`."""
+    """Output of the synthesis graph. See `SynthesisState`."""
 
     text: str
     failures: list[Failure]

@@ -1,1 +1,1 @@
-"""Instruments that measure or decide without a language model: signals, raters, encoders."""
+"""Instruments that work without a language model: signals, raters and encoders."""

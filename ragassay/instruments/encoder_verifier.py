@@ -1,6 +1,6 @@
 """Verify a claim against a passage with a natural language inference model.
 
-Without a prompt, the verified text cannot contain instructions for the model.
+Because there is no prompt, the verified text cannot contain instructions for the model.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
-"""Cosine of claim and passage below which a neutral passage is "not relevant", the fourth label,
-which inference models do not have."""
+"""Cosine between claim and passage below which a neutral passage is "not relevant". Natural
+language inference models do not have this fourth label."""
 
 
 UNWITNESSED = Failure.left_open(
@@ -45,16 +45,16 @@ OTHER_LANGUAGE = Failure.left_open(
 
 
 def explain_difference(difference: Difference) -> Failure:
-    """Return why a seemingly supported claim is undecided: a direction or negation differs."""
+    """Describe the direction or negation that makes a seemingly supported claim undecided."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
     return Failure.left_open(detail)
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
-    """Adjust the label probabilities to a difference found by rule.
+    """Adjust the label probabilities to a difference that was found by rule.
 
-    If the source gives another value for a number of the claim, the probability of support moves to
-    contradiction, however similar the texts are otherwise.
+    If the source states another value for a number in the claim, the probability of support is
+    added to contradiction, even if the texts are otherwise similar.
     """
     if difference is None or difference.kind != "number":
         return shares
@@ -73,9 +73,9 @@ class EncoderVerifier:
 
     Args:
         embedder: Embedder used to detect passages about another subject.
-        n_labels: Maximum number of verdict labels. A model with two labels gives two.
-        by_rule: Whether rules adjust the model's verdicts. By default only for a model with bounds,
-            which were determined with the rules.
+        n_labels: Maximum number of verdict labels. A model with two labels returns only two.
+        by_rule: Whether rules adjust the model's verdicts. By default, this applies only to models
+            with score bounds, which were determined with the rules.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class EncoderVerifier:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digest and bounds: everything the verdicts depend on besides the texts."""
+        """Name, digest and bounds, i.e. everything the verdicts depend on except the texts."""
         return (self.model.name, self.model.digest, *(b.model_dump_json() for b in self.bounds))
 
     def verify(self, claim: str, passage: EvidenceSpan) -> Comparison:
@@ -107,14 +107,14 @@ class EncoderVerifier:
         """Verify a claim against a text of a document.
 
         The verdict is undecided if the model's confidence or the cosine of the closest sentence is
-        below the bound of the label. Rules also leave a verdict undecided: "contradicts" without a
-        difference in a number, direction or negation, and "supports" with such a difference. With
-        bounds, so are texts in different languages, and "supports" for a comparison whose direction
-        the text does not confirm.
+        below the bound of the label. By rule, "contradicts" is also undecided without a difference
+        in a number, direction or negation, and "supports" with such a difference. If the model has
+        bounds, verdicts on texts in different languages are undecided too, and so is "supports" for
+        a comparison whose direction the text does not confirm.
 
         Args:
-            beside: Texts of the other documents cited for the claim, or None if `text` is only part
-                of its document; see `difference_of`.
+            beside: Texts of the other documents cited for the claim, or None if `text` is only a
+                part of its document. See `difference_of`.
         """
         passage = passage_of(claim, text, title, self._n_words)
         shares = self.model.probabilities([(claim, passage)])[0].tolist()
@@ -146,7 +146,7 @@ class EncoderVerifier:
         sentences: Sequence[str],
         difference: Difference | None,
     ) -> Failure | None:
-        """Return why the most likely label is not a verdict, or None if it is."""
+        """Return why the most likely label is not accepted as a verdict, or None if it is."""
         bound = bound_of(self.bounds, COLUMNS[best], "verdict", kind_of(best, verdict, difference))
         if bound is not None:
             is_asked = bound.least_cosine is not None
@@ -164,7 +164,7 @@ class EncoderVerifier:
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """Return the probability of each label; "neutral" and "not relevant" share one."""
+        """Return the probability of each label. "neutral" and "not relevant" share theirs."""
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

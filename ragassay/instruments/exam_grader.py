@@ -1,4 +1,4 @@
-"""Grade a passage with a test bank without a language model: interface and embedded grader."""
+"""Interface and embedded model for grading passages on a test bank without a language model."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from ragassay.text.sentences import sentences_of
 
 
 class ExamInstrument(ABC):
-    """Interface of passage graders, which are thread-safe and should run in a worker thread.
+    """Interface of passage graders. Graders are thread-safe and should run in a worker thread.
 
     Attributes:
-        digest: SHA-256 of the model's parameters; empty if unknown.
+        digest: SHA-256 of the model's parameters. Empty if unknown.
         graders: Supported methods for grading items.
         direct_graders: Supported methods for grading relevance.
-        refusal: Explanation for unsupported methods.
+        refusal: Explanation of why other methods are not supported.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ExamInstrument(ABC):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, digests and bounds: everything the grades depend on besides the texts."""
+        """Name, digests and bounds, i.e. everything the grades depend on except the texts."""
         return (self.name, self.digest)
 
     @abstractmethod
@@ -48,7 +48,7 @@ class ExamInstrument(ABC):
     ) -> list[ExamGrade]:
         """Grade a passage on all items of a test bank in one batch.
 
-        The result has one grade per item, in order; doubtful grades are undecided.
+        The result contains one grade per item, in order. Doubtful grades are undecided.
 
         Raises:
             SettingsError: The model is unavailable or does not support the method.
@@ -73,14 +73,15 @@ MOST_LOG_ODDS = 6.0
 
 @dataclass(frozen=True)
 class ItemSignals:
-    """Signals of an item and a passage.
+    """Signals for an item and a passage.
 
     Attributes:
-        signals: Values by name; higher values mean better coverage. `sentence`: highest cosine of
-            the item and a sentence; `bank`: its mean over all items; `tokens`: mean cosine of the
-            item's tokens and their closest tokens in the passage; `least`: lowest of these;
-            `words`: share of the item's words in the passage; `supports`: log-odds that the passage
-            supports the item as a claim; `settles`: log-odds that it is not neutral to the item.
+        signals: Values, keyed by name. Higher values mean better coverage. `sentence`: highest
+            cosine of the item and a sentence; `bank`: its mean over all items; `tokens`: mean
+            cosine of the item's tokens and their closest tokens in the passage; `least`: lowest of
+            these; `words`: share of the item's words in the passage; `supports`: log-odds that the
+            passage supports the item as a claim; `settles`: log-odds that it is not neutral to the
+            item.
         sentence: Sentence closest to the item.
     """
 
@@ -91,7 +92,7 @@ class ItemSignals:
 def measure(
     items: Sequence[ExamItem], passage: str, embedder: TextEncoder, verifier: EntailmentModel
 ) -> list[ItemSignals]:
-    """Compute the signals of a passage for the items of a test bank, which must be complete."""
+    """Compute the signals of a passage for all items of a complete test bank."""
     sentences = sentences_of(passage) or [passage.strip()]
     encoded = encode_tokens(embedder, [*sentences, *(item.text for item in items)])
     encoded_text, encoded_items = encoded[: len(sentences)], encoded[len(sentences) :]
@@ -127,9 +128,9 @@ EMPTY = Failure(reason="empty_answer", detail="the passage has no text")
 
 
 class EmbeddedExamGrader(ExamInstrument):
-    """Grades by similarity and inference; doubtful grades are undecided.
+    """Grades passages by similarity and inference. Doubtful grades are undecided.
 
-    The shipped parameters were fitted for the packaged embedder.
+    The packaged parameters were fitted for the packaged embedder.
     """
 
     name = EXAM_RATER
@@ -145,14 +146,14 @@ class EmbeddedExamGrader(ExamInstrument):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name, and digests of the parameters, the embedder and the verifier."""
+        """Name and digests of the parameters, the embedder and the verifier."""
         embedder = str(getattr(self._embedder, "digest", ""))
         return (self.name, self.digest, embedder, self._verifier.digest)
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """Grade a passage on all items; the answer is the sentence closest to a covered item.
+        """Grade a passage on all items. The answer is the sentence closest to a covered item.
 
         The items of a bank must be graded together, because their mean is one of the signals.
         """

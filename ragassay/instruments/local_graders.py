@@ -20,8 +20,8 @@ THOMAS = ("0", "1", "2")
 YES_NO = ("no", "No", "yes", "Yes")
 
 LEAST_MASS = 0.5
-"""Minimum share of all replies that must be on the scale. Below it, the model prefers another reply
-and its probabilities on the scale are not a rating."""
+"""Minimum total probability of replies on the scale. Below this value, the model prefers another
+reply, and its probabilities on the scale are not a rating."""
 
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
 OFF_SCALE = Failure(reason="unparsable", detail="the most likely replies are not on the scale")
@@ -35,7 +35,7 @@ def local_grader(name: str) -> ExamInstrument:
 
     Raises:
         ExtraError: The packages to load the model are not installed.
-        SettingsError: The model is unavailable or of another kind.
+        SettingsError: The model is unavailable or of an unsupported kind.
     """
     need(*EXTRAS["hub"])
     from transformers import AutoConfig
@@ -54,10 +54,10 @@ def local_grader(name: str) -> ExamInstrument:
 
 
 class Text2TextGrader(ExamInstrument):
-    """Grades with an encoder-decoder (Dietz 2024, sections 3.2 and 3.5), with our own prompts.
+    """Grades passages with an encoder-decoder and our prompts (Dietz 2024, 3.2 and 3.5).
 
     A rating is read from the probabilities of the scale's points, not from generated text. The
-    original counts unparsable ratings as 1 and correct; here they are unscored.
+    original counts unparsable ratings as 1 and as correct. Here, they are unscored.
     """
 
     graders: frozenset[ExamGrader] = frozenset({"rating", "extraction"})
@@ -70,13 +70,13 @@ class Text2TextGrader(ExamInstrument):
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Name and digest of the model, and hash of the prompts."""
+        """Name and digest of the model, and a hash of the prompts."""
         return (self.name, self.digest, grader_prompts_sha256())
 
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "rating"
     ) -> list[ExamGrade]:
-        """Grade a passage on all items; see `ExamInstrument.grade`."""
+        """Grade a passage on all items. See `ExamInstrument.grade`."""
         around = (item_prompt(item, grader) for item in items)
         prompts = [(before, passage, after) for before, after in around]
         failures = [self._unreadable(prompt) for prompt in prompts]
@@ -98,7 +98,7 @@ class Text2TextGrader(ExamInstrument):
         return grades
 
     def relevance(self, query: str, passage: str, grader: DirectGrader) -> RelevanceGrade:
-        """Grade the relevance of a passage; see `ExamInstrument.relevance`."""
+        """Grade the relevance of a passage. See `ExamInstrument.relevance`."""
         before, after = relevance_prompt(query, grader)
         prompt = before, passage, after
         failure = self._unreadable(prompt)
@@ -119,7 +119,7 @@ class Text2TextGrader(ExamInstrument):
 
 
 class ReaderGrader(ExamInstrument):
-    """Grades by the answer spans of a SQuAD 2.0 reader, which cannot grade nuggets."""
+    """Grades passages by the answer spans of a SQuAD 2.0 reader. It cannot grade nuggets."""
 
     graders: frozenset[ExamGrader] = frozenset({"extraction"})
     refusal = "it only extracts answers to questions"
@@ -130,7 +130,7 @@ class ReaderGrader(ExamInstrument):
     def grade(
         self, items: Sequence[ExamItem], passage: str, grader: ExamGrader = "extraction"
     ) -> list[ExamGrade]:
-        """Grade a passage on all items; see `ExamInstrument.grade`."""
+        """Grade a passage on all items. See `ExamInstrument.grade`."""
         if grader not in self.graders:
             self.refuse(grader)
         is_empty = not passage.strip()
@@ -162,7 +162,7 @@ def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
 
 
 def _on_scale(shares: Sequence[float]) -> dict[str, Any]:
-    """Return rating, expectation, confidence and entropy for the probabilities of a scale."""
+    """Return the rating, expected value, confidence and entropy for probabilities on a scale."""
     mass = sum(shares)
     if mass < LEAST_MASS:
         return {"failure": OFF_SCALE}

@@ -27,7 +27,7 @@ class ManyEncoder(Protocol):
 
 
 class PaperSignals:
-    """Similarity of questions and papers; caches the most recent papers."""
+    """Similarity between questions and papers, with a cache of the most recent papers."""
 
     def __init__(self, embedder: ManyEncoder) -> None:
         self._embedder = embedder
@@ -37,9 +37,9 @@ class PaperSignals:
         return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
-        """Return the closest cosine in the paper and the share of known words for each question.
+        """Return, for each question, the highest cosine in the paper and the share of known words.
 
-        Both are 0 if there are no sentences or words.
+        Both values are 0 if there are no sentences or words.
         """
         vectors, words = self._read(text)
         queries = self._embedder.encode_many(questions)
@@ -57,16 +57,16 @@ def _share(question: str, words: frozenset[str]) -> float:
 
 LOW, HIGH = RACAR_SCALE
 RULES = "1"
-"""Version of the rules; increase it when their decisions change."""
+"""Version of the rules. Increase it when their decisions change."""
 
 _NO_JUDGE = Failure.left_open("this needs a judge; choose one with --model")
 
 
 class EmbeddedPairRater:
-    """Rates pairs by rules and two similarities; doubtful ratings are undecided.
+    """Rates pairs by rules and two similarities. Doubtful ratings are undecided.
 
-    It is thread-safe and should run in a worker thread. The shipped parameters were fitted for the
-    packaged embedder.
+    The rater is thread-safe and should run in a worker thread. The packaged parameters were fitted
+    for the packaged embedder.
     """
 
     name = PAIR_RATER
@@ -87,7 +87,7 @@ class EmbeddedPairRater:
     def rate(
         self, dimension: RacarDimension, pairs: Sequence[QAPair], case: Case
     ) -> list[RacarRating]:
-        """Rate pairs of the paper, which is the case's source, in one dimension, in order."""
+        """Rate pairs on one dimension, in order. The paper is the source of the case."""
         text = case.sources[0].text
         rate: Callable[[QAPair], RacarRating]
         match dimension:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RatedAnswer:
-    """Answer with the inputs for rating its rubrics.
+    """Answer with the inputs for rating it on rubrics.
 
     Attributes:
         signals: None if not measured.
-        readings: Sentence marks by name of the fine-tuned judge.
+        readings: Sentence marks, keyed by the name of the fine-tuned judge.
     """
 
     case: Case
@@ -40,7 +40,7 @@ class Question(ABC):
     @property
     @abstractmethod
     def asks_panel(self) -> bool:
-        """True if all panel members are asked, False if only the first is asked."""
+        """True to ask all panel members, False to ask only the first member."""
 
     @abstractmethod
     def make_unscored(self, failure: Failure) -> Sequence[VerdictBase]:
@@ -48,7 +48,7 @@ class Question(ABC):
 
     @abstractmethod
     def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
-        """Return the second-round questions by panel member, given first-round verdicts."""
+        """Return second-round questions keyed by panel member, given the first-round verdicts."""
 
     @abstractmethod
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
@@ -56,7 +56,7 @@ class Question(ABC):
 
     @abstractmethod
     def is_unsure(self, verdict: VerdictBase, condition: Condition) -> bool:
-        """Return whether a verdict goes to the second judge of a cascade."""
+        """Return whether to pass a verdict to the second judge of a cascade."""
 
     @abstractmethod
     def alone(self, verdict: VerdictBase) -> Question:
@@ -64,7 +64,7 @@ class Question(ABC):
 
 
 JudgeReply = Sequence[VerdictBase] | Failure
-"""Verdicts of a judge, or the reason of a failure."""
+"""Verdicts of a judge, or the reason for a failure."""
 
 Rounds = Generator[
     Sequence[tuple[Question, "BaseJudge"]], Sequence[JudgeReply], Sequence[VerdictBase]
@@ -80,7 +80,8 @@ class BaseJudge(ABC):
         name: LiteLLM name of the rating model, as in the settings.
         lm: Model for everything except ratings. None if instruments decide.
         rating_lm: Model for ratings, if different from `lm`.
-        signals: Judge that rates from signals, instead of or in addition to the model. May be None.
+        signals: Judge that rates answers from signals, instead of or in addition to the model. May
+            be None.
     """
 
     name: str
@@ -146,19 +147,21 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            others: Ratings of the other panel members, for the second round. Empty in the first.
+            others: Ratings of the other panel members for the second round. Empty in the first
+                round.
 
         Raises:
             ModelError: The model returned no usable reply.
-            SettingsError: The judge does not rate (`NoJudge`), or only its members do (`Panel`).
+            SettingsError: The judge does not rate answers (`NoJudge`), or only its members do
+                (`Panel`).
         """
         raise SettingsError(NEEDS_JUDGE)
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:  # noqa: B027
-        """Raise an error if the judge cannot rate all rubrics.
+        """Raise an error if the judge cannot rate answers on all rubrics.
 
         Raises:
-            SettingsError: The judge cannot rate one of the rubrics.
+            SettingsError: The judge cannot rate answers on one of the rubrics.
             ExtraError: The prompts of a published judge are not installed.
         """
 
@@ -175,7 +178,7 @@ class BaseJudge(ABC):
         return not self.rates_by_signals(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return inputs of a rating other than case context and rubric, for the cache key."""
+        """Return rating inputs for the cache key, in addition to the case context and rubric."""
         return ()
 
     @property
@@ -184,7 +187,7 @@ class BaseJudge(ABC):
         return False
 
     async def read(self, case: Case, agents: Agents) -> Reading:
-        """Mark the sentences of an answer. Only for judges with `reads`.
+        """Mark the sentences of an answer. Only for judges with `reads` set to True.
 
         Raises:
             ModelError: The model returned no usable reply.
@@ -192,7 +195,7 @@ class BaseJudge(ABC):
         raise NotImplementedError
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the signal rater for the rubrics. Empty if none is used."""
+        """Return the name of the signal rater for the rubrics. Empty if there is none."""
         return self.signals.signal_rater(rubrics) if self.signals else ""
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
@@ -201,7 +204,7 @@ class BaseJudge(ABC):
 
 
 class NoJudge(BaseJudge):
-    """Placeholder without a judge. Instruments are used and no rubrics are rated."""
+    """Placeholder without a judge. Instruments are used, and there are no rubric ratings."""
 
     name = INSTRUMENTS
 

@@ -22,7 +22,7 @@ from ragassay.records import Case, Judgment, Reading, Usage
 class HostedJudge(BaseJudge):
     """Judge that uses ragassay's own prompts with a hosted or the embedded model.
 
-    `signals` rates instead of the embedded model, which is too small to rate.
+    `signals` is used for ratings instead of the embedded model, which is too small to rate.
     """
 
     def __init__(self, lm: JudgeLM, signals: SignalJudge | None = None) -> None:
@@ -31,7 +31,7 @@ class HostedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Rate with the model and the signals in its prompt, or from the signals only."""
+        """Rate with the model, whose prompt includes the signals, or from the signals only."""
         import dspy
 
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
@@ -55,11 +55,11 @@ class HostedJudge(BaseJudge):
 
 
 TUNED_RUBRICS = "yescieval"
-"""Rubric set of fine-tuned judges. Their base model rates all other rubrics."""
+"""Rubric set of fine-tuned judges. Their base model is used for all other rubrics."""
 
 
 class FineTunedJudge(BaseJudge):
-    """Fine-tuned judge that rates YESciEval's rubrics together with signals.
+    """Fine-tuned judge that rates answers on YESciEval's rubrics, combined with signals.
 
     Args:
         lm: Base model for everything except ratings.
@@ -79,7 +79,7 @@ class FineTunedJudge(BaseJudge):
     ) -> Judgment:
         """Combine the rating of the model with the rating from signals.
 
-        The base model rates rubrics that the judge was not trained on.
+        The base model is used for rubrics that the judge was not trained on.
         """
         name, measured = rubric.name, None
         if self.signals and answer.signals and self.rates_by_signals(name):
@@ -103,7 +103,7 @@ class FineTunedJudge(BaseJudge):
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
     def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
-        """Return the existing reading. Only the first rubric gets its usage."""
+        """Return the existing reading. Its usage is counted only for the first rubric."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
         if reading is None or rubric == payer:
@@ -126,7 +126,7 @@ class FineTunedJudge(BaseJudge):
     def calls_model(self, rubric: str) -> bool:
         """Return whether the model is called.
 
-        Signals alone rate the rubrics that do not depend on single sentences.
+        Rubrics that do not depend on single sentences are rated from signals alone.
         """
         is_asked = _is_trained(rubric) and rubric not in BEYOND_SENTENCES
         return is_asked or not self.rates_by_signals(rubric)
@@ -193,7 +193,7 @@ class PublishedJudge(BaseJudge):
             return await rate_published(answer.case, rubric, self.form)
 
     def require_rubrics(self, rubrics: Mapping[str, Rubric]) -> None:
-        """Reject rubrics that neither the model nor the signals can rate."""
+        """Reject rubrics that neither the model nor the signals support."""
         words_of(self.form)  # Raises ExtraError if the prompts are not installed.
         rated = f"the rubrics of {self.form.rubric_set}"
         for name in rubrics:
@@ -205,7 +205,7 @@ class PublishedJudge(BaseJudge):
                 )
 
     def rates_by_signals(self, rubric: str) -> bool:
-        """Return whether the rubric is rated from signals instead."""
+        """Return whether the rating is derived from signals instead of the model."""
         return rubric not in self._trained and super().rates_by_signals(rubric)
 
     def deliberates(self, rubric: str) -> bool:

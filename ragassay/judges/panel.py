@@ -16,10 +16,10 @@ from ragassay.records import Escalation, Failure, Judgment, VerdictBase
 
 @dataclass(frozen=True)
 class Cascade:
-    """Two judges, where the second decides uncertain verdicts of the first.
+    """Pair of judges in which the second judge decides uncertain verdicts of the first judge.
 
-    The second verdict contains the first one. If the second judge fails, the first verdict is used
-    and records the failure.
+    The second verdict contains the first verdict. If the second judge fails, the first verdict is
+    used and records the failure.
     """
 
     first: BaseJudge
@@ -43,7 +43,7 @@ class Cascade:
     def _decide(
         self, first: VerdictBase, second: VerdictBase, failure: Failure | None
     ) -> VerdictBase:
-        """Return the second verdict, or the first one if the second judge failed."""
+        """Return the second verdict, or the first verdict if the second judge failed."""
         name = self.second.name
         if failure:
             return first.model_copy(update={"escalation": Escalation(judge=name, failure=failure)})
@@ -56,7 +56,7 @@ class Cascade:
 
 
 class Panel(BaseJudge):
-    """Panel of two or more judges that rate the rubrics. The first judge does everything else."""
+    """Panel of two or more judges that rate on rubrics. The first judge does everything else."""
 
     def __init__(self, members: Sequence[BaseJudge]) -> None:
         self._members = tuple(members)
@@ -98,7 +98,7 @@ class Panel(BaseJudge):
         return any(one.rates_by_signals(rubric) for one in self._members)
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the first signal rater of a member. Empty if none is used."""
+        """Return the name of the first signal rater among the members. Empty if there is none."""
         names = [one.signal_rater(rubrics) for one in self._members]
         return next(filter(None, names), "")
 
@@ -112,7 +112,7 @@ def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
-    """Return all first-round judgments on disputed rubrics, each with those of the other members.
+    """Return first-round judgments on disputed rubrics, with those of the other members.
 
     The result is sorted by rubric and judge. Judgments without a judge or rating are ignored.
     """
@@ -129,10 +129,10 @@ def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list
 
 
 def others_text(others: Sequence[Judgment]) -> str:
-    """Format the ratings, sentences and reasons of other members, one line each.
+    """Format the ratings, sentences and reasons of other members, one line per member.
 
     Names are omitted because they could influence a judge more than the reasons. The text comes
-    from a model and is untrusted, so the rubric judge puts it between delimiters.
+    from a model and is untrusted, so the rubric judge encloses it in delimiters.
     """
     return "\n".join(f"{n}. {_line(other)}" for n, other in enumerate(others, 1))
 

@@ -24,7 +24,7 @@ MOST_REASONS = 3
 
 
 class SignalJudge(BaseJudge):
-    """Judge with fitted signal models. Other judges can use it as a component."""
+    """Judge with fitted signal models. Other judges can use this judge as a component."""
 
     name = INSTRUMENTS
 
@@ -53,7 +53,7 @@ class SignalJudge(BaseJudge):
         yield answer.signals.model_dump_json() if answer.signals else ""
 
     def signal_rater(self, rubrics: Iterable[str]) -> str:
-        """Return the name of the rater if it rates any of the rubrics. Empty otherwise."""
+        """Return the name of the rater if it supports any of the rubrics. Empty otherwise."""
         return self.rater.model if any(map(self.rates_by_signals, rubrics)) else ""
 
     def judge(self, signals: Signals, rubric: str) -> Judgment:

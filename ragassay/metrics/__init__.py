@@ -1,1 +1,1 @@
-"""Pure functions: records in, numbers out. Each names its paper."""
+"""Pure functions that compute numbers from records. Each function cites its paper."""

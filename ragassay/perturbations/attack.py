@@ -1,4 +1,4 @@
-"""Attacks on answers, and the split answers and other inputs they work on."""
+"""Attacks on answers, with their inputs such as split answers."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CutAnswer:
         return replace(self, pieces=(*self.pieces[:index], added, *rest))
 
     def without(self, index: int) -> CutAnswer:
-        """Return a copy without a piece and the whitespace before it."""
+        """Return a copy without a piece and without the whitespace before the piece."""
         kept = [*self.pieces[:index], *self.pieces[index + 1 :]]
         if index == 0 and kept:
             kept[0] = replace(kept[0], before=self.pieces[0].before)
@@ -164,7 +164,7 @@ def _between(text: str) -> str:
 def _piece(
     text: str, statement: Statement, before: str = "", citations: tuple[str, ...] = ()
 ) -> AnswerPiece:
-    """Return a piece with its citation markers and any literal mask characters masked."""
+    """Return a piece in which citation markers and any literal mask characters are masked."""
     start, end = statement.start, statement.end
     within = [span for span in statement.marks if start <= span[0] and span[1] <= end]
     within += [(i, i + 1) for i in range(start, end) if text[i] == MASK]
@@ -229,7 +229,7 @@ class Material:
     """Inputs of one attack on one answer.
 
     Attributes:
-        rng: Generator for this record and attack only, so that results are independent.
+        rng: Random generator for this record and attack only, so that results are independent.
         retracted: Sorted PMIDs of retracted articles.
     """
 
@@ -250,12 +250,12 @@ class Perturbation:
 
 
 Apply = Callable[[CutAnswer, Material], Perturbation | None]
-"""Function that perturbs a non-empty answer, or returns None if it does not apply."""
+"""Function that perturbs a non-empty answer, or returns None if the attack does not apply."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A way to perturb an answer.
+    """Method of perturbing an answer.
 
     Attributes:
         targets: Scores that should decrease, such as "rubric.relevancy" or "citations.support".

@@ -46,8 +46,9 @@ class _CitedPiece:
 def move_citation(answer: CutAnswer, material: Material) -> Perturbation | None:
     """Change one citation to a source that supports the sentence less well.
 
-    The new source is one of the record's own that shares fewer words with the sentence. If the
-    record has none, or the cited PMID is not one of its sources, a PMID of another record is used.
+    The new source is one of the record's sources that shares fewer words with the sentence. If the
+    record has no such source, or the cited PMID is not among its sources, a PMID from another
+    record is used.
     """
     for index in material.rng.sample(answer.places, len(answer.places)):
         piece = answer.pieces[index]

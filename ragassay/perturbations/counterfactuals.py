@@ -34,7 +34,7 @@ _AFTER_AUXILIARY = re.compile(
 
 
 def turn_negation(sentence: str, rng: random.Random) -> str | None:
-    """Remove the first negation, or add one at a random position.
+    """Remove the first negation, or add a negation at a random position.
 
     Returns None if neither is possible.
 
@@ -114,7 +114,7 @@ def _verb_forms() -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def _verb_pattern() -> re.Pattern[str]:
-    """Return a pattern for unambiguous verb forms, and for others followed by an object."""
+    """Return a pattern for unambiguous verb forms, and for ambiguous forms before an object."""
     nouns = load_words().also_nouns
     sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
     unsure = [form for form in _verb_forms() if form not in sure]
@@ -124,7 +124,7 @@ def _verb_pattern() -> re.Pattern[str]:
 
 
 Change = Callable[[str, random.Random], str | None]
-"""Function that makes one change to a sentence, or returns None if it cannot."""
+"""Function that makes one change to a sentence, or returns None if no change is possible."""
 
 _OTHER_DRUGS = re.compile(
     r"\b[A-Za-z]{3,}(?:mab|tinib|ciclib|parib|vastatin|sartan|gliptin|gliflozin|glutide|floxacin"
@@ -145,12 +145,12 @@ def turn_direction(sentence: str, rng: random.Random) -> str | None:
 
 
 def swap_population(sentence: str, rng: random.Random) -> str | None:
-    """Replace the study population, such as "children" by "adults" or "patients" by "mice"."""
+    """Replace the study population, such as "children" with "adults" or "patients" with "mice"."""
     return _swap_one(sentence, load_words().populations, rng)
 
 
 def remove_hedge(sentence: str, rng: random.Random) -> str | None:
-    """Replace a cautious word by a certain one, such as "suggests" by "proves"."""
+    """Replace a cautious word with a certain one, such as "suggests" with "proves"."""
     hedges = {hedge: (certain,) for hedge, certain in load_words().hedges.items()}
     return _swap_one(sentence, hedges, rng)
 
@@ -160,7 +160,8 @@ def swap_drug(texts: Iterable[str]) -> Change:
 
     Args:
         texts: Source texts. The replacement is a drug of the same class, preferably one that the
-            sources mention. If the class is unknown, it is any drug that the sources mention.
+            sources mention. If the class is unknown, the replacement is any drug that the sources
+            mention.
     """
     in_sources = {name for text in texts for name in _find_drugs(text)}
 

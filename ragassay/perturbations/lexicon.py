@@ -34,13 +34,13 @@ class Drawn(NamedTuple):
 
 @functools.cache
 def load_pool(name: PoolName) -> dict[str, Genre]:
-    """Return the genres of a pool by name."""
+    """Return the genres of a pool, keyed by name."""
     genres = yaml.safe_load(data_text(f"pools/{name}.yaml"))
     return {name: Genre.model_validate(genre) for name, genre in genres.items()}
 
 
 def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
-    """Draw a genre of a side, and then one of its texts. `genre` is a name prefix."""
+    """Draw a genre used by a side, and then one of its texts. `genre` is a name prefix."""
     pool = load_pool(name)
     genres = [g for g, texts in pool.items() if texts.side == side and g.startswith(genre)]
     chosen = rng.choice(genres)
@@ -75,7 +75,7 @@ def load_words() -> WordLists:
 
 @functools.cache
 def load_drugs() -> dict[str, tuple[str, ...]]:
-    """Return drug and treatment names by class."""
+    """Return drug and treatment names, keyed by class."""
     return {name: tuple(drugs) for name, drugs in yaml.safe_load(data_text("drugs.yaml")).items()}
 
 
@@ -97,7 +97,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
 def like(model: str, word: str) -> str:
-    """Copy the capitalization of a model word: first letter, all letters or none.
+    """Capitalize a word like the model word: the first letter, all letters or none.
 
     Example:
         >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")

@@ -36,7 +36,7 @@ _NAMED = re.compile(
     r"|paper|study|reference|hepatitis|no\.|fig\.|eq\.|PMID:?))\s$"
 )
 _LEFT_CHARS = 60
-"""Number of characters before a number that are searched for its context."""
+"""Number of characters to search before a number for its context."""
 
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _FACTORS = tuple(Decimal(f) for f in ("0.1", "0.5", "2", "3", "10"))
@@ -130,7 +130,7 @@ Edit = tuple[int, int, str]
 """Start, end and new text of a replacement."""
 
 Wrong = Callable[[str, Quantity, random.Random], Edit | None]
-"""Function that makes a number in a text wrong, or returns None if it cannot."""
+"""Function that makes a number in a text wrong, or returns None if this is not possible."""
 
 _MANTISSA = re.compile(r"[0-9][0-9,]*(?:[.\u00b7][0-9]+)?")
 _EXPONENT = re.compile(
@@ -199,7 +199,7 @@ def change_exponent(text: str, one: Quantity, rng: random.Random) -> Edit | None
 
 
 def change_unit(text: str, one: Quantity, rng: random.Random) -> Edit | None:
-    """Replace a unit by a larger or smaller one, such as "mg" by "\u00b5g" or "min" by "h"."""
+    """Replace a unit with a larger or smaller one, e.g. "mg" with "\u00b5g" or "min" with "h"."""
     named = _NAMED_UNIT.match(text, one.end)
     if named:
         return named.start("unit"), named.end("unit"), rng.choice(_OTHER_UNITS[named["unit"]])

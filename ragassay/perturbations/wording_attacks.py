@@ -40,7 +40,7 @@ def _pattern() -> re.Pattern[str]:
 def without_connectives(text: str, *, first_only: bool = False) -> str:
     """Remove all connectives, or only the first, and adjust commas and capitalization.
 
-    A sentence that would have no letters left is unchanged.
+    A sentence that would have no letters left is not changed.
 
     Example:
         >>> without_connectives("However, it fell, and then rose (1).")

@@ -79,7 +79,7 @@ class AgentPrompt(Frozen):
 
     Attributes:
         task: Instruction. "{low}" and "{high}" are placeholders for the ends of the scale.
-        additions: Optional additions to the instruction by name.
+        additions: Optional additions to the instruction, keyed by name.
         reasoning_chars: Maximum length of the reasoning before a rating.
         nugget_chars: Maximum length of a nugget or exam question.
         restatement_chars: Maximum length of a paraphrase.

@@ -31,8 +31,8 @@ class CompiledPredictor(Frozen):
     """Prompt of one predictor.
 
     Attributes:
-        demos: Examples with values by input and output field. "case" is the subject of an example
-            if it is not one of the fields.
+        demos: Examples as values keyed by input and output field. "case" is the subject of an
+            example if the fields do not include the subject.
     """
 
     instructions: str = Field(min_length=1)
@@ -40,17 +40,17 @@ class CompiledPredictor(Frozen):
 
     @property
     def sha256(self) -> str:
-        """Hash of instructions and examples."""
+        """Hash of the instructions and examples."""
         return _hash([self.instructions, [dict(demo) for demo in self.demos]])
 
 
 class PromptComparison(Frozen):
-    """Scores of the built-in and the compiled prompt on the same items.
+    """Scores of the built-in prompt and the compiled prompt on the same items.
 
     Attributes:
         metric: Name of the metric, e.g. "macro-F1".
-        before, after: Scores of the built-in and the compiled prompt.
-        gain: Difference over the items scored by both, with a paired interval.
+        before, after: Scores of the built-in prompt and of the compiled prompt.
+        gain: Difference on the items that both prompts scored, with a paired interval.
     """
 
     metric: str
@@ -64,13 +64,13 @@ class CompiledPrompt(Frozen):
 
     Attributes:
         agent: Key of the replaced prompt, e.g. "verifier".
-        rubrics: Rubrics that use the prompt. Empty for all rubrics and for other agents.
+        rubrics: Rubrics that use the prompt. Empty for all rubrics, or if the agent rates none.
         model: LiteLLM name of the model that the prompt was compiled for.
         reflection_model: Model that wrote the candidates.
         budget: Maximum number of agent calls of the optimizer.
         n_train, data_sha256: Number and hash of the training examples.
         n_dev, dev_sha256: Number and hash of the held-out examples, from other questions.
-        before_sha256, after_sha256: Hashes of the built-in and the compiled prompt.
+        before_sha256, after_sha256: Hashes of the built-in prompt and the compiled prompt.
         comparisons: Comparisons on the held-out examples. The first metric decides.
         is_better: Whether the first metric improved without more unscored replies.
         usage: Usage of the job, including cached calls.
@@ -150,7 +150,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
 
 
 def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
-    """Read compiled prompts, each for a different agent or rubric.
+    """Read compiled prompts, which must be for different agents or rubrics.
 
     Raises:
         SettingsError: A file is invalid, or two files are for the same agent and rubric.
@@ -181,7 +181,7 @@ def compiled_sha256(shipped: str, compiled: Sequence[CompiledPrompt]) -> str:
 
 
 def demo_of(fields: Mapping[str, DemoValue | list[str] | list[int]]) -> dict[str, DemoValue]:
-    """Return the fields of an example with lists converted to tuples."""
+    """Return the fields of an example, with lists converted to tuples."""
     return {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}  # type: ignore[misc]
 
 

@@ -44,7 +44,8 @@ class EmbedderForm(Frozen):
         pattern: Regular expression for the last part of the lower-case model name.
         query: Prefix of queries, with {task} for instruction-tuned models.
         same: Prefix of texts that are compared with texts of the same kind.
-        cosine_threshold: Minimum cosine for a correct sentence. None for the threshold of `plain`.
+        cosine_threshold: Minimum cosine for a correct sentence. None to use the threshold of
+            `plain`.
     """
 
     pattern: str = ""
@@ -124,7 +125,7 @@ class VerifierPrompt(Frozen):
 
     Attributes:
         text: Template with {claim} and {passage}.
-        words: Possible starts of a reply by label.
+        words: Possible beginnings of a reply, keyed by label.
     """
 
     text: str
@@ -142,7 +143,7 @@ class WriterKind(Frozen):
         pattern: Regular expression for the Hugging Face name.
         model: Published model used by BioACE.
         n_tokens: Maximum prompt length in tokens.
-        prompts: Prompts by number of labels.
+        prompts: Prompts, keyed by the number of labels.
     """
 
     pattern: str
@@ -152,7 +153,7 @@ class WriterKind(Frozen):
     prompts: dict[int, VerifierPrompt]
 
     def prompt_for(self, n_labels: int) -> VerifierPrompt:
-        """Return the prompt for a number of labels, at most three. Falls back to the first."""
+        """Return the prompt for a number of labels, at most three, or else the first prompt."""
         return self.prompts.get(min(n_labels, 3)) or next(iter(self.prompts.values()))
 
 
@@ -160,9 +161,9 @@ class ScorerKind(Frozen):
     """Family of verifiers that return a score. A threshold decides between two labels.
 
     Attributes:
-        pattern: Regular expression for the Hugging Face name. Empty to never match.
+        pattern: Regular expression for the Hugging Face name. If empty, it never matches.
         beside: Additional model that is required.
-        threshold: Minimum score for "supports" before fitting.
+        threshold: Default minimum score for "supports", used until one is fitted.
         chosen: Origin of the threshold.
     """
 
@@ -196,7 +197,7 @@ class CheckerKind(ScorerKind):
     """Family of fact checkers with the input format and chunking of its original program.
 
     Attributes:
-        is_strict: Whether the score must exceed the threshold, not only reach it.
+        is_strict: Whether the score must exceed the threshold. If False, reaching it is enough.
     """
 
     is_strict: bool = False
@@ -223,7 +224,7 @@ class PublishedChecker(Frozen):
 
 
 class ChatChecker(Frozen):
-    """Fact checker that runs on a chat server.
+    """Fact checker that is called through a chat server.
 
     Attributes:
         name: Lower-case part of the model name that identifies the checker.
@@ -268,7 +269,7 @@ class VerifierKinds(Frozen):
 
     @property
     def all(self) -> Mapping[str, WriterKind | ScorerKind]:
-        """All families by name."""
+        """All families, keyed by name."""
         return {**self.writers, **self.scorers, **self.facts.checkers}
 
     def find(self, name: str) -> tuple[str, str]:

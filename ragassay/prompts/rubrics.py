@@ -21,7 +21,7 @@ Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
 
 - zero_shot: only the name and range of the rubric
 - knowledge: the question of the rubric and a description of each rating
-- few_shot: "knowledge" with two examples, for the highest and the lowest rating
+- few_shot: "knowledge" with an example of the highest rating and one of the lowest rating
 - chain_of_thought: "knowledge" with step-by-step reasoning before the rating
 """
 
@@ -64,10 +64,10 @@ class Rubric(Frozen):
 
     Attributes:
         group: YESciEval dimension of the rubric. None for other rubric sets.
-        about: Description of question, sources and answer if they have a special meaning.
-        scale: Description of each rating, without gaps.
-        examples: Example with the highest rating, followed by one with the lowest. Required for
-            the strategy "few_shot".
+        about: Description of the question, sources and answer if they have a special meaning.
+        scale: Description of each rating. No rating may be missing.
+        examples: Example with the highest rating, followed by an example with the lowest rating.
+            Required for the strategy "few_shot".
     """
 
     name: str = ""
@@ -124,7 +124,7 @@ class Criteria(Frozen):
         name: Prefix of the score names.
         question: Optional question that explains the criteria.
         reference: Optional reference answer, shown with each criterion.
-        criteria: At least one criterion, without duplicates.
+        criteria: One or more criteria, without duplicates.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Criteria(Frozen):
 
 @functools.cache
 def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
-    """Load the rubrics of a set by name, in order."""
+    """Load the rubrics of a set in order, keyed by name."""
     read = yaml.safe_load(prompt_text(RUBRIC_FILES[set]))
     about = read.get("about", "")
     return {
@@ -153,9 +153,9 @@ def load_rubrics(set: RubricSet = "yescieval") -> dict[str, Rubric]:
 def read_rubrics(files: Iterable[AnyPath]) -> tuple[Rubric | Criteria, ...]:
     """Read user-defined rubrics and checklists from YAML files.
 
-    A file has a mapping `rubrics:` by name. A rubric has `question`, `scale`, and optionally
-    `about` and two `examples`. A checklist has `criteria` with `text` and `weight`, and optionally
-    `question` and `reference`.
+    A file contains a mapping `rubrics:` from names to definitions. A rubric has `question`,
+    `scale`, and optionally `about` and two `examples`. A checklist has `criteria` with `text` and
+    `weight`, and optionally `question` and `reference`.
 
     Raises:
         SettingsError: A file cannot be read or is invalid.
@@ -209,7 +209,7 @@ def joined_rubrics(shipped: Mapping[str, Rubric], own: Iterable[Rubric]) -> dict
 
 
 def is_rubric_file(name: str) -> bool:
-    """Return whether a name is a rubric file and not a rubric."""
+    """Return whether a name refers to a rubric file instead of a rubric."""
     return name.endswith((".yaml", ".yml"))
 
 
@@ -219,9 +219,9 @@ def chosen_rubrics(
     """Return the names of the selected rubrics. The default is all of them.
 
     Args:
-        names: Names of rubrics, of the rubric set, or of rubric files.
-        known: All rubrics of the set and of the files.
-        own: Rubrics of the files. They are always selected.
+        names: Names of rubrics, of a rubric set, or of rubric files.
+        known: All rubrics in the set and in the files.
+        own: Rubrics from the files. They are always selected.
 
     Raises:
         SettingsError: A rubric is unknown.

@@ -108,7 +108,7 @@ _FILE = "graders.yaml"
 
 
 class ItemTexts(Frozen):
-    """Texts by kind of test bank item."""
+    """Texts for each kind of test bank item."""
 
     question: str
     nugget: str
@@ -166,11 +166,11 @@ MOST_NAMED = 3
 """Maximum number of sentences listed in a reason. Small models lose count in longer lists."""
 
 HIGH, LOW = 4, 2
-"""Minimum rating of a good and maximum rating of a bad unperturbed answer."""
+"""Minimum rating of a good unperturbed answer, and maximum rating of a bad one."""
 
 
 class UnperturbedTexts(Frozen):
-    """Reasons for the rating of an unperturbed answer, by level."""
+    """Reasons for the rating of an unperturbed answer at each level."""
 
     high: str
     middle: str
@@ -181,8 +181,8 @@ class Rationales(Frozen):
     """Reasons for training a judge.
 
     Attributes:
-        verbs: Plural verb forms by singular.
-        marks: Marks of inserted sentences by attack.
+        verbs: Plural verb forms, keyed by singular form.
+        marks: Marks of inserted sentences, keyed by attack.
     """
 
     version: int
@@ -232,10 +232,10 @@ SIGNALS_FILE = "signals.yaml"
 
 
 class AnswerSignal(Frozen):
-    """Signal of a whole answer.
+    """Signal for a whole answer.
 
     Attributes:
-        shown: Signal shown to readers instead. Empty to show this signal.
+        shown: Signal to show to readers instead of this signal. Empty to show this signal.
     """
 
     about: str
@@ -244,7 +244,7 @@ class AnswerSignal(Frozen):
 
 
 class RubricSignals(Frozen):
-    """Signals of a rubric.
+    """Signals for a rubric.
 
     Attributes:
         shown: Sentence signals shown to a judge, most informative first.
@@ -258,10 +258,10 @@ class RubricSignals(Frozen):
 
 
 class ReasonTexts(Frozen):
-    """Texts of the reasons for ratings from signals.
+    """Text templates for the reasons of ratings from signals.
 
     Attributes:
-        answer: Texts by answer signal, for signals that are not aggregated from sentences.
+        answer: Texts keyed by answer signal, for signals that are not aggregated from sentences.
     """
 
     none: str

@@ -11,7 +11,7 @@ _ARTICLE_ID = re.compile(r"[0-9]{5,8}|10\.[0-9]{4,9}/\S+")
 """A PMID or a DOI. Shorter numbers are list positions, because recent PMIDs are longer."""
 
 _NAMED = re.compile(r"PMIDs?[:\s]*([0-9]+)|\S*?\s*(10\.[0-9]{4,9}/\S+)", re.IGNORECASE)
-"""A marker that starts with "PMID" or ends with a DOI."""
+"""Marker that starts with "PMID" or ends with a DOI."""
 
 _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "retracted": ("retracted_citation", "which was retracted", "retracted_by"),
@@ -19,19 +19,19 @@ _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "corrected": ("corrected_citation", "to which a correction was published", "corrected_by"),
     "preprint": ("preprint_citation", "which is a preprint", "published_as"),
 }
-"""Finding kind, message and link kind of each notice."""
+"""Finding kind, message and link kind for each notice."""
 
 
 def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
     """Look up all cited PMIDs and DOIs.
 
-    Unresolved citations are looked up by their marker. Those missing from the literature are an
-    "unknown_citation". The verifier marks them as invalid.
+    Unresolved citations are looked up by their marker. Citations that are not in the literature are
+    reported as "unknown_citation". The verifier marks these citations as invalid.
 
     Args:
         case: Answer with citations. Citations by position or by other ids are ignored.
-        literature: Literature to search. Plain documents without dates and notices give no
-            findings about these.
+        literature: Literature to search. Plain documents without dates and notices yield no
+            findings about dates and notices.
         written: Date of the answer, "2024", "2024-05" or "2024-05-01", or empty if unknown.
 
     Returns:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 RRF_K = 60
-"""Constant that dampens the top ranks, set by Cormack et al. from pilot runs."""
+"""Constant that reduces the weight of the top ranks, chosen by Cormack et al. in pilot runs."""
 
 
 def reciprocal_rank_fusion(
@@ -33,7 +33,7 @@ def reciprocal_rank_fusion(
         k: Constant, at least 0. Larger values reduce the weight of the top ranks.
 
     Returns:
-        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep their order.
+        Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ties keep the input order.
 
     Raises:
         ValueError: `k` is negative.

@@ -44,8 +44,8 @@ class RetrieverLiterature:
     `get` finds only documents that an earlier search returned.
 
     Args:
-        retriever: Retriever. Document ids are read from `id` or from the metadata (`PASSAGE_IDS`),
-            or else computed by hashing the text. Titles are read from the metadata.
+        retriever: Retriever. Document ids are read from `id` or the metadata (`PASSAGE_IDS`), and
+            otherwise computed by hashing the text. Titles are read from the metadata.
         version: Version of the search results. Change it to invalidate cached verdicts.
     """
 
@@ -66,7 +66,7 @@ class RetrieverLiterature:
         """Return the retriever's first `k` documents, scored 1, 1/2, 1/3, ...
 
         Raises:
-            InputError: Filters are set, which LangChain retrievers do not support.
+            InputError: Filters are set. LangChain retrievers do not support filters.
         """
         if filters != ANY:
             name = type(self._retriever).__name__

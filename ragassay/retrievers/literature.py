@@ -49,7 +49,7 @@ class Filters:
     Attributes:
         since: Earliest publication date, "2020", "2020-03" or "2020-03-09", or empty.
         until: Latest publication date in the same format, or empty.
-        types: Publication types, one of which must match, or empty for all.
+        types: Publication types, at least one of which must match, or empty for all types.
     """
 
     since: str = ""
@@ -66,8 +66,8 @@ class Hit:
     """A document found by a search.
 
     Attributes:
-        document: Found document, an `Article` if metadata is available.
-        score: Search score. Higher is better. Comparable only within one search.
+        document: Document that was found, an `Article` if metadata is available.
+        score: Search score. Higher is better. Comparable only within a search.
     """
 
     document: Document
@@ -129,7 +129,7 @@ class Corpus:
         return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the top `k` documents that share a word with the query, by BM25."""
+        """Return the top `k` documents that share a word with the query, ranked by BM25."""
         hits = (Hit(self.documents[i], score) for i, score in self._index.search(query))
         return list(itertools.islice((h for h in hits if is_kept(h.document, filters)), k))
 
@@ -151,7 +151,7 @@ def is_kept(document: Document, filters: Filters) -> bool:
 
 
 def has_documents(corpus: Literature) -> bool:
-    """Return whether there is a corpus. An empty in-memory corpus means none."""
+    """Return whether there are documents to search. An empty in-memory corpus counts as none."""
     return not isinstance(corpus, Corpus) or len(corpus) > 0
 
 

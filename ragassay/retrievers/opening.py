@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FUSED_DEPTH = 100
-"""Minimum number of hits per ranking to fuse."""
+"""Minimum number of hits to use from each ranking in the fusion."""
 
 
 class DenseCorpus:
@@ -42,13 +42,13 @@ class DenseCorpus:
         return hash_of("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID or a DOI, or None."""
+        """Return the article with this PMID or DOI, or None if not found."""
         return self._corpus.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """Return the `k` articles most similar to the query, with cosines in [-1, 1].
 
-        Unlike lexical search, any query that is not empty has hits.
+        Unlike in lexical search, every non-empty query has hits.
 
         Raises:
             CorpusError: The vectors changed while the corpus was open, or cannot be reached.
@@ -80,7 +80,7 @@ class HybridCorpus:
         return hash_of("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with an id, or None."""
+        """Return the document with this id, or None if not found."""
         return self._lexical.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
@@ -98,7 +98,7 @@ LIVE = "pubmed"
 """Corpus name for PubMed over the network."""
 
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
-"""Matches URLs, also after conversion to a path, which changes "//" to "/"."""
+"""Pattern for URLs, including URLs converted to a path, which changes "//" to "/"."""
 
 Way = Literal["bm25", "dense", "hybrid"]
 
@@ -126,11 +126,11 @@ def open_literature(
     Args:
         where: Folder of a built corpus, file of documents, or "pubmed" for live PubMed.
         settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
-        embedder: Loaded embedder for queries, by default the one from the settings.
+        embedder: Loaded embedder for queries. The default is the embedder from the settings.
 
     Raises:
         InputError: The file is missing or has no documents, or `where` is a URL.
-        SettingsError: The settings require vectors, but the corpus is not a built one.
+        SettingsError: The settings require vectors, but the corpus was not built on disk.
         CorpusError: The folder is not a corpus, the required vectors are missing, unfinished or
             stale, or a server cannot be reached.
     """

@@ -38,7 +38,7 @@ _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, width INTEGE
 
 
 class TokenStore:
-    """Store of text and token vectors on disk, by text and model. Thread-safe.
+    """Store of text and token vectors on disk, keyed by text and model. Thread-safe.
 
     Vectors are normalized and quantized to int8. They depend only on the text and never expire.
 
@@ -136,7 +136,7 @@ NONE = "none"
 def reranker_of(
     settings: Settings, embedder: NamedEncoder, literature: Literature | None = None
 ) -> Reranker | None:
-    """Return the reranker from the settings, or None for "none". Models are loaded lazily.
+    """Return the reranker from the settings, or None if it is "none". Models are loaded lazily.
 
     Args:
         settings: Settings. `reranker` is "embedded", "none" or a cross-encoder.
@@ -195,7 +195,7 @@ class RerankedLiterature:
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
         """Return the top `k` hits, with the first `depth` hits reranked.
 
-        Reranked hits have the reranker's scores. The others follow with decreasing scores.
+        Reranked hits have the reranker's scores. The remaining hits follow with decreasing scores.
         """
         if k < 1:
             return []

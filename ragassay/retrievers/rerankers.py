@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 DEPTH = 50
-"""Number of hits to rerank. The weights were fitted on the top 50 by BM25."""
+"""Number of hits to rerank. The weights were fitted on the top 50 hits of BM25."""
 
 STRIDE = 2
-"""Step between embedded windows of three sentences. Every sentence is still in a window."""
+"""Step between embedded windows of three sentences. Every sentence is in at least one window."""
 
 
 class Reranker(Protocol):
@@ -44,7 +44,7 @@ class TextEncoder(Protocol):
     """Protocol for text encoders such as `ragassay.models.embeddings.Embedder`."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors of shape (n_texts, n_dimensions), or (0, 0) without texts."""
+        """Return unit vectors of shape (n_texts, n_dimensions), or (0, 0) if there are no texts."""
         ...
 
 
@@ -87,12 +87,12 @@ class EmbeddedReranker:
 
     s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)) + w_4
     z(MaxSim(q, d)), with z(x) = (x - mean) / standard deviation over the hits, or 0 if all are
-    equal. A missing title is replaced by the best passage, and a missing text by the title. If the
-    embedder has no token vectors, each title or passage is a single token.
+    equal. A missing title is replaced with the best passage, and a missing text with the title. If
+    the embedder has no token vectors, each title or passage is a single token.
 
     Args:
         embedder: Encoder of all texts. The packaged weights fit the packaged embedder.
-        weights: Feature weights, by default the packaged ones.
+        weights: Feature weights. The default is the packaged weights.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
@@ -191,7 +191,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 
 def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """Return text and token vectors. Without token vectors, each text is a single token."""
+    """Return text and token vectors. If there are no token vectors, each text is one token."""
     if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
@@ -199,7 +199,7 @@ def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
 
 
 def passage_texts(document: Document) -> list[str]:
-    """Return every second passage of a document and the last one, empty without text."""
+    """Return every second passage of a document and its last passage."""
     texts = [span.text for span in windows(document)]
     return texts[::STRIDE] if len(texts) % STRIDE else [*texts[::STRIDE], *texts[-1:]]
 
@@ -236,7 +236,7 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits, scored by the cross-encoder on query and "title text".
+        """Return the top `k` hits, scored by the cross-encoder on the query and "title text".
 
         Args:
             k: Number of hits to return. If 0 or less, the list is empty.
@@ -279,7 +279,7 @@ def closest_sentences(
     """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        sentences: Sentences, may be empty.
+        sentences: Sentences. May be empty.
         n: Maximum number of sentences, at least 1.
         wanted: Indices of sentences to prefer.
     """

@@ -18,7 +18,7 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Default number of answers to perturb. Detecting all of 20 means a rate of at least .84."""
+"""Default number of answers to perturb. If all 20 are detected, the rate is at least .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -26,14 +26,14 @@ N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
 PART_OF = {e.display.group: e.part for e in OURS if e.display.group} | {"findings": "citations"}
-"""Part of an evaluation by score group."""
+"""Part of an evaluation, keyed by score group."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """Options of an audit; see `AuditKeywords`."""
+    """Options of an audit. See `AuditKeywords`."""
 
     limit: int = N_ANSWERS
     seed: int = 0
@@ -52,7 +52,7 @@ def audit_options(given: AuditKeywords) -> AuditOptions:
 
 @dataclass(frozen=True)
 class Ask:
-    """An answer and the parts to evaluate."""
+    """Answer and the parts to evaluate."""
 
     record: Record
     parts: tuple[str, ...]
@@ -64,10 +64,10 @@ class AuditJob:
 
     Attributes:
         job: Job with the unperturbed answers.
-        perturbed: Perturbed answers with the targets that apply.
+        perturbed: Perturbed answers with the scores that each attack targets.
         asks: Unperturbed and perturbed answers, each with the parts to evaluate.
         n_unchanged: Number of answers that each attack did not change.
-        paraphrases: Paraphrases by a model. Empty with rules, or before the model is called.
+        paraphrases: Paraphrases by a model. Empty if rules are used, or before the model is called.
     """
 
     job: Job
@@ -143,7 +143,7 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
 
 
 def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
-    """Return attacks by name or family, or all attacks without names.
+    """Return the attacks with these names or families, or all attacks if there are no names.
 
     Raises:
         InputError: An attack is unknown.
@@ -163,7 +163,7 @@ def is_whole(record: Record) -> bool:
 
 
 def spread(records: Sequence[Record], limit: int, seed: int) -> list[Record]:
-    """Choose answers evenly over the questions.
+    """Choose answers spread evenly over the questions.
 
     A larger limit only adds answers, and the order of the records does not matter.
 
@@ -198,7 +198,7 @@ def parts_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _read_perturbed_answers(
     records: Sequence[Record], options: AuditOptions
 ) -> tuple[list[Record], tuple[PerturbedAnswer, ...], dict[str, int]]:
-    """Return answers, their perturbed versions in the file, and the number of unchanged versions.
+    """Return answers, their perturbed versions, and the number of versions left unchanged.
 
     Some "perturbed" answers in YESciEval's files equal the original, for example because there was
     no connective to remove.
@@ -246,7 +246,7 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 def _choose_targets(
     perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], tools: Run
 ) -> tuple[PerturbedAnswer, ...]:
-    """Return the perturbed answers with those targets that are requested and applicable."""
+    """Return the perturbed answers with only the targets that are requested and applicable."""
     available = {record.id: _available_targets(record, tools) for record in records}
     result: list[PerturbedAnswer] = []
     for answer in perturbed:
@@ -293,7 +293,7 @@ def _rubrics_of(targets: Iterable[str]) -> tuple[str, ...]:
 def _group_by_original(
     asks: Sequence[Ask], perturbed: Sequence[PerturbedAnswer]
 ) -> tuple[Ask, ...]:
-    """Sort each original before its perturbed versions, which reuse results on its sources."""
+    """Sort each original before its perturbed versions, which reuse results for its sources."""
     originals = {answer.record.id: answer.original for answer in perturbed}
     positions = {name: n for n, name in enumerate(dict.fromkeys(originals.values()))}
 

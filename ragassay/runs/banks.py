@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ReviewsByItem = dict[tuple[str, str], list[Review]]
-"""Reviews by query and item."""
+"""Reviews, keyed by query and item."""
 
 _YES = TypeAdapter(bool)
 _TEXT = TypeAdapter(str)
@@ -48,8 +48,8 @@ class BankFile:
 
     Attributes:
         banks: Banks with all edits applied and ids for all items.
-        reviews: All reviews including undone ones, oldest first.
-        n_stray: Number of reviews of unknown items.
+        reviews: All reviews including undone reviews, oldest first.
+        n_stray: Number of reviews that refer to unknown items.
     """
 
     path: Path
@@ -87,11 +87,11 @@ class GradedFile:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Item texts by id."""
+        """Item texts, keyed by id."""
         return {item.id: item.text for bank in self.banks for item in bank.items}
 
     def only(self, query: str | None) -> tuple[QueryParagraphs, ...]:
-        """Return the passages of one query, or of all queries with None.
+        """Return the passages of one query, or of all queries if `query` is None.
 
         Raises:
             InputError: The file does not contain the query.
@@ -165,7 +165,7 @@ def _by_item(reviews: Iterable[Review]) -> ReviewsByItem:
 
 
 def _apply_additions(banks: Sequence[RubricBank], final: ReviewsByItem) -> list[RubricBank]:
-    """Add the items from reviews, creating banks for new facets and kinds of a known query."""
+    """Add the items from reviews, and create banks for new facets and kinds of a known query."""
     by_key = {bank.key: bank for bank in banks}
     by_query = {bank.query_id: bank for bank in reversed(banks)}
     for (query, name), reviews in final.items():
@@ -247,21 +247,21 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 ALIKE = {"nuggets": 0.93, "questions": 0.7}
 """Minimum cosine similarity of duplicates with all-MiniLM-L6-v2.
 
-Of the 35 duplicates that this threshold finds among the 540 nuggets of DL20, 32 are correct
+Of the 35 duplicates found with this threshold among the 540 nuggets of DL20, 32 are correct
 (checked by hand). Duplicate questions must also pass `is_one_question`; 0.7 is the median
-similarity of question pairs on the same query.
+similarity of two questions for the same query.
 """
 
 
 def repeats(
     texts: Sequence[str], kind: BankKind, encode: Encode, least: float | None = None
 ) -> dict[int, int]:
-    """Map the positions of duplicate texts to the position of the first occurrence.
+    """Map the position of each duplicate text to the position of its first occurrence.
 
     Args:
         texts: Texts of one query.
         kind: Whether the texts are nuggets or questions.
-        least: Minimum similarity of duplicate nuggets. Default: value in `ALIKE`.
+        least: Minimum similarity of duplicates. The default is the value in `ALIKE`.
     """
     if len(texts) < 2:
         return {}

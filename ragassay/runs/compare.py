@@ -45,7 +45,7 @@ class SystemComparison:
         keys: Scores to rank the systems by.
         warnings: Reasons why the systems may not be comparable.
         rejections: Unreadable parts of files with human labels.
-        sides: Runs, or systems of a single run, to compare answer by answer.
+        sides: Runs, or systems from a single run, to compare answer by answer.
         wanted: Requested scores. Empty for the main scores.
     """
 
@@ -58,7 +58,7 @@ class SystemComparison:
 
     @functools.cached_property
     def boards(self) -> tuple[Leaderboard, ...]:
-        """Leaderboard of each score, with its tests."""
+        """Leaderboard for each score, with significance tests."""
         return tuple(leaderboard(self.systems, key) for key in self.keys)
 
     def changes(self, baseline: str = "") -> tuple[Change, ...]:
@@ -75,7 +75,7 @@ class SystemComparison:
     def failures(
         self, margin: float | None = None, baseline: str = ""
     ) -> tuple[ChangeVerdict, ...]:
-        """Return the scores that fail the gate of `ragassay compare --fail-if worse`."""
+        """Return the scores that fail the gate `ragassay compare --fail-if worse`."""
         return gate(self.changes(baseline), margin)
 
     def save(self, path: str | Path, baseline: str = "") -> Path:
@@ -211,7 +211,7 @@ def _read_labelled(path: Path, clusters: Clusters | None) -> _ComparedRun:
 
 
 def _select_systems(runs: Sequence[_ComparedRun], systems: Sequence[str]) -> list[_ComparedRun]:
-    """Keep only the answers of the given systems, in this order. Without systems, keep all."""
+    """Keep only the answers of the given systems, in this order. If there are none, keep all."""
     if not systems:
         return list(runs)
     known = dict.fromkeys(e.system for run in runs for e in run.evaluations if e.system)
@@ -246,7 +246,7 @@ def _sides(runs: Sequence[_ComparedRun]) -> tuple[Side, ...]:
 
 
 def _group_by_system(runs: Sequence[_ComparedRun]) -> dict[str, list[Evaluation]]:
-    """Group evaluations by system. The run name is added to a system in several runs."""
+    """Group evaluations by system. If a system occurs in several runs, add the run name."""
     names = _run_names(runs)
     named = [
         (e.system or name, name, e)
@@ -284,7 +284,7 @@ def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) ->
 
 
 def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return missing parts of the runs, and differences other than their answers."""
+    """Return warnings about missing parts of the runs and differences in how they were judged."""
     warnings: list[str] = []
     for run in runs:
         if not run.is_finished:

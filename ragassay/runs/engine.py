@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ragassay.runs.distributed.hub import Outbox
 
 N_LOCAL_IN_FLIGHT = 2
-"""Number of concurrent answers with the embedded judge: one is judged, the next is prepared."""
+"""Number of concurrent answers with the embedded judge: one judged and one prepared."""
 
 NOT_RESUMED = (
     "batch is used without out, so if this run is stopped, its paid batches are lost; set "
@@ -62,7 +62,7 @@ Keep = Callable[[Evaluation | RecordFailure], None]
 
 @dataclass
 class RunOutcome:
-    """Evaluations and failures of the records, by id."""
+    """Evaluations and failures, keyed by record id."""
 
     evaluations: dict[str, Compact] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
@@ -89,7 +89,7 @@ async def run_records(
 
     Args:
         records: Records with distinct ids.
-        folder: Folder of finished work, which is not repeated.
+        folder: Folder with finished work, which is not repeated.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached. Finished work is
@@ -131,7 +131,7 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """Judging as work for the workers of a cluster; see `WorkKind`."""
+    """Judging as a kind of work for cluster workers. See `WorkKind`."""
 
     def identity(self, tools: Run) -> str:
         """Return the identity of the run."""
@@ -155,7 +155,7 @@ class Judging:
 async def judging(
     tools: Run, keep: Keep, listen: Listener, limiter: Limiter | None = None
 ) -> AsyncIterator[AnswerJudge]:
-    """Judge answers in this process, as tasks of the yielded group, and wait for them.
+    """Yield a judge for answers in this process, and wait for its tasks at the end.
 
     Args:
         tools: Context of the graph. Finished work in its store is not repeated.

@@ -59,7 +59,7 @@ def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
     """Return notes on mixed models, unnecessary samples and failed samples of the judges.
 
     Args:
-        n_samples: Setting `samples`.
+        n_samples: Value of the setting `samples`.
     """
     usage = summary.usage
     notes = [*mixture_notes(usage.answered_by)]
@@ -111,11 +111,11 @@ class Plan:
         n_calls: Maximum number of model calls. There may be fewer because calls are shared,
             searches end early, and panels only deliberate after disputes.
         n_prompt_tokens: Approximate number of tokens sent.
-        n_shared_tokens: Number of these tokens that repeat the context of an answer.
+        n_shared_tokens: Number of prompt tokens that repeat the context of an answer.
         n_escalated: Maximum number of calls of a second judge.
         n_escalated_tokens: Approximate number of tokens sent to the second judge.
-        escalated_usd: Maximum cost of the second judge in USD by LiteLLM's price list. None if the
-            price is unknown.
+        escalated_usd: Maximum cost of the second judge in USD according to LiteLLM's price list.
+            None if the price is unknown.
         cost: Maximum cost of the other calls.
     """
 
@@ -145,7 +145,7 @@ class Plan:
 
 
 def plan(job: Job, tools: Run) -> Plan:
-    """Estimate calls and tokens without asking a model."""
+    """Estimate calls and tokens without calling a model."""
     n_calls = n_shared_tokens = n_escalated = n_escalated_tokens = 0
     task_tokens, shared_calls = TASK_CHARS // CHARS_PER_TOKEN, list[SharedCalls]()
     n_per_question = _most_calls_per_question(tools)
@@ -196,7 +196,7 @@ def _most_calls(lm: JudgeLM) -> int:
 
 
 def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float | None:
-    """Return the maximum cost of the second judge in USD, 0 without a second judge."""
+    """Return the maximum cost of the second judge in USD, or 0 if there is no second judge."""
     if settings.judge.escalated_to is None or not n_calls:
         return 0.0
     n_reply_tokens = n_calls * settings.prompting.max_reply_tokens

@@ -72,7 +72,7 @@ class RunFolder:
 
         Raises:
             InputError: Another process has locked the folder, or it is not writable.
-            RunMismatchError: The folder contains a run with other input or settings.
+            RunMismatchError: The folder contains a run with different input or settings.
         """
         check_writable(self.path)
         self._check_files()
@@ -96,7 +96,7 @@ class RunFolder:
             write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
-        """Add the models that answered to the manifest, at the end of a run."""
+        """Record in the manifest which models answered, at the end of a run."""
         manifest = self.manifest()
         if manifest.answered_by != answered_by:
             updated = manifest.model_copy(update={"answered_by": answered_by})
@@ -136,7 +136,7 @@ class RunFolder:
     def forget_failures(self) -> None:
         """Drop failed records, and evaluations with a failed verdict.
 
-        Their other verdicts stay in the store and are not requested again.
+        Other verdicts of these evaluations stay in the store and are not requested again.
         """
         self.failures_file.unlink(missing_ok=True)
         BatchStore(self.path).forget_collected()
@@ -148,7 +148,7 @@ class RunFolder:
         self.write_evaluations(scored)
 
     def write_evaluations(self, evaluations: CompactEvaluations) -> None:
-        """Write all evaluations atomically, or delete the file if there are none."""
+        """Write all evaluations atomically, or delete the file if there are no evaluations."""
         if evaluations:
             write_pieces(self.evaluations_file, evaluations.lines())
         else:
@@ -167,7 +167,7 @@ class RunFolder:
         return RunFolder(self.path / "audit")
 
     def audit(self) -> Audit | None:
-        """Return the audit of the run's judge, or None if there is none.
+        """Return the audit of the run's judge, or None if the run has no audit.
 
         Raises:
             InputError: The file is damaged.
@@ -248,7 +248,7 @@ _FIELD_NAMES = {
     "source_chars": "max_source_chars",
     "nugget_matcher_sha256": "the nugget_matcher file",
 }
-"""Names of recorded settings in error messages, if they differ from the options."""
+"""Names for recorded settings in error messages, if they differ from the option names."""
 
 
 def check_writable(folder: Path, option: str = "--out") -> None:
@@ -313,7 +313,7 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
     """Append a record as one line.
 
     Args:
-        is_synced: Whether the line must survive a machine crash, which takes some milliseconds.
+        is_synced: Whether the line must survive a machine crash. Syncing takes some milliseconds.
 
     Raises:
         StorageError: The disk is full, or the file cannot be written.
@@ -326,7 +326,7 @@ def append_line(path: Path, record: BaseModel, *, is_synced: bool = True) -> Non
 
 
 def read_lines(path: Path, kind: type[M]) -> list[M]:
-    """Return the records of a file; see `iter_lines`."""
+    """Return the records of a file. See `iter_lines`."""
     return list(iter_lines(path, kind))
 
 
@@ -363,7 +363,7 @@ def _read_line(path: Path, line: bytes, kind: type[M]) -> M:
 
 
 def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
-    """Write records atomically, one per line, or delete the file if there are none."""
+    """Write records atomically, one per line, or delete the file if there are no records."""
     if records:
         write_pieces(path, (record.model_dump_json() + "\n" for record in records))
     else:
@@ -371,7 +371,7 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
 
 
 def write_whole(path: Path, text: str, *, is_synced: bool = True) -> None:
-    """Write a file atomically; see `write_pieces`."""
+    """Write a file atomically. See `write_pieces`."""
     write_pieces(path, [text], is_synced=is_synced)
 
 

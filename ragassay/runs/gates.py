@@ -1,4 +1,4 @@
-"""Gates that a run can fail: score thresholds and changes from a baseline."""
+"""Gates that a run can fail: score thresholds and changes relative to a baseline."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ThresholdVerdict = tuple[Literal["reached", "below", "unmeasured"], str]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A minimum mean of a score."""
+    """Minimum mean of a score."""
 
     key: str
     least: float
@@ -132,7 +132,7 @@ def _check_key(key: str, rubrics: Sequence[str], evaluators: Set[str], option: s
 
 
 def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Iterable[str]) -> None:
-    """Reject thresholds on rubrics that signals cannot rate, if there is no judge.
+    """Reject thresholds on rubrics that cannot be rated from signals if there is no judge.
 
     Raises:
         InputError: A threshold needs a judge.
@@ -152,7 +152,7 @@ def thresholds_of(
     tools: Run,
     spelled: OptionStyle = "keyword",
 ) -> list[Threshold]:
-    """Parse and check the thresholds of a run; see `parse_thresholds` and `check_judged`."""
+    """Parse and check the thresholds of a run. See `parse_thresholds` and `check_judged`."""
     if isinstance(texts, Mapping):
         texts = [f"{name}={least}" for name, least in texts.items()]
     thresholds = parse_thresholds(
@@ -179,7 +179,7 @@ MAIN_KEYS = (
 """Scores compared answer by answer if available. Findings are always compared."""
 
 LEAST_MEASURED_SHARE = 0.5
-"""Minimum share of the baseline's questions for which the other side must have a score."""
+"""Minimum share of the baseline's questions for which the compared side must have scores."""
 
 
 class Side(NamedTuple):
@@ -190,7 +190,7 @@ class Side(NamedTuple):
 
 
 class ChangeVerdict(NamedTuple):
-    """Verdict of a gate on a score that is worse or could not be measured."""
+    """Verdict of a gate about a score that is worse or could not be measured."""
 
     key: str
     is_worse: bool
@@ -200,7 +200,7 @@ class ChangeVerdict(NamedTuple):
 def changes_between(
     sides: Sequence[Side], keys: Sequence[str] = (), baseline: str = ""
 ) -> tuple[Change, ...]:
-    """Compare each side with the baseline, by default the first side.
+    """Compare each side with the baseline. The default baseline is the first side.
 
     Raises:
         InputError: The baseline is unknown, or there is only one side.
@@ -234,11 +234,11 @@ def _with_rubric_mean(evaluation: Evaluation) -> Evaluation:
 
 
 def gate(changes: Sequence[Change], margin: float | None = None) -> tuple[ChangeVerdict, ...]:
-    """Return the scores that are worse than the baseline or could not be measured.
+    """Return the scores that are worse than in the baseline or could not be measured.
 
     Args:
-        margin: A score that is worse by more than this share of its scale also fails if the
-            difference is not significant. With None, only significant differences fail.
+        margin: A score that is worse by more than this share of its scale fails even if the
+            difference is not significant. If None, only significant differences fail.
     """
     verdicts = (_verdict(change, score, margin) for change in changes for score in change.scores)
     return tuple(verdict for verdict in verdicts if verdict)

@@ -85,9 +85,9 @@ def read_job(
             data frame, an Arrow table, a Hugging Face dataset or a dictionary of columns.
         corpus: Corpus accepted by `open_literature`, documents, a LangChain retriever or any
             `Literature`.
-        limit: Maximum number of answers, from the first.
+        limit: Maximum number of answers, counted from the first.
         testbank: File of a test bank, or items for all answers.
-        answered: Whether the answers are needed. Empty answers are then rejected.
+        answered: Whether answers are required. If True, empty answers are rejected.
         columns: Column names, as for `read_records`.
 
     Raises:

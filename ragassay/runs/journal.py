@@ -125,7 +125,7 @@ class EditRequest:
 
 
 def as_text(asked: EditRequest) -> str:
-    """Return the list as editable text. Facts that were left out follow as comments."""
+    """Return the list as editable text, followed by the facts left out, as comments."""
     lines = [f"{importance or '-'}\t{_one_line(text)}" for importance, text in asked.nuggets]
     left_out = [
         f"# okay\t{_one_line(text)}    # {REASONS.get(reason, reason)}"

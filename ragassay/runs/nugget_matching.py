@@ -63,9 +63,9 @@ async def assign_nuggets(
     Verdicts are stored next to `out`, so a restart does not repeat them.
 
     Args:
-        records: Records. Those without gold nuggets are skipped.
+        records: Records. Records without gold nuggets are skipped.
         out: Output file with one line per answer, in the format of the nuggetizer's `assign`.
-        metrics: Output file with one line per answer, and the means on a last line "all".
+        metrics: Output file with one line per answer. The last line, "all", contains the means.
 
     Raises:
         InputError: No record has gold nuggets, a file cannot be written, or another process is
@@ -132,7 +132,7 @@ Pair = Annotated[list[int], Field(min_length=2, max_length=2)]
 
 
 class PairsRow(Row):
-    """Gold and system nuggets of one answer, or a line of a run's evaluations.jsonl."""
+    """Gold and system nuggets of one answer, or a line from a run's evaluations.jsonl."""
 
     gold: list[NuggetEntry] = Field(validation_alias=AliasChoices("gold", "gold_nuggets"))
     nuggets: list[NuggetEntry]

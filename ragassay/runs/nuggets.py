@@ -35,7 +35,7 @@ Editor = Callable[[str], str]
 """Function that lets a user edit a text and returns the edited text."""
 
 Rows = list[dict[str, str | None]]
-"""Text and importance of the nuggets of a list."""
+"""Text and importance of each nugget in a list."""
 
 Reviewer = Callable[[Sequence[EditRequest]], Awaitable[Sequence[Rows]]]
 """Function that lets reviewers edit all lists together and returns the edited lists."""
@@ -46,7 +46,7 @@ ACCEPTED = TypeAdapter(NuggetList)
 
 @dataclass(frozen=True)
 class Written:
-    """Nuggets of one question, or the problem; `waits` is whether they still need a review."""
+    """Nuggets for one question, or the problem. `waits` is True if they need a review."""
 
     job: NuggetJob
     found: NuggetList | None = None
@@ -74,7 +74,7 @@ class Written:
 def nugget_jobs(
     records: Sequence[Record], origin: Origin, tools: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
-    """Return one job per topic. A record without a topic is a topic of its own.
+    """Return one job per topic. A record without a topic counts as a separate topic.
 
     Args:
         records: Answers of all systems.

@@ -1,4 +1,4 @@
-"""Human labels of answers in the form of a run, to reproduce the papers' tables without a judge."""
+"""Human labels as evaluations of a run, to reproduce the papers' tables without a judge."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
         path: MedAESQA file, or assignments in the nuggetizer's format.
 
     Returns:
-        Evaluations of the labelled answers with the scores that follow from the labels, and the
-        unreadable answers and labels.
+        Evaluations of the labelled answers with scores computed from the labels, and the unreadable
+        answers and labels.
 
     Raises:
         InputError: The format is not supported, or no answer has a label.

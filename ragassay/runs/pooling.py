@@ -24,13 +24,13 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
-"""Cluster of each sentence (system and number), by question and kind of cluster."""
+"""Cluster of each sentence (system and number), keyed by question and kind of cluster."""
 
 
 def with_pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> Iterator[Evaluation]:
-    """Yield evaluations with recomputed scores of `ragassay.metrics.papers.pooled`."""
+    """Yield evaluations with recomputed scores from `ragassay.metrics.papers.pooled`."""
     changed = pooled_scores(evaluations, encode, clusters)
     for evaluation in evaluations:
         scores = changed.get(evaluation.record_id, evaluation.scores)
@@ -40,11 +40,11 @@ def with_pooled_scores(
 def pooled_scores(
     evaluations: Sequence[Evaluation], encode: Encode, clusters: Clusters | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return the scores of all evaluations with pooled scores, by record id.
+    """Return the scores of all evaluations, with pooled scores, keyed by record id.
 
     Args:
         evaluations: All evaluations of a run. Existing pooled scores are replaced.
-        encode: Function that embeds texts. Not called for questions with a single answer or with
+        encode: Function that embeds texts. Not called for questions with only one answer or with
             published clusters.
         clusters: Published sentence clusters. Sentences of other questions are clustered by
             similarity.
@@ -81,7 +81,7 @@ def _embed_sentences(
 def _clusters_by_record(
     answers: Sequence[Evaluation], kinds: Mapping[str, Mapping[Place, str]] | None
 ) -> dict[str, dict[Place, str]]:
-    """Key the sentences of published clusters by record instead of system."""
+    """Return published clusters with sentences keyed by record instead of system."""
     records = {answer.system: answer.record_id for answer in answers}
     return {
         kind: {
@@ -94,7 +94,7 @@ def _clusters_by_record(
 
 
 def _merge_scores(scores: Mapping[str, Score], pooled: Mapping[str, Score]) -> dict[str, Score]:
-    """Replace the pooled scores, with each score after the others of its group."""
+    """Replace the pooled scores. Each pooled score is placed at the end of its group."""
     merged = {key: score for key, score in scores.items() if key not in POOLED_SCORES}
     merged.update(pooled)
     groups = list(dict.fromkeys(map(_group, merged)))

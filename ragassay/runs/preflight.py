@@ -52,12 +52,12 @@ class SharedCalls:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Maximum cost of a run's calls by LiteLLM's price list, with replies of maximum length.
+    """Maximum cost of a run's calls at LiteLLM's prices, assuming replies of maximum length.
 
     Attributes:
-        usd: Cost without prompt caches. 0 for local models, None if a price is unknown.
-        cached_usd: Cost with the providers' prompt caches.
-        batch_usd: Cost with batch APIs. None if a batch price is unknown.
+        usd: Cost if prompt caches are not used. 0 for local models, None if a price is unknown.
+        cached_usd: Cost if the providers' prompt caches are used.
+        batch_usd: Cost if batch APIs are used. None if a batch price is unknown.
     """
 
     usd: float | None = 0.0
@@ -65,7 +65,7 @@ class Estimate:
     batch_usd: float | None = 0.0
 
     def __add__(self, other: Estimate) -> Estimate:
-        """Return the sum of two estimates, None for costs that either does not know."""
+        """Return the sum of two estimates. A cost is None if it is unknown in either estimate."""
         return Estimate(
             _sum((self.usd, other.usd)),
             _sum((self.cached_usd, other.cached_usd)),
@@ -109,7 +109,7 @@ def _sum(costs: Iterable[float | None]) -> float | None:
 
 
 FILE = "endpoints.json"
-"""File of refused parameters by model, with names from `models.call_parameters.REFUSABLE`."""
+"""File with the parameters each model refuses, named as in `call_parameters.REFUSABLE`."""
 
 
 def recall_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
@@ -140,7 +140,7 @@ def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:
 
 
 TABLES = {"parquet": "pyarrow", "excel": "openpyxl"}
-"""Module that reads each kind of table."""
+"""Module required to read each kind of table."""
 
 
 def check_installed(
@@ -214,7 +214,7 @@ def check_ready(
 ) -> None:
     """Check that a run can work before anything is read, loaded or computed.
 
-    Hosted models are asked for one token, unless the run is already finished.
+    One token is requested from each hosted model, unless the run is already finished.
 
     Args:
         options: Options of the run: `out`, `retry_failed`, `paraphraser`, `corpus` and input files.
@@ -270,7 +270,7 @@ def _check_same_run(
 
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
-    """Return the settings of each model that a run asks, as for a single judge."""
+    """Return settings for each model that a run calls, with the model as the only judge."""
     judges = [
         settings.of_judge(n)
         for n in range(len(settings.judge.judges))
@@ -288,7 +288,7 @@ def check_known(model: str, besides: tuple[str, ...] = ()) -> None:
 
     Args:
         model: Model name in the settings.
-        besides: Additional known models, which do not generate text.
+        besides: Further known models, which do not generate text.
 
     Raises:
         SettingsError: The model is unknown. The message lists the known models.

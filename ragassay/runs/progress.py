@@ -99,7 +99,7 @@ class Presenter:
             yield step
 
     def note_input(self, rejections: Sequence[Rejection], note: str = "") -> None:
-        """Record unreadable lines and warn with a note on the corpus search."""
+        """Record unreadable lines, and issue the note on the corpus search as a warning."""
         self.rejections += rejections
         if note:
             warnings.warn(note, stacklevel=2)
@@ -189,7 +189,7 @@ def shown_embedding(n_articles: int, enabled: bool) -> Iterator[Callable[[EmbedE
 
 
 def track(items: Collection[T], description: str) -> Iterator[T]:
-    """Iterate with a progress bar on stderr."""
+    """Iterate over items with a progress bar on stderr."""
     from rich.progress import track as rich_track
 
     yield from rich_track(items, description, console=open_console(stderr=True))

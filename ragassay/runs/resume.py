@@ -45,7 +45,7 @@ async def follow_graph(
     """Run a graph to its end.
 
     Returns:
-        The output, and the usage of paid calls that failed, which no node reports.
+        The output, and the usage of failed calls that were paid for, which no node reports.
     """
     values, booked = dict[str, Any](), Usage()
     modes = ["custom", "values"]
@@ -72,7 +72,7 @@ class _Spent(BaseModel):
 
 @contextmanager
 def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
-    """Limit the calls of a job that writes a file, including earlier starts of the job.
+    """Limit the calls of a job that writes a file, counting earlier starts of the job.
 
     Raises:
         InputError: The record of the cost so far is damaged.

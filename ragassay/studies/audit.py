@@ -43,7 +43,7 @@ PARAPHRASES = "paraphrases.jsonl"
 
 
 def paraphraser_name(job: AuditJob) -> str:
-    """Return the paraphraser's name without its endpoint, or an empty string for rules."""
+    """Return the paraphraser's name without its endpoint, or "" if rules are used."""
     return split_endpoint(job.options.paraphraser)[0]
 
 
@@ -74,9 +74,10 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
 async def paraphrased_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
-    """Replace rule-based paraphrases in the job with those of its paraphraser, if it has one.
+    """Replace rule-based paraphrases in the job with those of a model, if the job has one.
 
-    Unusable paraphrases are not replaced. Paraphrases that are already in the folder are reused.
+    A rule-based paraphrase is kept if the model's paraphrase is unusable. Paraphrases that are
+    already in the folder are reused.
 
     Raises:
         FatalModelError: If the model is unavailable. Completed paraphrases remain in the folder.
@@ -147,7 +148,7 @@ def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> A
 
 @dataclass(frozen=True)
 class AuditResult:
-    """An audit with the perturbed answers, evaluations and failures."""
+    """Audit with the perturbed answers, evaluations and failures."""
 
     audit: Audit
     perturbed: tuple[PerturbedAnswer, ...]
@@ -175,7 +176,7 @@ async def run_audit(
 
     Args:
         folder: Folder in which work is stored, and from which an interrupted audit resumes.
-        unperturbed: Existing evaluations of the unperturbed answers by record id.
+        unperturbed: Existing evaluations of the unperturbed answers, keyed by record id.
 
     Raises:
         RunMismatchError: If the folder contains another run or audit.
@@ -199,7 +200,7 @@ async def run_audit(
 
 
 def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -> AuditJob:
-    """Prepare an audit of a run's judge on the evaluated answers of the run.
+    """Prepare an audit of a run's judge, using the answers evaluated in the run.
 
     Raises:
         InputError: If no answer of the run can be perturbed.
@@ -218,8 +219,8 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    Only perturbed answers are judged, in the subfolder `audit` of the run folder. Unperturbed
-    scores are those of the run.
+    Only perturbed answers are judged, in the subfolder `audit` of the run folder. The scores of
+    unperturbed answers are taken from the run.
 
     Raises:
         FatalModelError: If the judge is unavailable.
@@ -238,7 +239,7 @@ def _limit_parts(parts: tuple[str, ...], tools: Run) -> Run:
 
 
 def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
-    """Return the manifest of everything on which the audit depends, except the answers."""
+    """Return the manifest of everything that the audit depends on, except the answers."""
     manifest = manifest_of(job.job, tools)
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
@@ -250,7 +251,7 @@ def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
 
 
 def raters(tools: Run) -> str:
-    """Return the names of the judges and of the signal rater, if they use one."""
+    """Return the names of the judges and, if they use one, of the signal rater."""
     rater = tools.judge.signal_rater(tools.rubrics)
     members = [_describe_rater(name, rater, tools) for name in tools.settings.judge.judges]
     return ("; " if rater else ", ").join(members)

@@ -87,7 +87,7 @@ ATTACK_TITLES = {
 
 
 def attack_title(attack: str) -> str:
-    """Return an attack's title, or its name in words if unknown."""
+    """Return an attack's title, or its name as words if it has no title."""
     return ATTACK_TITLES.get(attack) or humanise(attack)
 
 
@@ -190,7 +190,7 @@ def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> S
 
 
 def short_attack_sheet(audit: Audit) -> Sheet:
-    """Return a narrow table of attacks. Injections are listed only with the most raised score."""
+    """Return a narrow table of attacks. Injections show only the score they raise most."""
     names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
@@ -250,7 +250,7 @@ def _csv_row(figure: AttackFigure) -> list[str | float | None]:
 
 CHANCE_PLACE = CHANCE * 100
 LIFT_SHARE = 0.25
-"""Maximum lift on the axis, as a share of the scale. It is one point of a rating from 1 to 5."""
+"""Maximum lift on the axis, as a share of the scale. It equals one point on a scale of 1 to 5."""
 
 SEVERITIES = {"extreme": "extreme damage", "subtle": "subtle damage"}
 RATINGS = {"benign": "unperturbed", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
@@ -259,7 +259,7 @@ UNLISTED = TrustLine("Other scores", "not certified", "?", "unscored", "")
 
 @dataclass(frozen=True, slots=True)
 class ScaleBar:
-    """A bar with a value and an interval as positions from 0 to 100, or None if undefined."""
+    """Bar with a value and an interval as positions from 0 to 100, or None if undefined."""
 
     title: str
     text: str
@@ -270,11 +270,11 @@ class ScaleBar:
 
 @dataclass(frozen=True, slots=True)
 class AttackGroup:
-    """A line of the certificate with its details.
+    """Line of the certificate with its details.
 
     Attributes:
         kind: Measure of the bars, "found" or "lift".
-        bars: Detected shares with extreme severity first, or lifts with the largest first.
+        bars: Detected shares, extreme severity first, or lifts, largest first.
     """
 
     line: TrustLine

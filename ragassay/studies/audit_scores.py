@@ -33,7 +33,7 @@ JUDGED_BY = {
     "contradicted_sentence": "evidence",
     "inappropriate_sentence": "sentence_label",
 }
-"""Evaluators of score groups and finding kinds with a different name."""
+"""Evaluators of score groups and finding kinds, where the names differ."""
 
 _BY_ITEM = frozenset({"rubric", "racar"})
 """Score groups in which each score depends on the verdicts on one item."""
@@ -43,7 +43,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class PerturbedPair:
-    """One score of an answer before and after an attack.
+    """A score of an answer before and after an attack.
 
     Attributes:
         target: Name of the score, which should decrease.
@@ -61,7 +61,7 @@ class PerturbedPair:
 
     @property
     def scores(self) -> tuple[float, float] | None:
-        """Benign and perturbed score, or None if one is missing or the pair is undecided."""
+        """Scores of both answers, or None if a score is missing or the pair is undecided."""
         if self.benign is None or self.perturbed is None or self.is_undecided:
             return None
         return self.benign, self.perturbed
@@ -121,8 +121,9 @@ def _is_open(
 ) -> bool:
     """Return whether the comparison of two scores depends on undecided verdicts.
 
-    It does if a score has no value because of them. It also does if the perturbed answer has more
-    of them, or one on a changed sentence, unless its score is lower even in the best case.
+    This is the case if a score has no value because of undecided verdicts. It is also the case if
+    the perturbed answer has more undecided verdicts, or one on a changed sentence, unless its score
+    is lower even in the best case.
     """
     evaluations = (unperturbed, perturbed)
     before, after = (score_of(target, evaluation) for evaluation in evaluations)
@@ -151,7 +152,8 @@ def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
 def score_of(target: str, evaluation: Evaluation) -> Score | None:
     """Return a score by name.
 
-    For "findings.KIND", the score is 1 / (1 + n) with n primary findings of that kind.
+    For "findings.KIND", the score is 1 / (1 + n), where n is the number of primary findings of that
+    kind.
     """
     group, _, kind = target.partition(".")
     if group != "findings":
@@ -219,13 +221,13 @@ def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
 
 
 def lift_score(pairs: Sequence[PerturbedPair]) -> Score:
-    """Return the mean of perturbed minus benign scores."""
+    """Return the mean difference between perturbed and unperturbed scores."""
     low, high = pairs[0].scale if pairs else SHARE_SCALE
     return _mean(pairs, lambda benign, perturbed: perturbed - benign, (low - high, high - low))
 
 
 def optimism_error(pairs: Sequence[PerturbedPair], severity: Severity) -> Score | None:
-    """Return the mean excess over the desired rating, in points (YESciEval, section 5).
+    """Return the mean number of points above the desired rating (YESciEval, section 5).
 
     This is max(0, rating - 1) for extreme and max(0, rating - 3) for subtle perturbations. Returns
     None for scores that are not ratings from 1 to 5.

@@ -1,4 +1,4 @@
-"""Compare the ratings of systems by several judges (YESciEval, figure 3)."""
+"""Compare ratings of systems by several judges (YESciEval, figure 3)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ALL = "all"
 """Value of `rubrics` that requests a matrix for each rubric."""
 
 LABEL_SCALE = (1.0, 5.0)
-"""Scale of ratings in label files, which do not specify one."""
+"""Scale of ratings in label files, which do not specify a scale."""
 
 UNNAMED = "unnamed judge"
 
@@ -44,7 +44,7 @@ class JudgeMatrix:
     """Ratings of systems by judges.
 
     Attributes:
-        matrices: Matrix over all rubrics, followed by those of the requested rubrics.
+        matrices: Matrix over all rubrics, followed by a matrix for each requested rubric.
     """
 
     matrices: tuple[Matrix, ...]
@@ -66,12 +66,12 @@ def judge_matrix(
     """Compare the ratings of several judges.
 
     Args:
-        runs: Run folders. Panel members count as separate judges, with their ratings from before
-            they read those of the others. Answers without a system are listed under the name of
+        runs: Run folders. Panel members count as separate judges, with the ratings they made before
+            reading those of other members. Answers without a system are listed under the name of
             their file. Ratings are judgment scores, which can be expected values.
         ratings: Label file with ratings on rubrics. Each annotator is a judge.
         answers: File with the answers, required for `where`. Defaults to `ratings`.
-        same: Judges that are systems with another name, as "JUDGE=SYSTEM".
+        same: Judges that are also systems under another name, as "JUDGE=SYSTEM".
         rubrics: Rubrics with a separate matrix, or "all".
 
     Raises:

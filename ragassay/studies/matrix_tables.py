@@ -72,13 +72,13 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""Maximum upper end of scales whose values are shown with three decimals instead of two."""
+"""Maximum upper end of a scale for which values have three decimals instead of two."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
 
 def matrix_sheet(matrix: Matrix) -> Sheet:
-    """Return a matrix as a table of means with intervals and numbers of unscored items."""
+    """Return a matrix as a table of means, with intervals and numbers of unscored items."""
     columns = (
         Column("", f"{matrix.row_title} / {matrix.column_title}", has_names=True),
         *(Column("", name, is_number=True, is_name=True) for name in matrix.columns),
@@ -198,7 +198,7 @@ def span_text(score: Score) -> str:
 
 
 def caption_text(matrix: Matrix) -> str:
-    """Return a caption with the number of questions and of unscored items."""
+    """Return a caption with the numbers of questions and unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
     text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
     if n_unscored:
@@ -248,7 +248,7 @@ def favourite_text(found: Favourite) -> str:
 
 
 def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
-    """Return a table of each judge's best rated system and its margin."""
+    """Return a table with each judge's best-rated system and its margin."""
     columns = (
         *(Column("judge", "Judge"), Column("system", "System"), Column("second", "Second")),
         *(number("margin", "Margin"), number("low"), number("high"), *numbers("95 % interval")),
@@ -292,7 +292,7 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
-    """Return self-preferences as CSV, relative to all other systems and to each of them."""
+    """Return self-preferences as CSV, relative to all other systems together and to each one."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
         *("low", "high", "n", "n_unscored"),

@@ -47,9 +47,9 @@ class MetaEvaluation:
     """Comparison of a run's judge with human labels.
 
     Attributes:
-        judge: Name of the judge, and of the verifier if different.
+        judge: Name of the judge, and name of the verifier if it is a different model.
         rankings: System rankings by humans and by the judge. Empty for fewer than two systems.
-        n_other: Number of reviews of other kinds of verdicts.
+        n_other: Number of reviews about other kinds of verdicts.
     """
 
     judge: str
@@ -95,7 +95,7 @@ def meta_evaluate(
 
 
 def judges_text(manifest: Manifest) -> str:
-    """Return the name of a run's judge, and of the citation verifier if different."""
+    """Return the name of a run's judge, and of the citation verifier if it is different."""
     if manifest.verifier in ("", manifest.judge):
         return manifest.judge
     return f"{manifest.judge}, citations by {manifest.verifier}"
@@ -113,8 +113,8 @@ def measure(
     """Compare evaluations with human labels.
 
     Args:
-        encoder: Function that creates a sentence encoder. Called only if systems can be ranked by
-            recall.
+        encoder: Function that creates a sentence encoder. It is called only if systems can be
+            ranked by recall.
         n_verdict_labels: Number of labels of the citation verifier.
 
     Raises:
@@ -181,7 +181,7 @@ def _render_plots(found: MetaEvaluation) -> dict[str, str]:
 
 
 def _racar_means(tasks: Iterable[TaskTrust]) -> dict[str, tuple[float, float]]:
-    """Return human and judge means by dimension (Wan et al. 2024, section 5.1)."""
+    """Return human and judge means for each dimension (Wan et al. 2024, section 5.1)."""
     means: dict[str, tuple[float, float]] = {}
     for task in tasks:
         values = {one.metric: one.score.value for one in task.figures}
@@ -277,7 +277,7 @@ def ranking_figures(ranking: Ranking) -> tuple[TrustFigure, ...]:
 
 
 def trust_title(trust: TaskTrust) -> str:
-    """Return the title of a task and its reading, such as "Citations: three labels"."""
+    """Return the title of a task and its label set, such as "Citations: three labels"."""
     return f"{TITLES.get(trust.task, label_text(trust.task))}: {_reading(trust)}"
 
 

@@ -24,7 +24,7 @@ SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
 
 @dataclass(frozen=True)
 class Rating:
-    """A judge's rating of an answer on a rubric, with a value of None if missing."""
+    """A judge's rating of an answer on a rubric. The value is None if the rating is missing."""
 
     judge: str
     system: str
@@ -37,9 +37,9 @@ class Rating:
 
 @dataclass(frozen=True)
 class Favourite:
-    """The systems with a judge's highest and second highest mean.
+    """Systems to which a judge gave the highest and second highest mean rating.
 
-    `margin` is the mean difference over the questions and rubrics with ratings of both.
+    `margin` is the mean difference over the questions and rubrics on which both were rated.
     """
 
     judge: str
@@ -50,7 +50,7 @@ class Favourite:
 
 @dataclass(frozen=True)
 class RatingTable:
-    """Ratings by judge, system and unit.
+    """Ratings, indexed by judge, system and unit.
 
     Attributes:
         values: Mean ratings, shape (n_judges, n_systems, n_units). NaN means missing.
@@ -71,11 +71,11 @@ def rating_matrix(
 ) -> Matrix:
     """Return the mean rating of each system by each judge.
 
-    Means are over ratings, as in the paper. Ratings that only other judges have are unscored.
+    Means are over ratings, as in the paper. Ratings given only by other judges count as unscored.
     Intervals resample questions.
 
     Args:
-        ratings: At least one rating, without duplicates and on the same scale.
+        ratings: One or more ratings without duplicates, all on the same scale.
 
     Raises:
         InputError: If the ratings are not on the same scale.
@@ -164,7 +164,7 @@ def difference_score(
 
     Args:
         differences: Differences, shape (n, n_units). NaN means undefined.
-        most: Maximum difference in widths of the scale.
+        most: Maximum difference, as a multiple of the width of the scale.
 
     Returns:
         The mean. `n` and `n_unscored` are the numbers of units with and without a difference.
@@ -206,14 +206,14 @@ def _scale(ratings: Sequence[Rating]) -> tuple[float, float]:
 class SelfPreference:
     """Preference of a judge for its own answers, compared with other judges.
 
-    All means are over the same questions and rubrics. These have ratings by this and another judge,
-    both of the judge's own answer and of an answer by another system.
+    All means are over the same questions and rubrics. For these, this judge and another judge have
+    rated both the judge's own answer and an answer by another system.
 
     Attributes:
         systems: Systems that are the same model as the judge.
-        own_gap: Mean rating of its own answers minus that of other answers.
-        against: Excess relative to each other system alone. If only one is positive, the judge may
-            instead be strict with that system.
+        own_gap: Mean rating of the judge's own answers minus that of other answers.
+        against: Excess relative to each of the other systems. If only one excess is positive, the
+            judge may instead be strict with that system.
     """
 
     judge: str
@@ -230,7 +230,7 @@ class SelfPreference:
 
     @property
     def seen_against(self) -> tuple[str, ...]:
-        """Systems that alone lead to the same verdict."""
+        """Systems for which the comparison with that system alone leads to the same verdict."""
         return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
 
 
@@ -254,8 +254,8 @@ def self_preferences(
     interpret the excess together with both gaps.
 
     Returns:
-        Self-preferences in the order of the judges. The excess is undefined without another judge
-        and another system.
+        Self-preferences in the order of the judges. The excess is undefined if there is no other
+        judge or no other system.
     """
     return tuple(
         _measure_preference(table, judge, tuple(own[judge]))
@@ -311,9 +311,9 @@ def _measure_preference(table: RatingTable, judge: str, systems: tuple[str, ...]
 def _gaps(
     table: RatingTable, judge: str, systems: tuple[str, ...], others: tuple[str, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return paired differences by the judge and by other judges, both of shape (n, n_units).
+    """Return paired differences for the judge and for other judges, both of shape (n, n_units).
 
-    If one difference of a pair is missing, both are NaN.
+    If one difference of a pair is missing, both differences are NaN.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Audit a judge's reasons by rules, model labels and human labels (YESciEval, appendix C)."""
+"""Audit a judge's reasons with rules, model labels and human labels (YESciEval, appendix C)."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _read_file(path: Path, limit: int | None) -> InputReasons:
 
 
 CHECKED = "checked.jsonl"
-"""File with the labels of a model, which are reused."""
+"""File with the labels of a model, which later audits reuse."""
 
 PEOPLE = "people"
 """Name of the human labelers."""
@@ -187,8 +187,8 @@ class ReasonAudit:
     """Audited reasons.
 
     Attributes:
-        agreement: Share of reasons on which humans and the model agree, by criterion. Empty unless
-            both labeled.
+        agreement: Share of reasons on which humans and the model agree, keyed by criterion. Empty
+            unless there are labels from humans and from the model.
     """
 
     inputs: InputReasons
@@ -232,7 +232,7 @@ async def audit_reasons(
     *,
     listen: Listener = lambda event: None,
 ) -> ReasonAudit:
-    """Audit reasons by rules, and by model and human labels if available.
+    """Audit reasons with rules, and with model and human labels if available.
 
     Args:
         folder: Folder in which model labels are stored and from which they are reused.
@@ -268,7 +268,7 @@ async def audit_reasons(
 async def _label_reasons(
     inputs: InputReasons, settings: Settings, folder: Path | None, listen: Listener
 ) -> dict[str, KeptLabels]:
-    """Label reasons with a model. Labels are returned by reason id, and empty after a failure."""
+    """Label reasons with a model. Labels are keyed by reason id, and empty after a failure."""
     tools = ReasonTools(JudgeLM(settings), inputs.rubrics, settings.source_chars)
     model = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
     keys = {one.id: hash_of(*model, *_key_parts(one)) for one in inputs.reasons}

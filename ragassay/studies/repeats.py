@@ -25,7 +25,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class AskedVerdict:
-    """A verdict by a single model, with the kind of question."""
+    """Verdict of a single model, with the kind of question."""
 
     kind: str
     record_id: str
@@ -34,18 +34,18 @@ class AskedVerdict:
 
     @property
     def key(self) -> Key:
-        """Key that is the same in each repetition."""
+        """Key that is the same in all repetitions."""
         return self.kind, self.record_id, self.verdict.item, self.verdict.judge
 
 
 def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigure, ...]:
-    """Return the share of verdicts that change between repetitions, by kind and judge.
+    """Return, for each kind and judge, the share of verdicts that change between repetitions.
 
     Numbers are compared as the nearest possible value, because expected values always differ in
     their last digits.
 
     Args:
-        times: Verdicts of each repetition, at least two.
+        times: Verdicts of two or more repetitions.
 
     Returns:
         Figures in the order of the first repetition. Verdicts that are missing in a repetition are
@@ -86,7 +86,7 @@ def _figure(
 
 
 def value_of(verdict: VerdictBase) -> str | float | None:
-    """Return the label of a verdict or the possible number nearest to its value."""
+    """Return the label of a verdict, or the possible number nearest to its value."""
     chosen, choices = verdict.choice, verdict.choices
     if isinstance(chosen, str) or chosen is None:
         return chosen
@@ -95,10 +95,10 @@ def value_of(verdict: VerdictBase) -> str | float | None:
 
 
 def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Interval | None:
-    """Return the 95 % interval of a share of changes.
+    """Return the 95 % interval for a share of changed verdicts.
 
-    The interval resamples questions. If all or none changed, or there is only one question, it is a
-    Wilson interval instead. Returns None without verdicts.
+    The interval resamples questions. If all verdicts or none changed, or if there is only one
+    question, a Wilson interval is used instead. Returns None without verdicts.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
         return share_interval(int(sum(changed)), len(changed))

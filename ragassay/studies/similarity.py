@@ -53,7 +53,7 @@ class MeasuredTexts:
         self._clouds: dict[str, TokenCloud] | None = None
 
     def values(self, kind: SimilarityKind) -> dict[Pair, float | None]:
-        """Return the measure of each pair of reference and candidate."""
+        """Return the measure for each pair of reference and candidate."""
         pairs = self._pairs
         if kind.is_symmetric:
             pairs = list(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
@@ -126,8 +126,8 @@ class Similarity:
     """Similarity of systems.
 
     Attributes:
-        matrices: Matrix of each measure, with references in rows.
-        embedder: Embedding model, or an empty string if not used.
+        matrices: Matrix for each measure, with references in rows.
+        embedder: Embedding model, or an empty string if none was used.
     """
 
     matrices: tuple[Matrix, ...]
@@ -191,7 +191,7 @@ def compare_texts(
 ) -> Similarity:
     """Compare systems by their answers, which are grouped by system and question.
 
-    The other arguments are those of `similarity`.
+    For the other arguments, see `similarity`.
     """
     questions = list(dict.fromkeys(q for answers in texts.values() for q in answers))
     pairs: dict[Pair, None] = {}

@@ -50,12 +50,12 @@ BASE = "knowledge"
 """Strategy to which the misleading rating is added, as in the paper."""
 
 N_WAYS = len(STRATEGIES) + 1
-"""Number of ratings per answer: one per strategy and one with the misleading rating."""
+"""Number of ratings per answer: one per strategy and one with the misleading hint."""
 
 FEW_SHOT = "few_shot"
 
 MOST_WORDS = 600
-"""Maximum number of words of an example's sources and of its answer."""
+"""Maximum number of words in an example's sources, and in its answer."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def read_strategy_job(
 ) -> StrategyJob:
     """Read answers, and human ratings from `human` or from the same file.
 
-    The other arguments are those of `read_job`.
+    For the other arguments, see `read_job`.
 
     Raises:
         InputError: If a file cannot be read.
@@ -148,12 +148,12 @@ def study_strategies(
     listen: Listener = lambda event: None,
     inversion: Inversion = "extreme",
 ) -> StrategyStudy:
-    """Judge each answer with the four strategies, and with one of them and a misleading rating.
+    """Judge each answer with four strategies, and with one of them plus a misleading rating.
 
-    The misleading rating is the inverted mode of the human ratings. If there are none, it is the
-    inverted mode of the judge's ratings with the four strategies. The few-shot examples are the
-    answers to other questions with the highest and lowest human ratings, or else the examples of
-    the rubric.
+    The misleading rating is the inverted mode of the human ratings. If there are no human ratings,
+    it is the inverted mode of the judge's ratings with the four strategies. The few-shot examples
+    are the answers to other questions with the highest and lowest human ratings, or else the
+    examples of the rubric.
 
     Args:
         out: Folder with a run folder for each strategy, in which finished work is stored.
@@ -351,13 +351,13 @@ def rated_examples(
 ) -> dict[Place, ExamplePair]:
     """Return the few-shot examples for each answer and rubric.
 
-    Chaudhary et al. (section 3.2, appendix A) use two examples, with the highest and the lowest
-    score. Here they have the highest and the lowest mean human rating among answers to other
-    questions. Ties go to the first answer in the file.
+    Chaudhary et al. (section 3.2, appendix A) use two examples, one with the highest and one with
+    the lowest score. Here, these are the answers to other questions with the highest and the lowest
+    mean human rating. Ties go to the first answer in the file.
 
     Returns:
-        Examples by record id and rubric. Answers without two different ratings to choose from are
-        left out.
+        Examples, keyed by record id and rubric. Answers for which all available ratings are equal
+        are left out.
     """
     by_id = {record.id: record for record in records}
     pairs: dict[Place, ExamplePair] = {}

@@ -196,7 +196,7 @@ def how_asked(
 def idle_hints(
     ratings: Mapping[Place, Sequence[int]], hints: Mapping[Place, int]
 ) -> tuple[str, ...]:
-    """Return a note on perturbed ratings that equal the original mode."""
+    """Return a note on misleading ratings that equal the original mode."""
     n = sum(mode_rating(own) == hints[key] for key, own in ratings.items())
     if not n:
         return ()

@@ -52,7 +52,7 @@ class Syntheses:
     """Syntheses of several models.
 
     Attributes:
-        syntheses: Synthesis of each model and question, ordered by model.
+        syntheses: Synthesis by each model for each question, ordered by model.
     """
 
     questions: Questions
@@ -61,7 +61,7 @@ class Syntheses:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Successful syntheses as answers."""
+        """Successful syntheses, as answers to evaluate."""
         return tuple(one.record for one in self.syntheses if one.text)
 
     @property
@@ -94,12 +94,12 @@ class Syntheses:
 
     @property
     def is_partial(self) -> bool:
-        """True if a synthesis failed, or a question was skipped or rejected."""
+        """True if a synthesis failed, or if a question was skipped or rejected."""
         return bool(self.failed or self.questions.bare or self.questions.rejections)
 
     @property
     def fields(self) -> dict[str, object]:
-        """Fields of a JSON object with the outcome."""
+        """Fields of a JSON object that describes the outcome."""
         return {
             "file": str(self.file),
             "n_questions": len(self.questions.records),
@@ -120,7 +120,7 @@ class Syntheses:
 def writing_settings(
     options: EvaluateKeywords, base: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return settings in which the judges are the models that write.
+    """Return settings in which the writing models are set as judges.
 
     Raises:
         InputError: If a model is specified twice.
@@ -224,7 +224,7 @@ async def make_syntheses(
 ) -> Syntheses:
     """Read questions, find papers, and generate syntheses with all models of the settings.
 
-    The arguments and errors are those of `prepared_questions` and `write_all`.
+    For the arguments and errors, see `prepared_questions` and `write_all`.
     """
     writers = writers_of(settings, how.words)
     questions = await prepared_questions(

@@ -39,7 +39,7 @@ else:
 SHOWN_IDS = 5
 
 MORE = 2
-"""Factor by which more papers are searched than needed, because some cannot be used."""
+"""Factor by which more papers are retrieved than needed, because some cannot be used."""
 
 
 NO_PAPERS = "no question has sources; pass a corpus to search, such as --corpus abstracts.jsonl"
@@ -68,7 +68,7 @@ class Questions:
 
 
 def first_ids(ids: Sequence[str]) -> str:
-    """Return the first ids and the number of others."""
+    """Return text with the first ids and the number of other ids."""
     more = len(ids) - SHOWN_IDS
     return ", ".join(ids[:SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
 
@@ -77,8 +77,9 @@ def read_synthesis_questions(queries: Queries, options: Keywords, settings: Sett
     """Read questions with or without papers.
 
     Args:
-        queries: File with YESciEval questions, topics, or questions or answers in any format. Also
-            texts, rows or records. The sources of all answers to a question are merged.
+        queries: File with YESciEval questions, topics, or questions or answers in any format.
+            Texts, rows and records are also accepted. The sources of all answers to a question are
+            merged.
 
     Raises:
         InputError: If the file cannot be read, contains no questions, or two have the same id.
@@ -176,7 +177,7 @@ PAPERS = TypeAdapter(tuple[Document, ...])
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """A search for papers of questions without sources."""
+    """Search for papers for questions without sources."""
 
     literature: Literature
     n_papers: int = N_PAPERS
@@ -205,7 +206,7 @@ class PaperSearch:
         return tuple(Document(id=d.id, text=d.text, title=d.title) for d in usable[: self.n_papers])
 
     def key(self, question: str) -> str:
-        """Return a hash of everything on which the papers of a question depend."""
+        """Return a hash of everything that the papers found for a question depend on."""
         return hash_of("papers", self.literature.sha256, str(self.n_papers), question)
 
 
@@ -221,7 +222,7 @@ async def with_papers(
 
     Args:
         states: File in which found papers are stored and from which they are reused.
-        listen: Function that receives an event for each searched question.
+        listen: Function that receives an event for each question after its search.
 
     Raises:
         InputError: If no question has papers.

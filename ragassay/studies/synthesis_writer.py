@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
-"""Settings on which a synthesis depends."""
+"""Settings that affect a synthesis."""
 
 SYNTHESIS = TypeAdapter(SynthesisText)
 """Type of the stored syntheses, including failed ones."""
@@ -58,10 +58,11 @@ class Writing:
 
 @dataclass(frozen=True)
 class Synthesis:
-    """A synthesis of one question by one model.
+    """Synthesis by one model for one question.
 
     Attributes:
-        usage: Usage of all calls. Identical questions share it, and only the first includes it.
+        usage: Usage of all calls. Identical questions share their calls, and only the first
+            question includes the usage.
     """
 
     question: Record
@@ -176,7 +177,7 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
 
 
 def identity_of(tools: Run) -> str:
-    """Return a hash of the model and of the prompt without question and papers."""
+    """Return a hash of the model and of the prompt without the question and papers."""
     predict: Any = tools.agents.synthesizer.predict
     note, results = metadata_of(tools.settings.judge.model), result_values(tools.settings)
     return hash_of(
@@ -190,7 +191,7 @@ def identity_of(tools: Run) -> str:
 
 @dataclass(frozen=True)
 class SynthesisWriting:
-    """Work of cluster workers on the syntheses of one model, as a `WorkKind`."""
+    """Generation of one model's syntheses by cluster workers, as a `WorkKind`."""
 
     model: str
     how: Writing

@@ -59,7 +59,7 @@ SIMILARITY_KINDS: Mapping[str, SimilarityKind] = {
         SimilarityKind("moverscore", "MoverScore", (1 / 3, 1.0), is_symmetric=True),
     )
 }
-"""The eight measures of YESciEval by key, with ROUGE-1 and ROUGE-L as two."""
+"""The eight measures of YESciEval, keyed by name. ROUGE-1 and ROUGE-L count as two."""
 
 
 def bleu_score(reference: str, candidate: str) -> float | None:
@@ -159,7 +159,7 @@ TEXT_MEASURES: Mapping[str, TextMeasure] = {
     "nist": nist_score,
     "wer": word_error_rate,
 }
-"""Measures that do not require a model, by key."""
+"""Measures that do not require a model, keyed by name."""
 
 
 class _NoSynonyms:
@@ -206,7 +206,8 @@ def _rouge(kind: str, reference: str, candidate: str) -> float | None:
 def words_of(text: str) -> list[str]:
     """Split a text into lower-case words and punctuation with NLTK's word tokenizer.
 
-    Follows YESciEval's program, except for sentence splitting, which requires a download in NLTK.
+    The result matches YESciEval's program, except for sentence splitting, which requires a download
+    in NLTK.
 
     Example:
         >>> words_of("It doesn't help. (Much.)")
@@ -237,7 +238,7 @@ def inverse_document_frequencies(documents: Sequence[Iterable[int]]) -> dict[int
 
 
 def rarity_weights(ids: Sequence[int], frequencies: Mapping[int, float]) -> NDArray[np.float64]:
-    """Return weights of a text's tokens that sum to 1, shape (n_tokens,).
+    """Return token weights for a text that sum to 1, shape (n_tokens,).
 
     Weights are proportional to `frequencies` from `inverse_document_frequencies`, or equal if all
     frequencies are 0.
@@ -257,8 +258,8 @@ def transport_distance(
 ) -> float | None:
     """Return the word mover's distance between two sets of vectors (Kusner et al. 2015).
 
-    This is the minimum of sum T_ij |x_i - y_j| over all T whose rows and columns sum to the
-    weights.
+    The distance is the minimum of sum T_ij |x_i - y_j| over all T with rows and columns that sum to
+    the weights.
 
     Args:
         first: Vectors, shape (n, n_dimensions).

@@ -27,7 +27,7 @@ MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
 
 class TrustFigure(NamedTuple):
-    """A measure of a judge, with its name."""
+    """Named measure of a judge."""
 
     metric: str
     score: Score
@@ -35,11 +35,11 @@ class TrustFigure(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskTrust:
-    """Agreement between a judge and the human consensus on one reading of a task.
+    """Agreement between a judge and the human consensus on one label set or score of a task.
 
     Attributes:
-        reading: Set of labels or name of the score that is compared.
-        n_disputed: Number of excluded items without a human majority.
+        reading: Set of labels, or name of the score, that is compared.
+        n_disputed: Number of items excluded because there is no human majority.
     """
 
     task: str
@@ -66,8 +66,8 @@ def judge_trust(
 ) -> tuple[TaskTrust, ...]:
     """Compare a judge with human labels on all tasks.
 
-    Citation labels are compared as supported or not, as three labels (BioACE, section 4.2) and as
-    all labels. Ratings are compared for each rubric and over all rubrics.
+    Citation labels are compared as supported or not, as three labels (BioACE, section 4.2), and
+    with all labels. Ratings are compared for each rubric and over all rubrics.
 
     Args:
         evaluations: Evaluations of the run, whose scores are compared with accuracy labels.
@@ -154,7 +154,7 @@ def _averages(agreed: Agreement) -> Iterator[TrustFigure]:
 def _measure_abstention(
     truth: Sequence[str], predicted: Sequence[str | None], items: Sequence[AlignedItem]
 ) -> list[TrustFigure]:
-    """Measure accuracy with undecided items as wrong, and the share of decided items.
+    """Measure accuracy with undecided items counted as wrong, and the share of decided items.
 
     Returns an empty list if no item is undecided.
     """
@@ -204,7 +204,7 @@ def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list
 def _measure_calibration(
     reading: _TaskReading, decided: Sequence[tuple[str, AlignedItem]]
 ) -> Calibration | None:
-    """Measure calibration, or return None for folded labels or without confidences."""
+    """Measure calibration. Return None for merged labels or if there are no confidences."""
     scored = [(truth, item) for truth, item in decided if item.predicted is not None]
     if reading.folded or all(item.confidence is None for _, item in scored):
         return None

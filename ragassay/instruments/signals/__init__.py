@@ -1,4 +1,4 @@
-"""Signals of an answer, computed before it is judged."""
+"""Signals of an answer, computed before the answer is judged."""
 
 from ragassay.instruments.signals.extractor import SignalExtractor
 

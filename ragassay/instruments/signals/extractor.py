@@ -31,18 +31,18 @@ from ragassay.text.sentences import sentences_of
 Row = dict[str, float]
 
 N_SENTENCES = 4
-"""Number of closest source sentences that a sentence is compared with."""
+"""Number of closest source sentences to compare a sentence with."""
 
 GAP_QUANTILE = 2 / 3
-"""Quantile of similarity to the question from which a source sentence can be a gap."""
+"""Minimum quantile of similarity to the question for a source sentence to be a gap."""
 
 COVERED = 0.6
-"""Cosine with an answer sentence from which a source sentence counts as covered."""
+"""Minimum cosine with an answer sentence at which a source sentence counts as covered."""
 
 MOST_GAPS = 3
 
 MOST_MISSING = 5.0
-"""Upper limit of the missing numbers or names per sentence."""
+"""Upper limit on the count of missing numbers or names per sentence."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class AnswerMeasurements:
     """Measurements of an answer.
 
     Attributes:
-        sentences: Measures of each sentence by name, without inapplicable ones.
+        sentences: Applicable measures of each sentence, keyed by name.
         vectors: Sentence vectors with shape (n_sentences, n_dimensions).
-        twins: Number of the most similar sentence, for each sentence.
+        twins: Number of the most similar other sentence, for each sentence.
         gaps: Relevant source sentences that the answer does not cover.
     """
 
@@ -106,7 +106,7 @@ def _without_injections(source: Document) -> Document:
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
-    """Return the titles and sentences of all sources, and the source index of each."""
+    """Return the titles and sentences of all sources, with the index of the source of each."""
     lines = [
         (line, number)
         for number, source in enumerate(sources)
@@ -132,7 +132,7 @@ def _place_sentences(
 
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
-    """Add the deviation of each sentence from the median of the others and from its citations."""
+    """Add each sentence's deviation from the median of other sentences and from its citations."""
     for name in ("source_support", "belonging"):
         for row in rows:
             others = [other[name] for other in rows if other is not row and name in other]
@@ -160,7 +160,7 @@ def _passages(placed: Placed, lines: Sequence[str]) -> list[str]:
 def _add_grounding(
     rows: Sequence[Row], case: Case, texts: Sequence[str], passages: Sequence[str]
 ) -> None:
-    """Count the numbers, names and words missing from all sources and the closest passage."""
+    """Count the numbers, names and words missing from all sources and from the closest passage."""
     sources = [f"{source.title}\n{source.text}" for source in case.sources]
     anywhere = SourceFacts([case.question, *sources])
     for row, text, passage in zip(rows, texts, passages, strict=True):
@@ -224,33 +224,33 @@ LEAST = (
     *("source_support", "cited_support", "question_relevance", "belonging", "flow"),
     *("entailment", "register"),
 )
-"""Sentence measures whose lowest value in an answer is the worst."""
+"""Sentence measures for which the lowest value in an answer is the worst."""
 
 MOST = (
     *("redundancy", "foreign", "contradiction", "miscited"),
     *("unknown_numbers", "unknown_names", "unknown_words"),
     *("unplaced_numbers", "unplaced_names", "unplaced_words"),
 )
-"""Sentence measures whose highest value in an answer is the worst."""
+"""Sentence measures for which the highest value in an answer is the worst."""
 
 REDUNDANT = 0.6
-"""Cosine of two sentences of an answer above which they count as redundant."""
+"""Cosine above which two sentences of an answer count as redundant."""
 
 LEAST_CONNECTIVES = 0.1
-"""Offset added before the logarithm; removing the last connectives has the largest effect."""
+"""Offset added before the logarithm, so that removing the last connectives matters most."""
 
 N_DIGITS = 6
-"""Number of decimals of a signal."""
+"""Number of decimal places in a signal."""
 
 
 class SignalExtractor:
-    """Computes the signals of a case; the models are loaded on the first call."""
+    """Computes the signals of a case. The models are loaded on the first call."""
 
     def __init__(self, embedder: Embedder, verifier: EntailmentModel, rater: SignalRater) -> None:
         self._embedder, self._verifier, self._rater = embedder, verifier, rater
 
     def signals(self, case: Case) -> Signals:
-        """Compute the signals of a case, which are empty for an empty answer.
+        """Compute the signals of a case. They are empty if the answer is empty.
 
         Sentences without a claim ("Yes.", "Great question!") are ignored, because the models were
         not fitted on them.
@@ -271,7 +271,7 @@ class SignalExtractor:
 def _renumber(
     signals: SentenceSignals | None, number: int, numbers: Sequence[int]
 ) -> SentenceSignals:
-    """Return a sentence's signals with numbers of the full answer; empty if it was ignored."""
+    """Return a sentence's signals, renumbered for the full answer. Empty if it was ignored."""
     if signals is None:
         return SentenceSignals(sentence=number)
     twin = None if signals.twin is None else numbers[signals.twin - 1]
@@ -314,9 +314,9 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
 
 
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
-    """Return how well the sentences follow the predicted order; 0 is best, others are negative.
+    """Return how well the sentences follow the predicted order, from 0 (best) downwards.
 
-    This is the mean log-likelihood of all pairs in their order, minus its highest possible value
+    The score is the mean log-likelihood of the order of all pairs, minus its highest possible value
     for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
     `place` has shape (n_sentences,) with at least 2 sentences.
     """

@@ -1,4 +1,4 @@
-"""Express signals as text: facts for a judge's prompt, and reasons of the embedded judge."""
+"""Express signals as text: facts for a judge's prompt, and the embedded judge's reasons."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ragassay.prompts.texts import load_signals
 from ragassay.records import Signals
 
 SOURCED = "mean_source_support"
-"""Signal that only answers with sources have."""
+"""Signal that is available only for answers with sources."""
 
 AGGREGATES = ("least_", "most_", "mean_", "all_")
 """Prefixes of answer signals that summarize a sentence measure."""
@@ -27,10 +27,10 @@ class Reason:
 
 
 def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> str:
-    """Return the facts for a rubric's judge: one line per sentence, one for the answer, and gaps.
+    """Return the facts for a rubric: a line per sentence, a line for the answer, and the gaps.
 
     The first words of each sentence are quoted, because the judge sees the answer without numbers.
-    Return "" for a rubric without signals and for an empty answer.
+    The result is "" for a rubric without signals or an empty answer.
     """
     words = load_signals()
     if rubric not in words.rubrics or not signals.sentences:
@@ -62,7 +62,7 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
 
 
 def reason_of(signals: Signals, name: str) -> Reason:
-    """Describe a signal of an answer; if it summarizes sentences, describe the worst one."""
+    """Describe a signal of an answer. If it summarizes sentences, describe the worst sentence."""
     words = load_signals()
     name = words.answer[name].shown or name
     measure = measure_of(name)
@@ -98,6 +98,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the worst sentence, or the last of equals, because faults are often appended."""
+    """Return the worst sentence. Among equals, return the last, as faults are often appended."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))

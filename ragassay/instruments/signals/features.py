@@ -40,7 +40,7 @@ class Placed:
 
     @functools.cached_property
     def nearness(self) -> Vectors:
-        """Cosines of answer and source sentences, shape (n_sentences, n_source_sentences)."""
+        """Cosines between answer and source sentences, shape (n_sentences, n_source_sentences)."""
         if not len(self.sources):
             return np.zeros((len(self.sentences), 0), dtype=np.float32)
         return self.sentences @ self.sources.T
@@ -49,13 +49,13 @@ class Placed:
 def sentence_geometry(placed: Placed) -> dict[str, list[float | None]]:
     """Return each measure with one value per sentence, or None if not applicable.
 
-    Each measure is a cosine of the sentence with:
+    Each measure is the cosine between the sentence and:
 
     - source_support: the closest source sentence
-    - cited_support: the closest sentence of its cited sources
+    - cited_support: the closest sentence in the cited sources
     - question_relevance: the question
     - redundancy: the most similar other sentence of the answer
-    - belonging: the other sentences of the answer, on average
+    - belonging: the other sentences of the answer (mean cosine)
     - flow: the previous sentence
     """
     n = len(placed.sentences)
@@ -83,7 +83,7 @@ def twins(placed: Placed) -> list[int | None]:
 
 
 def source_coverage(placed: Placed) -> list[float]:
-    """Return the highest cosine of each source sentence with a sentence of the answer."""
+    """Return the highest cosine between each source sentence and a sentence of the answer."""
     if not len(placed.sentences) or not len(placed.sources):
         return []
     return [float(v) for v in placed.nearness.max(axis=0)]
@@ -107,14 +107,14 @@ CONNECTIVES = frozenset(
     "nonetheless meanwhile likewise similarly instead otherwise also then finally overall".split()
 )
 """Closed-class English words that join clauses and sentences (Huddleston and Pullum 2002, chapters
-11, 12 and 15), single words only."""
+11, 12 and 15). Only single words are included."""
 
 N_GRAM = 3
 """Number of consecutive words that count as a repetition."""
 
 
 def opening(sentence: str) -> list[str]:
-    """Return the first words in lower case, alone and in pairs; a comma counts as a word."""
+    """Return the first words in lower case, singly and in pairs. A comma counts as a word."""
     words = [w.lower() for w in _OPENING.findall(" ".join(sentence.split()[:3]))]
     return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
 
@@ -135,7 +135,7 @@ def repeated_runs(sentences: Sequence[str]) -> float:
 
 
 def register_features(sentence: str) -> dict[str, float]:
-    """Return spelling features that distinguish chat from scholarly prose, as shares or counts."""
+    """Return spelling features (shares or counts) that distinguish chat from scholarly prose."""
     words = _WORD.findall(sentence)
     n = max(1, len(words))
     marks = Counter(unicodedata.category(c) for c in sentence)
@@ -155,7 +155,7 @@ def register_features(sentence: str) -> dict[str, float]:
 
 
 def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return which sentences define an abbreviation, and which use one of another sentence.
+    """Return which sentences define abbreviations, and which use those of other sentences.
 
     Both lists have shape (n_sentences,).
     """
@@ -172,12 +172,12 @@ _NAME = re.compile(r"\b(?:[A-Za-z]*\d[\w-]*|[A-Z]{2,}[\w-]*|[a-z]+[A-Z]\w*)\b")
 
 
 def names_of(text: str) -> set[str]:
-    """Return abbreviations, genes, compounds: words with inner capitals or digits, lower-cased."""
+    """Return names such as genes: words with inner capitals or digits, in lower case."""
     return {name.lower().rstrip("s") for name in _NAME.findall(text)}
 
 
 class SourceFacts:
-    """Numbers, names and words of some texts, such as a question and its sources."""
+    """Numbers, names and words in texts, such as a question and its sources."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         joined = "\n".join(texts)
@@ -185,13 +185,13 @@ class SourceFacts:
         self._words = frozenset(tokenize(joined))
 
     def unknown_numbers(self, sentence: str) -> int:
-        """Return how many numbers of a sentence do not occur in the texts."""
+        """Return how many numbers in a sentence do not occur in the texts."""
         return len(numbers_of(sentence) - self._numbers)
 
     def unknown_names(self, sentence: str) -> int:
-        """Return how many names of a sentence do not occur in the texts."""
+        """Return how many names in a sentence do not occur in the texts."""
         return len(names_of(sentence) - self._names - self._numbers)
 
     def unknown_words(self, sentence: str) -> int:
-        """Return how many word stems of a sentence do not occur in the texts."""
+        """Return how many word stems in a sentence do not occur in the texts."""
         return len(set(tokenize(sentence)) - self._words)

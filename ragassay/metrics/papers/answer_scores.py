@@ -44,7 +44,7 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
     """Return one score per rubric.
 
     The interval is the central 95 % of the judge's distribution. For a panel, `n` is the number of
-    ratings by its members, and the bounds allow for failed ratings.
+    ratings by the members, and the bounds allow for failed ratings.
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
@@ -74,13 +74,13 @@ def nugget_scores(
 ) -> dict[str, Score]:
     """Return nugget precision, recall, F1 and vital recall (BioACE 4.1.1).
 
-    For the bounds, a sentence without nuggets because of a failure counts as one nugget that could
-    match all unmatched nuggets of the other side.
+    For the bounds, a sentence whose nuggets failed counts as one nugget that could match all
+    unmatched nuggets of the other side.
 
     Args:
-        n_unscored: Number of answer sentences whose nuggets failed.
+        n_unscored: Number of answer sentences whose nuggets could not be extracted.
         judge: Name of the model that extracted the answer's nuggets.
-        n_gold_unscored: Number of reference sentences whose nuggets failed.
+        n_gold_unscored: Number of reference sentences whose nuggets could not be extracted.
 
     Returns:
         Scores by name, or an empty dict if the reference has no nuggets and no failures.
@@ -153,7 +153,7 @@ def sentence_scores(
 
 
 def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str, Score]:
-    """Return the shares of sentences that at least one passage supports, or contradicts.
+    """Return the shares of sentences that at least one passage supports or contradicts.
 
     With k passages per sentence, `evidence.support` is BioACE's correctness at k (4.1.3). A
     sentence can be both supported and contradicted. A sentence is unscored if the result depends
@@ -170,7 +170,7 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
 
 
 def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
-    """Return whether any verdict is wanted, or None if that depends on a missing verdict."""
+    """Return whether any verdict is in `wanted`, or None if this depends on a missing verdict."""
     return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
@@ -186,7 +186,7 @@ def correctness_scores(correctness: Sequence[SentenceCorrectness], judge: str) -
 def share_of_known(
     key: str, values: Sequence[bool | None], judge: str, *, has_verdict: bool = True
 ) -> Score:
-    """Return the share of true values. Values of None are unscored."""
+    """Return the share of values that are True. Values of None are unscored."""
     known = [value for value in values if value is not None]
     n_unscored = len(values) - len(known)
     return share(key, sum(known), len(known), n_unscored, judge, has_verdict=has_verdict)
@@ -201,8 +201,8 @@ def share(
         key: Name of the score. Determines whether lower values are better.
         n_hits: Number of positive verdicts.
         n_unscored: Number of missing verdicts.
-        has_verdict: Whether the judge returned any verdict. If not, and some are missing, all
-            items are unscored.
+        has_verdict: Whether the judge returned any verdict. If it returned none and some are
+            missing, all items are unscored.
     """
     total, n_open = n + n_unscored, n_unscored
     if not has_verdict and n_unscored:

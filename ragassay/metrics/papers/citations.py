@@ -59,7 +59,7 @@ def merged_citations(
     """Merge nugget verdicts into citation verdicts.
 
     A failed or undecided nugget makes the citation unscored, unless another nugget is contradicted.
-    The reported failure is a definite one if there is any.
+    If there is a definite failure, that failure is reported.
 
     Args:
         cited: Sentence numbers with a citation and the part of the document that was compared.
@@ -99,7 +99,7 @@ def merged_citations(
 
 
 def _tentative_label(verdicts: Sequence[NuggetVerdict], rule: MergeRule) -> Verdict | None:
-    """Merge the verdicts, with tentative labels for the undecided ones."""
+    """Merge the verdicts, using the tentative labels of undecided verdicts."""
     labels = (verdict.verdict or verdict.tentative_label for verdict in verdicts)
     return merge_nugget_verdicts([one for one in labels if one in VERDICTS], rule)
 
@@ -109,7 +109,8 @@ def citation_scores(
 ) -> dict[str, Score]:
     """Score an answer's citations with the measures of MedAESQA.
 
-    - citations.support: share of citations that support their sentence. Invalid citations do not.
+    - citations.support: share of citations that support their sentence. Invalid citations do not
+      count as support.
     - citations.contradict: share of citations that contradict their sentence. Omitted if the
       verifier has only two labels.
     - citations.coverage: share of sentences with a supporting citation.
@@ -190,9 +191,10 @@ class CitingSentence:
     """Support of one sentence by its cited documents.
 
     Attributes:
-        alone: Whether each document alone supports the sentence.
-        together: Whether all documents together support it.
-        without: Whether the other documents support it, for each document that alone does not.
+        alone: Whether each document supports the sentence on its own.
+        together: Whether all documents together support the sentence.
+        without: For each document that does not support the sentence on its own, whether the other
+            documents support it.
         has_invalid: Whether the sentence also has an invalid citation.
     """
 
@@ -203,7 +205,7 @@ class CitingSentence:
 
     @property
     def is_recalled(self) -> Support:
-        """True if the citations together support the sentence and all are valid."""
+        """True if the citations together support the sentence and all of them are valid."""
         return False if self.has_invalid or not self.alone else self.together
 
     @property
@@ -213,7 +215,7 @@ class CitingSentence:
         return any(value is not None for value in verdicts)
 
     def is_precise(self, document: str) -> Support:
-        """Return whether a citation alone supports the sentence, or the others fail without it."""
+        """Return whether a citation supports the sentence on its own or is needed for support."""
         if not self.is_recalled or len(self.alone) == 1 or self.alone[document]:
             return self.is_recalled
         others_suffice = self.without.get(document)
@@ -223,15 +225,15 @@ class CitingSentence:
 
 
 def alce_scores(sentences: Sequence[CitingSentence], judge: str) -> dict[str, Score]:
-    """Return ALCE's citation recall and precision of an answer.
+    """Return the citation recall and precision of an answer as defined by ALCE.
 
     Recall is the share of sentences that their citations together support. Sentences without
-    citations or with an invalid one are not supported. Precision is the share of citations of
-    supported sentences that support the sentence alone or are needed by the others. Both are 0 for
-    an answer without citations.
+    citations or with an invalid citation are not supported. Precision is the share of citations of
+    supported sentences that support the sentence on their own or are needed for the support by all
+    citations. Both are 0 for an answer without citations.
 
     ALCE's program excludes all citations of a sentence with an invalid citation from precision.
-    Here they all count as imprecise.
+    Here, all of these citations count as imprecise.
 
     Returns:
         Scores "attribution.recall" and "attribution.precision". Sentences and citations with

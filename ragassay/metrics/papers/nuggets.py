@@ -1,7 +1,7 @@
 """Align nuggets one to one (BioACE, section 4.1.1) and compute nuggetizer scores.
 
-A judge assigns a label a(n) to each gold nugget n. With all gold nuggets N and the vital ones N_v,
-the scores are (Pradeep et al. 2025, arXiv 2504.15068):
+A judge assigns a label a(n) to each gold nugget n. With N as the set of gold nuggets and N_v as the
+set of vital gold nuggets, the scores are (Pradeep et al. 2025, arXiv 2504.15068):
 
 - strict_vital = |{n in N_v : a(n) = support}| / |N_v|
 - strict_all = |{n in N : a(n) = support}| / |N|
@@ -23,7 +23,7 @@ from ragassay.records import Assignment, Importance, MixtureComponent, NuggetMat
 
 
 def first_of_each(texts: Sequence[str]) -> NDArray[np.bool_]:
-    """Return a mask of texts that do not repeat an earlier one, ignoring case and whitespace.
+    """Return a mask of texts that do not repeat an earlier text, ignoring case and whitespace.
 
     In BioACE, a repeated nugget can match a second gold nugget and raise recall. Apply this mask to
     the allowed pairs to prevent that: `align_optimally(similarity, counts & first_of_each(texts))`.
@@ -115,8 +115,8 @@ def align_optimally(
 ) -> tuple[NuggetMatch, ...]:
     """Pair gold and answer nuggets one to one with the largest sum of similarity + 1.
 
-    Takes and returns the same values as `align_greedily`. Adding 1 ensures that another pair never
-    lowers the sum.
+    The arguments and the result are those of `align_greedily`. Adding 1 ensures that an additional
+    pair never lowers the sum.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -137,20 +137,20 @@ def _match(similarity: NDArray[np.floating], gold: int, nugget: int) -> NuggetMa
 
 
 PARTIAL_CREDITS = {"strict_vital": 0.0, "strict_all": 0.0, "vital": 0.5, "all": 0.5}
-"""Credit for a partially supported nugget, by score."""
+"""Credit for a partially supported nugget, keyed by score."""
 
 Labels = Sequence[Assignment | None]
 
 
 def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
-    """Return the credits of all nuggets that each score counts.
+    """Return, for each score, the credits of all nuggets that it counts.
 
     Args:
         labels: Assigned labels, shape (n_nuggets,). None means unscored.
         vital: Whether each nugget is vital, shape (n_nuggets,).
 
     Returns:
-        Credits in [0, 1] by score. Unscored nuggets have None.
+        Credits in [0, 1], keyed by score. Unscored nuggets have None.
 
     Raises:
         InputError: If the lengths differ.
@@ -168,9 +168,9 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
 
 
 def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
-    """Return the four scores in [0, 1], without unscored nuggets.
+    """Return the four scores in [0, 1], ignoring unscored nuggets.
 
-    A score is None if it has no scored nuggets.
+    A score is None if it is based on no scored nuggets.
 
     Raises:
         InputError: If the lengths differ.

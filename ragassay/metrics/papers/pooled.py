@@ -24,7 +24,7 @@ class RecallKind:
 
     Attributes:
         is_supported: Whether only sentences with a supporting citation are clustered.
-        cluster_name: Field with the clusters in MedAESQA's published files.
+        cluster_name: Field that contains the clusters in MedAESQA's published files.
     """
 
     key: str
@@ -40,7 +40,7 @@ class RecallKind:
         return [s for s in evaluation.sentences if s.index in wanted]
 
     def n_open(self, evaluation: Evaluation) -> int:
-        """Return the number of sentences that would count if their missing verdicts allow it."""
+        """Return the number of sentences that only missing verdicts keep from counting."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
         for verdict in evaluation.citations:
@@ -104,13 +104,13 @@ def sentence_recall_scores(
     Args:
         answers: All answers to one question. Answers without labels are ignored.
         vectors: Embedding of each sentence returned by `clustered_sentences`.
-        published: Cluster of each sentence by `RecallKind.cluster_name`, used instead of KMeans.
-            Sentences without a cluster do not count.
+        published: Cluster of each sentence, keyed by `RecallKind.cluster_name`, used instead of
+            KMeans. Sentences without a cluster do not count.
 
     Returns:
-        Scores by record id and name. `n` is the number of clusters and `n_unscored` the number of
-        sentences with missing verdicts. The value is None if no sentence counts or all labels of
-        the answer are missing. Empty for fewer than two answers.
+        Scores, keyed by record id and name. `n` is the number of clusters and `n_unscored` the
+        number of sentences with missing verdicts. The value is None if no sentence counts or all
+        labels of the answer are missing. Empty for fewer than two answers.
     """
     labelled = [e for e in answers if e.labels or not e.sentences]
     if len(labelled) < 2 or not any(e.labels for e in labelled):
@@ -139,10 +139,10 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
     any answer. The bounds allow for documents with missing verdicts.
 
     Returns:
-        Scores by record id. `n` is the number of relevant documents and `n_unscored` the number of
-        documents with missing verdicts in any answer. The value is None if there are no relevant
-        documents or all verdicts of this answer are missing. Empty for fewer than two answers or
-        without verified citations.
+        Scores, keyed by record id. `n` is the number of relevant documents and `n_unscored` the
+        number of documents with missing verdicts in any answer. The value is None if there are no
+        relevant documents or all verdicts of this answer are missing. Empty for fewer than two
+        answers or without verified citations.
     """
     if len(answers) < 2 or not any(e.citations for e in answers):
         return {}
@@ -154,8 +154,8 @@ def document_recall_scores(answers: Sequence[Evaluation]) -> dict[str, Score]:
 def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
     """Return a key that identifies a document across answers.
 
-    A PMID or DOI identifies a document alone. The key for other ids includes the document text,
-    because these are local to a record.
+    A PMID or DOI is sufficient to identify a document. The key for other ids includes the document
+    text, because these ids are local to a record.
     """
     known = public_id(document)
     if known:
@@ -165,7 +165,7 @@ def document_key(evaluation: Evaluation, document: str) -> tuple[str, str]:
 
 
 def public_id(document: str) -> str | None:
-    """Return the bare PMID or DOI of an id, or None if the id is local to its record.
+    """Return the PMID or DOI that an id contains, or None if the id is local to its record.
 
     Example:
         >>> public_id("PMID: 31180123"), public_id("10.1000/ABC"), public_id("s2")
@@ -220,7 +220,7 @@ def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Pl
 def _cluster_recall(
     evaluation: Evaluation, cluster: Mapping[Place, str], answers: Sequence[Evaluation]
 ) -> Score:
-    """Divide by the actual number of clusters, to which unscored sentences can add up to ten."""
+    """Divide by the actual number of clusters, which unscored sentences can raise to ten."""
     n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
     n = len(set(cluster.values()))
     n_own = RECALLS[0].n_open(evaluation)

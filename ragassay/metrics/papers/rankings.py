@@ -26,7 +26,7 @@ RANKED: Mapping[str, str] = {
     "citations.document_precision": "document precision",
     DOCUMENT_RECALL: "document recall",
 }
-"""Names in MedAESQA of the scores that rank systems."""
+"""MedAESQA's names for the scores used to rank systems."""
 
 NUGGET_RECALL = "nuggets.recall"
 
@@ -35,7 +35,8 @@ NUGGET_RECALL = "nuggets.recall"
 class Relabelled:
     """The same answers with human labels and with judge labels.
 
-    Both contain only items labeled by both, so that rankings differ only because of the labels.
+    Both sets contain only items with human and judge labels, so that rankings differ only because
+    of the labels.
     """
 
     human: tuple[Evaluation, ...]
@@ -61,7 +62,7 @@ class Ranking:
 
 
 def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
-    """Return answers with human labels and with judge labels, and the scores of each.
+    """Return answers with human labels and with judge labels, and the scores of both.
 
     Items without a human majority or a verdict are left out, as are answers without a system or
     labels.
@@ -74,7 +75,7 @@ def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> 
 
 
 def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
-    """Return answers with all human labels and the scores computed from them.
+    """Return answers with all human labels, and the scores computed from these labels.
 
     Items without a majority are left out. The answers must contain a verdict for each item.
     """
@@ -84,10 +85,10 @@ def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[
 
 @dataclass(frozen=True)
 class _LabelledAnswer:
-    """A system's answer with the items to score.
+    """Answer of a system with the items to score.
 
     Attributes:
-        has_citations: Whether the citations of any answer have human labels.
+        has_citations: Whether any answer has human labels for its citations.
     """
 
     evaluation: Evaluation
@@ -150,12 +151,12 @@ def _labelled_answers(
 def rankings(
     human: Sequence[Evaluation], judge: Sequence[Evaluation], run: Sequence[Evaluation]
 ) -> tuple[Ranking, ...]:
-    """Compare the rankings of at least two systems by each score.
+    """Compare human and judge rankings of at least two systems, for each score.
 
     Args:
         human: Answers with human labels from `relabel_answers`, with or without pooled scores.
-        run: Evaluations of the run. Their nugget recall is compared with the human recall, as in
-            BioACE's table 6.
+        run: Evaluations of the run. Nugget recall is compared with the human recall, as in BioACE's
+            table 6.
     """
     pairs = [(key, name, judge, key) for key, name in RANKED.items()]
     pairs.append((NUGGET_RECALL, "nugget recall and recall", run, SENTENCE_RECALL))
@@ -167,7 +168,7 @@ def rankings(
 
 
 def by_systems(evaluations: Sequence[Evaluation], key: str) -> dict[str, dict[str, float]]:
-    """Return the mean of a score by system and question. Systems without values are left out."""
+    """Return mean scores, keyed by system and question. Systems without values are left out."""
     systems: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         if evaluation.system:

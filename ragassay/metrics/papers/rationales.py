@@ -1,4 +1,4 @@
-"""Measure the quality of a judge's reasons by rules and labels (YESciEval, appendix C)."""
+"""Measure the quality of a judge's reasons with rules and labels (YESciEval, appendix C)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RUN = 3
 """Minimum number of consecutive words that a recitation shares with the rubric."""
 
 COMMON_SHARE, COMMON_LEAST = 0.05, 3
-"""Minimum share and number of questions for a word to be part of a judge's general vocabulary."""
+"""Minimum share and minimum number of questions in whose reasons a general word occurs."""
 
 CLEAR = 0.1
 """Minimum absolute polarity of a clear sentiment."""
@@ -43,7 +43,7 @@ class JudgedReason:
     """A judge's reason for a rating.
 
     Attributes:
-        id: Unique id of answer, rubric and judge.
+        id: Unique id of the combination of answer, rubric and judge.
         topic: Key of the question, used to resample questions for intervals.
         scale: Lowest and highest possible rating.
         reason: Non-empty reason.
@@ -69,7 +69,7 @@ class ReasonMeasures:
     Attributes:
         recited: Share of words recited from the rubric.
         named: Quotes, numbers, terms and sentence references taken from the answer.
-        contradicts: Whether the sentiment clearly fits the other half of the scale.
+        contradicts: Whether the sentiment clearly fits the opposite half of the rating scale.
     """
 
     recited: float
@@ -87,7 +87,7 @@ class RubricReasons:
         recited: Mean share of words recited from the rubric.
         names_nothing: Share of reasons that mention nothing from the answer.
         contradicts: Share of reasons with a sentiment that contradicts the rating.
-        labels: Share of reasons with each fault, by labeler and criterion.
+        labels: Share of reasons with each fault, keyed by labeler and criterion.
     """
 
     rubric: str
@@ -98,11 +98,11 @@ class RubricReasons:
 
 
 Labels = Mapping[str, Mapping[str, bool | None]]
-"""Whether a reason has a fault, by reason id and criterion. None if unknown."""
+"""Whether a reason has a fault, keyed by reason id and criterion. None if unknown."""
 
 
 def recited_share(reason: str, rubric: str) -> float:
-    """Return the share of a reason's words, in [0, 1], that it recites from the rubric text.
+    """Return the share of a reason's words, in [0, 1], that are recited from the rubric text.
 
     A word is recited if it is part of three consecutive words that also occur in the rubric.
 
@@ -128,7 +128,7 @@ def named_of_answer(
 
     Args:
         common: Words to ignore, from `common_words`.
-        beside: Other text with words to ignore, such as the rubric and the question.
+        beside: Other text whose words are ignored, such as the rubric and the question.
 
     Example:
         >>> named_of_answer("It names the dose of 5 mg.", "Take 5 mg of aspirin.")
@@ -161,7 +161,7 @@ def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
 def measure_reasons(
     reasons: Sequence[JudgedReason], rubrics: Mapping[str, str]
 ) -> dict[str, ReasonMeasures]:
-    """Return rule-based measures by reason id. `rubrics` are rubric texts by name."""
+    """Return rule-based measures keyed by reason id. `rubrics` maps names to rubric texts."""
     common = common_words(reasons)
     measures: dict[str, ReasonMeasures] = {}
     for one in reasons:
@@ -183,7 +183,8 @@ def rubric_reasons(
 ) -> tuple[RubricReasons, ...]:
     """Aggregate the measures over all reasons and for each rubric.
 
-    Intervals resample questions. `labels` are grouped by labeler, and reasons may be missing.
+    Intervals resample questions. `labels` are grouped by labeler. Labels of some reasons may be
+    missing.
     """
     rubrics = sorted({one.rubric for one in reasons})
     groups = [("", list(reasons))]
@@ -203,7 +204,7 @@ def rubric_reasons(
 def label_agreement(
     reasons: Sequence[JudgedReason], first: Labels, second: Labels
 ) -> dict[str, Score]:
-    """Return the share of reasons on which two labelers agree, by criterion."""
+    """Return, for each criterion, the share of reasons on which two labelers agree."""
     agreement: dict[str, Score] = {}
     for criterion in CRITERIA:
         both = [

@@ -25,8 +25,9 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
     """Return the scores of a passage from its grades on the items of a test bank.
 
     `exam.cover` is the share of items rated 4 or higher, the paper's threshold. `exam.rating` is
-    the mean rating from 0 to 5. `exam.answered` is the share of items with an extracted answer that
-    is correct or has no known answer. Scores without grades are left out.
+    the mean rating from 0 to 5. `exam.answered` is the share of items with an extracted answer.
+    If an item has known answers, the extracted answer must match. Scores without grades are left
+    out.
     """
     rated = [grade for grade in grades if grade.grader == "rating"]
     extracted = [grade for grade in grades if grade.grader == "extraction"]
@@ -43,7 +44,7 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
 
 
 def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
-    """Return a relevance score of 1 or 0, or an unscored one, for each direct grader."""
+    """Return a relevance score for each direct grader, which is 1, 0 or unscored."""
     return {
         f"relevance.{one.grader}": mean_score([one.is_relevant], SHARE_SCALE, judge)
         for one in grades
@@ -59,8 +60,8 @@ def alpha_ndcg(
     """Return alpha-nDCG@k (Clarke et al. 2008), computed as in ndeval.
 
     The gain of a passage at rank r is sum((1 - alpha)^(times seen before)) over its subtopics,
-    divided by log2(r + 1). The ideal ranking is built greedily because an exact one is NP-hard.
-    Ties go to the id that sorts last, as in ndeval.
+    divided by log2(r + 1). The ideal ranking is built greedily, because finding the exact ranking
+    is NP-hard. Ties go to the id that sorts last, as in ndeval.
 
     Args:
         ranking: Passage ids, best first.
@@ -108,10 +109,10 @@ def _dcg(gains: Sequence[float]) -> float:
 
 
 Qrels = Mapping[str, Mapping[str, int]]
-"""Grades by query and document."""
+"""Grades, keyed by query and document."""
 
 MEASURES = ("nDCG@10", "R@100", "RR", "AP")
-"""Default measures in ir_measures notation, with reciprocal rank (RR) and average precision."""
+"""Default measures in ir_measures notation, including reciprocal rank and average precision."""
 
 
 def retrieval_scores(
@@ -120,11 +121,13 @@ def retrieval_scores(
     """Score a retrieval run with the default `MEASURES`.
 
     Args:
-        qrels: Relevance grades by query and document. Grades of 0 and below are not relevant.
-        run: Scores of the retrieved documents by query. Missing queries retrieved nothing.
+        qrels: Relevance grades, keyed by query and document. Grades of 0 and below are not
+            relevant.
+        run: Scores of the retrieved documents, keyed by query. Missing queries count as empty
+            results.
 
     Returns:
-        Scores in [0, 1] by measure, with the number of queries as n.
+        Scores in [0, 1], keyed by measure, with the number of queries as n.
 
     Example:
         >>> scores = retrieval_scores({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
@@ -143,11 +146,11 @@ def run_values(
     *,
     skips_empty: bool = False,
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Compute measures for each run and query, and return them by measure, run and query.
+    """Compute measures for each run and query. The values are keyed by measure, run and query.
 
     Args:
-        qrels: Relevance grades by query and document.
-        runs: Scores by run, query and document, where higher is better. Missing queries score 0.
+        qrels: Relevance grades, keyed by query and document.
+        runs: Scores, keyed by run, query and document. Higher is better. Missing queries score 0.
         measures: Names in ir_measures notation.
         level: Minimum relevant grade, like -l in trec_eval. It does not affect measures based on
             gains, such as nDCG, or measures that specify `rel=`.
@@ -205,7 +208,7 @@ def parse_measure(name: str) -> Measure:
 
 @contextmanager
 def _unusable_measures() -> Generator[None]:
-    """Convert errors of ir_measures and its programs to `InputError`."""
+    """Convert errors from ir_measures and its programs to `InputError`."""
     try:
         yield
     except (ValueError, KeyError, AssertionError, subprocess.CalledProcessError) as error:

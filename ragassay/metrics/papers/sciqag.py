@@ -26,7 +26,7 @@ _TABLE = re.compile(r"^[^\n\t]*\t[^\n]*(?:\n[^\n\t]*\t[^\n]*)*", re.MULTILINE)
 _LINE = re.compile(r"[^\n]+")
 
 Row = tuple[int, int, frozenset[str]]
-"""Start and end offset of a table row, with the words of the row and of the table header."""
+"""Start and end offsets of a table row, with the words of the row and of the table header."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Surroundings:
     """Words of a text with their positions.
 
     Attributes:
-        weights: Inverse segment frequency by word.
+        weights: Inverse segment frequency, keyed by word.
         rows: Table rows in order. A table consists of lines with tabs.
     """
 
@@ -61,12 +61,12 @@ class Surroundings:
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
     def row_at(self, place: int) -> frozenset[str] | None:
-        """Return the words of the table row and header at an offset, or None outside tables."""
+        """Return the words of the table row and header at an offset, or None outside of tables."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
 
     def overlap(self, words: set[str], others: set[str]) -> float:
-        """Return the weighted share of words that are in `others`, or 1 if none has a weight."""
+        """Return the weighted share of words that are in `others`, or 1 if no word has a weight."""
         total = math.fsum(self.weights.get(word, 0.0) for word in words)
         shared = math.fsum(self.weights.get(word, 0.0) for word in words & others)
         return shared / total if total else 1.0
@@ -86,7 +86,7 @@ def _words(line: re.Match[str]) -> set[str]:
 
 
 MOST_ROUNDING = Fraction(1, 20)
-"""Maximum relative difference between an approximate number and the paper's number."""
+"""Maximum relative difference between an approximate number and the number in the paper."""
 
 WORDS_OF_ANSWER, WORDS_OF_SOURCE = 8, 20
 """Number of words to compare on each side of a number."""
@@ -97,9 +97,9 @@ MOST_PLACES = 500
 LEAST_OVERLAP = 0.6
 """Minimum weighted share of the answer's words that must occur around the paper's number."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
-"""Changes of this minimum for a shared unit, a unit on one side, and each equal adjacent word."""
+"""Changes of `LEAST_OVERLAP` for a shared unit, a unit on one side, each equal next word."""
 IN_TABLE = -0.3
-"""Change of this minimum for a table cell, which is compared with its row and the header."""
+"""Change of `LEAST_OVERLAP` for a table cell, which is compared with its row and the header."""
 
 _Powers = tuple[tuple[str, int], ...]
 
@@ -109,8 +109,8 @@ class SourceNumbers:
     """Numbers of a paper, indexed for lookup.
 
     Attributes:
-        by_value: Quantities by each value that their notation allows.
-        by_amount: Quantities with a unit, by value in base units.
+        by_value: Quantities, keyed by each value that their notation can mean.
+        by_amount: Quantities with a unit, keyed by value in base units.
     """
 
     all: tuple[Quantity, ...]
@@ -152,7 +152,7 @@ class SourceNumbers:
         return matches or (self._round_to(one) if one.is_about else [])
 
     def _round_to(self, about: Quantity) -> list[Quantity]:
-        """Return the numbers that round to an approximate one, such as 2.98 for "about 3"."""
+        """Return the numbers that round to an approximate number, such as 2.98 for "about 3"."""
         off = min(MOST_ROUNDING * abs(about.value), Fraction(10) ** -about.digits / 2)
         first = bisect.bisect_left(self.by_size, about.value - off, key=lambda one: one.value)
         last = bisect.bisect_right(self.by_size, about.value + off, key=lambda one: one.value)
@@ -163,9 +163,9 @@ class SourceNumbers:
 def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ...]:
     """Return the numbers in an answer, and whether each occurs in its paper.
 
-    `is_found` is equation 2 of the paper: the number occurs anywhere in it. `is_near` is an
-    addition: it also requires a compatible unit and similar surrounding words, because a wrong
-    number can occur elsewhere in the paper.
+    `is_found` is equation 2 of Wan et al.: the number occurs anywhere in the source paper.
+    `is_near` is an addition that also requires a compatible unit and similar surrounding words,
+    because a wrong number can occur elsewhere in the source paper.
 
     Returns:
         Numbers in order. `where` is the offset of the most similar occurrence.
@@ -228,14 +228,14 @@ def _end(one: Quantity) -> int:
 
 
 def _has_same_unit(one: Quantity, other: Quantity) -> bool:
-    """Return whether two quantities have the same unit or one has no unit."""
+    """Return whether two quantities have the same unit, or one of them has no unit."""
     if one.unit is None or other.unit is None:
         return True
     return (one.unit.powers, one.unit.factor) == (other.unit.powers, other.unit.factor)
 
 
 def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]:
-    """Return the mean rating in each rated RACAR dimension, from 1 to 3."""
+    """Return the mean rating, from 1 to 3, on each rated RACAR dimension."""
     low, high = map(float, RACAR_SCALE)
     by_dimension = {name: [r for r in ratings if r.dimension == name] for name in RACAR}
     return {
@@ -250,8 +250,8 @@ def racar_scores(ratings: Sequence[RacarRating], judge: str) -> dict[str, Score]
 def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
     """Remove the value and interval of a mean if any rating is undecided.
 
-    Ratings are not undecided at random, so the mean of the others would be biased. The bounds are
-    still valid.
+    Ratings are not undecided at random, so the mean of the remaining ratings would be biased. The
+    bounds are still valid.
     """
     if not any(one.is_undecided for one in ratings):
         return mean

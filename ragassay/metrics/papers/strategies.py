@@ -46,11 +46,11 @@ class RubricRobustness:
     """Rows for one rubric in the paper's four tables.
 
     Attributes:
-        alignment: Alpha between humans and judge by strategy (table 1).
-        people: Alpha among humans (table 2).
+        alignment: Alpha between human raters and the judge for each strategy (table 1).
+        people: Alpha among human raters (table 2).
         judge: Alpha among the judge's ratings with different strategies (table 2).
         unmoved: Share of ratings unchanged by the hint (table 3).
-        followed: Share of ratings that changed to the hint (not in the paper).
+        followed: Share of ratings that changed to the value of the hint (not in the paper).
         sentiment: Mean polarity of the reasons over all strategies (table 4).
         perturbed_sentiment: Mean polarity of the reasons with the hint (table 4).
     """
@@ -103,8 +103,8 @@ def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[in
     Unlike in the paper, answers without a rating by the judge are left out.
 
     Returns:
-        Alpha, with the number of answers rated by both as `n`, and the number rated only by humans
-        as `n_unscored`.
+        Alpha, with the number of answers rated by humans and the judge as `n`, and the number rated
+        only by humans as `n_unscored`.
     """
     rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
@@ -114,7 +114,7 @@ def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[in
 
 
 def people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> Score:
-    """Return Krippendorff's alpha among humans for answers with two or more ratings (table 2)."""
+    """Return Krippendorff's alpha among humans on answers with two or more ratings (table 2)."""
     shared = [a for a in answers if len(a.people) > 1]
     return _alpha([a.people for a in shared], scale, [a.question for a in shared])
 
@@ -141,7 +141,7 @@ def unmoved_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
 
 
 def followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
-    """Return the share of ratings different from the hint that the hint changed to its value."""
+    """Return the share of ratings that differed from the hint and changed to its value."""
     pairs = [(a, plain, misled) for a, plain, misled in _pairs(answers, base) if plain != a.hint]
     return _share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
 

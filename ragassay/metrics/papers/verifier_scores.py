@@ -15,7 +15,7 @@ PERCENTILE_BINS = (
     *(0.0, 0.01, 0.02, 0.03, 0.04, 0.07, 0.13, 0.37, 0.90, 0.91, 0.92, 0.93),
     *(0.94, 0.95, 0.955, 0.96, 0.965, 0.97, 0.975, 0.98, 0.985, 0.99, 0.995, 1.0),
 )
-"""Bin edges of SummaC-Conv's published weights, which are percentiles of entailment."""
+"""Bin edges for SummaC-Conv's published weights, which are percentiles of entailment."""
 
 N_ROWS = 10
 """Maximum number of text sentences that SummaC-Conv uses."""
@@ -50,7 +50,7 @@ def summac_conv(
     """Return SummaC-Conv, the probability of a consistent text (Laban et al. 2022, section 3.3).
 
     The model computes a weighted histogram of the entailment of each of the first `N_ROWS` text
-    sentences. The mean is the input of a final layer with two classes.
+    sentences. The mean is passed to a final layer with two classes.
 
     Args:
         entailment: Probabilities, shape (n_document_sentences, n_text_sentences).
@@ -133,7 +133,8 @@ class Thresholds(Frozen):
     """Minimum shares at which a verifier's labels are accepted.
 
     Attributes:
-        supports: Minimum of support / (support + neutral). With two labels, minimum of support.
+        supports: Minimum of support / (support + neutral). With two labels, the minimum share of
+            support.
         contradicts: Minimum of contradiction / (contradiction + neutral). None with two labels.
     """
 
@@ -142,7 +143,7 @@ class Thresholds(Frozen):
 
 
 def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
-    """Reweight shares so that the largest belongs to the label that the thresholds select.
+    """Reweight shares so that the label that the thresholds select has the largest share.
 
     The weight of a share with threshold t is (1 - t) / t relative to "neutral". With two labels,
     support is largest exactly if its share is at least t.
@@ -177,10 +178,10 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
 
 
 def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[float, float]:
-    """Return the threshold with the highest F1, and that F1 (BioACE, section 2.2).
+    """Return the threshold with the highest F1, and its F1 (BioACE, section 2.2).
 
     BioACE searches 0 to 1 with Optuna. Here all thresholds that separate the scores are tried.
-    Positive claims are the supported ones, as in section 4.2 of the paper but not in its program.
+    Supported claims are positive, as in section 4.2 of the paper but not in its program.
 
     Args:
         scores: Scores, where higher means more attributable.
@@ -214,7 +215,7 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
 
 
 def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[Thresholds, float]:
-    """Return the two thresholds with the highest macro-F1 over three labels, and that macro-F1.
+    """Return the two thresholds with the highest macro-F1 over three labels, and their macro-F1.
 
     Args:
         shares: Shares of supports, contradicts and neutral, shape (n, 3).

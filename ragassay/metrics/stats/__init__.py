@@ -1,1 +1,1 @@
-"""Statistics of scores: intervals, agreement, correlation, tests. Pure functions."""
+"""Pure functions for score statistics: intervals, agreement, correlation and tests."""

@@ -31,7 +31,7 @@ class Matrix:
         cells: Scores, shape (n_rows, n_columns).
         unit: Plural name of the items that each cell counts, such as "questions" or "ratings".
         own: Row and column indices of cells that compare an item with itself.
-        is_reflexive: Whether these cells are uninformative.
+        is_reflexive: Whether the cells in `own` are uninformative.
     """
 
     key: str
@@ -86,7 +86,7 @@ def clustered_score(
 
 
 MOST_SNAPPED = 2000
-"""Maximum n for which a share with four digits determines the number of hits in halves."""
+"""Maximum n for which a four-digit share determines the number of hits to the nearest half."""
 
 
 def question_of(evaluation: Outlined) -> str:
@@ -95,7 +95,7 @@ def question_of(evaluation: Outlined) -> str:
 
 
 def bounds_of(key: str, score: Score) -> tuple[float, float]:
-    """Return the worst and best case of a score, which default to the ends of its scale."""
+    """Return the worst and best case of a score. They default to the ends of the scale."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
     if score.decided is not None:
@@ -116,7 +116,7 @@ def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, f
 
 
 def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return macro averages over questions of each question's mean score.
+    """Return macro averages, which are means over the mean scores of the questions.
 
     Returns:
         Scores in order of first appearance. `n` is the number of questions and `n_unscored` the
@@ -128,12 +128,12 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
-    """Return one of `question_scores`, without a value if no answer has the score."""
+    """Return one of `question_scores`. It has no value if no answer has the score."""
     return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
 
 
 def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return the mean of each score over the answers that have it, in order of first appearance.
+    """Return the mean of each score over answers with the score, in order of first appearance.
 
     Answers count as unscored only if their verdicts failed, not if a score does not apply to them.
     The bounds also allow for unscored verdicts within answers.
@@ -176,9 +176,9 @@ def _mean_of_groups(key: str, groups: Sequence[tuple[str, Sequence[Score]]]) -> 
 
 
 def pooled_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return micro averages, the total number of hits divided by the total n.
+    """Return micro averages, i.e. the total number of hits divided by the total n.
 
-    Long answers count more than short ones. F1 is computed from pooled precision and recall.
+    Long answers count more than short answers. F1 is computed from pooled precision and recall.
 
     Returns:
         Scores on a scale of 0 to 1, in order of first appearance. `n` and `n_unscored` are numbers
@@ -235,7 +235,7 @@ def _pooled_f1(
 
 
 def _hits(score: Score) -> float:
-    """Return the number of hits of a rounded share, in whole or half credits if possible."""
+    """Return the number of hits behind a rounded share, in whole or half credits if possible."""
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total

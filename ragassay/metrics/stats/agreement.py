@@ -76,7 +76,7 @@ def figures_of_tables(
             columns are judge labels.
 
     Returns:
-        Values by name, shape (n_draws,). Division by zero gives 0, as in scikit-learn.
+        Values, keyed by name, shape (n_draws,). Division by zero yields 0, as in scikit-learn.
     """
     hits = np.diagonal(tables, axis1=1, axis2=2)
     labelled_counts, predicted_counts = tables.sum(axis=2), tables.sum(axis=1)
@@ -102,12 +102,12 @@ def figures_of_tables(
 
 @dataclass(frozen=True)
 class Discrimination:
-    """Probability that a good answer has a better score than a bad one.
+    """Probability that a good answer has a better score than a bad answer.
 
     Attributes:
         auroc: Area under the ROC curve over all answers. `n` is the number of answers.
-        paired_auroc: Mean area within questions, which is independent of their difficulty. `n` is
-            the number of questions with good and bad answers.
+        paired_auroc: Mean area within questions, which does not depend on question difficulty. `n`
+            is the number of questions with good and bad answers.
     """
 
     auroc: Score
@@ -121,7 +121,7 @@ def discrimination(
     *,
     lower_is_better: bool = False,
 ) -> Discrimination:
-    """Return the area under the ROC curve of a score, overall and within questions.
+    """Return the area under the ROC curve for a score, overall and within questions.
 
     Args:
         values: Score of each answer, shape (n,). None means unscored.
@@ -167,7 +167,8 @@ def _count_wins(
     """Count pairs in which the good answer has the higher score, with ties as half a win.
 
     Returns:
-        Counts by questions of the good and the bad answer, shape (n_questions, n_questions).
+        Counts by question of the good answer and question of the bad answer, shape (n_questions,
+        n_questions).
     """
     above = scores[good][:, None] - scores[~good]
     won = np.where(above == 0, 0.5, (above > 0).astype(float))
@@ -187,7 +188,7 @@ class ClassAgreement:
 
     Attributes:
         precision: Precision of the judge. Undefined if `n_predicted` is 0.
-        f1: F1 of the judge. Undefined if both are 0.
+        f1: F1 of the judge. Undefined if the label is neither predicted nor true for any item.
     """
 
     label: str
@@ -275,7 +276,7 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha (Krippendorff 2011) for any number of raters.
 
     Args:
-        units: Labels of each item, one per rater. Raters can be missing.
+        units: Labels of each item, one per rater. Labels of some raters can be missing.
         labels: All labels, in ascending order for "ordinal" and numeric for "interval".
         level: Level of measurement, which determines the weights of disagreements.
         questions: Question of each item, shape (n_items,), for an interval that resamples

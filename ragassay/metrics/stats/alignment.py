@@ -27,7 +27,7 @@ TASK_LABELS: dict[LabelTask, tuple[str, ...]] = {
     "citation": get_args(CitationLabel),
     "nugget": ASSIGNMENTS,
 }
-"""Labels of the tasks with a fixed set of labels."""
+"""Labels of the tasks that have a fixed set of labels."""
 
 
 RATED: tuple[LabelTask, ...] = ("rubric", "racar")
@@ -62,7 +62,7 @@ class AlignedItem:
 
 @dataclass(frozen=True)
 class Unaligned:
-    """A human label that matches no verdict of the run, and the reason."""
+    """Human label that matches no verdict of the run, with the reason."""
 
     label: HumanLabel
     reason: str
@@ -88,7 +88,7 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
     """Find the verdict for each label.
 
     Answers are identified by record id, or by topic (or question) and system. Labels without an
-    annotator's name are treated as labels by different annotators.
+    annotator's name are treated as labels from different annotators.
     """
     index = _Index(evaluations)
     aligned: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
@@ -112,7 +112,8 @@ def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]
 def consensus(task: LabelTask, people: Sequence[str]) -> str | None:
     """Return the consensus of annotators.
 
-    This is the lower median of ratings, or the most frequent of other labels. It is None for a tie.
+    The consensus is the lower median of ratings, or the most frequent of other labels. It is None
+    for a tie.
 
     Example:
         >>> consensus("relevance", ["required", "borderline", "required"])
@@ -135,7 +136,7 @@ class _Index:
             self._by_system.setdefault((question_of(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
-        """Return the labeled item without human labels, or the reason that there is none."""
+        """Return the labeled item, before adding human labels, or the reason why none matches."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
             return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
@@ -211,7 +212,7 @@ def _is_cited(verdict: CitationVerdict, document: str) -> bool:
 
 
 def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
-    """Read the label from the nugget's assignment, or from its match if none was assigned."""
+    """Read the label from the nugget's assignment, or from its match if it was not assigned."""
     key = _normalize(text)
     gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _normalize(n.text) == key), -1)
     if gold < 0:

@@ -24,7 +24,7 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Labels with similar confidences.
+    """Group of labels with similar confidences.
 
     Attributes:
         low: Lower end, exclusive except for 0.
@@ -122,7 +122,7 @@ THRESHOLDS = tuple(round(1 - 10 ** (-step / 10), 4) for step in range(30, 1, -1)
 """Thresholds from 0.999 down to 0.369, evenly spaced in log(1 - threshold)."""
 
 N_STARTS = 4
-"""Number of thresholds at which testing starts, because the highest may have too few verdicts."""
+"""Number of starting thresholds, because the highest thresholds may have too few verdicts."""
 
 
 def risk_bound(
@@ -147,9 +147,10 @@ def risk_bound(
     Args:
         confidences: Confidences in [0, 1], shape (n_verdicts,).
         is_right: Whether each verdict is correct, shape (n_verdicts,).
-        risk: Maximum share of wrong verdicts among the accepted ones, in (0, 1).
+        risk: Maximum share of wrong verdicts among the accepted verdicts, in (0, 1).
         delta: Maximum probability that the risk is exceeded.
-        clusters: Question of each verdict, shape (n_verdicts,). None means that all differ.
+        clusters: Question of each verdict, shape (n_verdicts,). None means that all questions
+            differ.
         thresholds: Thresholds in test order, selected independently of the data.
 
     Returns:
@@ -200,7 +201,7 @@ def _find_threshold(
     risk: float,
     delta: float,
 ) -> float | None:
-    """Return the lowest threshold that passes the test in a sequence from any start."""
+    """Return the lowest threshold that passes the tests in sequence from any start."""
     from scipy.stats import binom
 
     def p_value(threshold: float) -> float:
@@ -227,7 +228,7 @@ def bound_of(
 def explain_undecided(
     bound: Bound, tentative_label: str, confidence: float, cosine: float | None = None
 ) -> Failure | None:
-    """Return the reason that a label remains tentative, or None if the bound admits it.
+    """Return the reason why a label remains tentative, or None if it meets the bound.
 
     `cosine` is the similarity between the claim and the closest sentence.
 

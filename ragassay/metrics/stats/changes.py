@@ -43,10 +43,10 @@ def match_answers(
 def match_findings(
     old: Evaluation, new: Evaluation
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-    """Split the primary findings of two answers into new, gone and unchanged ones.
+    """Split the primary findings of two answers into new, gone and unchanged findings.
 
-    A finding is unchanged if the old answer has one of the same kind on a similar sentence, or if
-    neither refers to a sentence.
+    A finding is unchanged if the old answer has a finding of the same kind on a similar sentence,
+    or if both findings refer to no sentence.
     """
     texts = [{s.index: s.text for s in e.sentences} for e in (old, new)]
     left = list(old.primary_findings)
@@ -79,7 +79,7 @@ def words_shared(one: str, two: str) -> float:
 
 
 MARGIN = 0.05
-"""Minimum mean change of an answer's scores, as a share of their scales, to be worse or better."""
+"""Minimum mean score change, as a share of the scales, at which an answer is better or worse."""
 
 SERIOUS_KEY = "findings.serious"
 """Share of answers with a serious primary finding. Lower is better."""
@@ -89,12 +89,13 @@ Direction = Literal["worse", "better", "same"]
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """Change of a score over the answer pairs that have it on both sides.
+    """Change of a score over the answer pairs in which both answers have the score.
 
     Attributes:
-        old: Old mean over the shared questions, or None if there are none.
-        new: New mean over the shared questions, or None if there are none.
-        test: Paired test of new minus old. `p_holm` is corrected over all compared scores.
+        old: Old mean over the shared questions, or None without shared questions.
+        new: New mean over the shared questions, or None without shared questions.
+        test: Paired test of the difference (new minus old). `p_holm` is corrected over all compared
+            scores.
         n_questions: Number of questions with an old score.
         ranges: Old and new means with bounds for undecided verdicts. None for `SERIOUS_KEY`.
     """
@@ -110,7 +111,7 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """True if the order of both sides depends on undecided verdicts."""
+        """True if it depends on undecided verdicts which side is better."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property
@@ -119,7 +120,7 @@ class ScoreChange:
         return None if self.overlaps else self.as_gain(self.test.difference)
 
     def as_gain(self, difference: float | None) -> float | None:
-        """Convert a difference of this score to a gain."""
+        """Convert a difference in this score to a gain."""
         if difference is None:
             return None
         return _as_gain(difference, self.scale, self.lower_is_better)
@@ -153,7 +154,7 @@ class AnswerChange:
 
     @property
     def direction(self) -> Direction:
-        """Direction of the change in serious findings or, if equal, of a gain of `MARGIN`."""
+        """Direction of the change in serious findings, or if unchanged, of the gain."""
         gain = self.gain or 0.0
         if self.n_serious > 0 or (self.n_serious == 0 and gain <= -MARGIN):
             return "worse"
@@ -210,7 +211,7 @@ def find_changes(
 
 
 def least_p_value(scores: Sequence[ScoreChange]) -> float:
-    """Return the smallest Holm-corrected p-value possible with these numbers of questions.
+    """Return the smallest Holm-corrected p-value that these numbers of questions allow.
 
     The minimum of a permutation test is 2 / 2^n. Holm multiplies it by the number of tests.
     """

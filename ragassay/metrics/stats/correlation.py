@@ -63,7 +63,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float | None
 
 
 def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
-    """Return the AP correlation of an estimated ranking with the true one.
+    """Return the AP correlation of an estimated ranking with the true ranking.
 
     tau_AP = 2/(N - 1) * sum of C(i)/(i - 1) for i = 2..N, minus 1   (Yilmaz et al., SIGIR 2008)
 
@@ -91,9 +91,10 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 
 
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the mean of `tau_ap` in both directions, for two rankings without a true one.
+    """Return the mean of `tau_ap` in both directions, if neither ranking is the true ranking.
 
-    Follows Urbano and Marrero 2017. Without ties, it equals the symmetric tau_AP of Yilmaz et al.
+    Follows Urbano and Marrero 2017. Without ties, the result equals the symmetric tau_AP of Yilmaz
+    et al.
 
     Example:
         >>> tau_ap_b([4, 3, 2, 1], [3, 4, 2, 1])
@@ -117,7 +118,7 @@ def correlate_scores(
         second: Scores, shape (n,). None means missing.
         clusters: Cluster of each item, shape (n,), for bootstrap intervals. None means that each
             item is a separate cluster.
-        are_systems: Whether to include AP correlation, for scores of systems.
+        are_systems: Whether the scores belong to systems. If True, AP correlation is included.
 
     Raises:
         InputError: If the lengths differ.
@@ -151,8 +152,8 @@ def correlate_systems(
 ) -> RankCorrelation:
     """Correlate two system rankings by mean scores, with intervals that resample questions.
 
-    `first` and `second` are values by system and question, from two judges or of two scores. Each
-    mean is over the questions with both values.
+    `first` and `second` are values keyed by system and question, from two judges or for two scores.
+    Each mean is over the questions that have both values.
     """
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second
@@ -168,7 +169,7 @@ def correlate_systems(
             values[:, row, index[question]] = first[name][question], second[name][question]
 
     def means(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the means of each draw, shape (2, n_draws, n_systems), with NaN if undefined."""
+        """Return the means for each draw, shape (2, n_draws, n_systems), with NaN if undefined."""
         sizes = counts @ known.T
         # Rounding keeps equal means equal, independently of the summation order.
         return (counts @ values.transpose(0, 2, 1) / np.where(sizes > 0, sizes, np.nan)).round(12)
@@ -201,7 +202,7 @@ def _correlation(
 
 
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Spearman's rho of many pairs of rankings, shape (n, n_systems), ignoring NaN.
+    """Return Spearman's rho for many pairs of rankings, shape (n, n_systems), ignoring NaN.
 
     SciPy computes one pair at a time, which takes 0.7 ms.
     """
@@ -212,7 +213,7 @@ def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArra
 
 
 def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Kendall's tau-b of many pairs of rankings, shape (n, n_systems), ignoring NaN."""
+    """Return Kendall's tau-b for many pairs of rankings, shape (n, n_systems), ignoring NaN."""
 
     def signs(row: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.nan_to_num(np.sign(np.subtract.outer(row, row))).reshape(-1)
@@ -222,7 +223,7 @@ def _kendall(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray
 
 
 def _tau_ap(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return tau_AP,b of many pairs of rankings, shape (n, n_systems), ignoring NaN."""
+    """Return tau_AP,b for many pairs of rankings, shape (n, n_systems), ignoring NaN."""
     return ((_one_way(first, second) + _one_way(second, first)) / 2).round(12)
 
 

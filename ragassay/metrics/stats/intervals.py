@@ -13,7 +13,7 @@ from ragassay.records import Score
 Interval = tuple[float, float]
 
 N_DRAWS = 4000
-"""Number of draws for a simulated interval, which makes its ends stable to about 0.01."""
+"""Number of draws for a simulated interval, so that its ends are stable to about 0.01."""
 
 MOST_PICKS = 1_000_000
 """Maximum number of clusters drawn at a time, to limit memory."""
@@ -25,18 +25,18 @@ Z_95 = 1.959963984540054
 
 
 def mean_of(values: Iterable[float]) -> float | None:
-    """Return the mean, or None without values."""
+    """Return the mean, or None if there are no values."""
     known = list(values)
     return math.fsum(known) / len(known) if known else None
 
 
 def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
-    """Return the clusters, or n different names if None."""
+    """Return the clusters, or n different names if there are none."""
     return list(map(str, range(n))) if clusters is None else list(clusters)
 
 
 def share_interval(total: float, n: int) -> Interval | None:
-    """Return the Wilson interval of a share or of a mean in [0, 1], or None if `n` is 0.
+    """Return the Wilson interval for a share or for a mean in [0, 1], or None if `n` is 0.
 
     The interval is conservative for values other than 0 and 1.
 
@@ -59,7 +59,7 @@ def share_interval(total: float, n: int) -> Interval | None:
 def mean_interval(
     values: Sequence[float], clusters: Sequence[str] | None = None
 ) -> Interval | None:
-    """Return a percentile bootstrap interval of a mean, or None for fewer than two clusters.
+    """Return a percentile bootstrap interval for a mean, or None for fewer than two clusters.
 
     Args:
         values: Values, shape (n,).
@@ -109,7 +109,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Return an interval of F1 with Jeffreys priors, or None without trials."""
+    """Return an interval for F1 with Jeffreys priors, or None without trials."""
     if not precision[1] or not recall[1]:
         return None
     rng = np.random.default_rng(SEED)
@@ -172,7 +172,7 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Return a bootstrap interval of sum(hits) / sum(sizes), or None for fewer than two clusters.
+    """Return a bootstrap interval for sum(hits) / sum(sizes), or None with under two clusters.
 
     `hits`, `sizes` and `clusters` have the shape (n,).
     """

@@ -9,11 +9,11 @@ from itertools import combinations
 from ragassay.records import CascadePart, CascadeSummary, Failure, Judgment, Usage, VerdictBase
 
 DISPUTED_POINTS = 2.0
-"""Minimum difference of disputed scores, which is half of a scale from 1 to 5."""
+"""Minimum difference between disputed scores, which is half of a scale from 1 to 5."""
 
 
 def final_judgment(member: Judgment) -> Judgment:
-    """Return the last judgment of a member, or the first if the last failed."""
+    """Return the last judgment of a member, or the first judgment if the last one failed."""
     return member.first if member.score is None and member.first is not None else member
 
 
@@ -32,9 +32,9 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
     """Merge the members' judgments on one rubric.
 
     The score is the mean of the scored members, and the rating is the score rounded half up. The
-    distribution is the mean distribution if all scored members have one. The rationale is from the
-    member closest to the score, and the sentences are those of all members. The result is unscored
-    if all members are.
+    distribution is the mean distribution if all scored members have a distribution. The rationale
+    is that of the member closest to the score, and the sentences are those of all members. The
+    result is unscored if all members are unscored.
     """
     firsts = [member.first for member in members if member.first is not None]
     usage = sum((one.usage for one in (*members, *firsts)), Usage())
@@ -70,7 +70,7 @@ def _joint_failure(members: Sequence[Judgment]) -> Failure:
 
 
 def panel_bounds(judgment: Judgment) -> tuple[float, float]:
-    """Return the score if all missing ratings were the lowest, and if they were the highest."""
+    """Return the lowest and the highest score that the missing ratings allow."""
     low, high = judgment.scale
     scores = [final_judgment(one).score for one in judgment.members or (judgment,)]
     worst, best = (
@@ -91,7 +91,7 @@ def cascade_of(
     """Summarize the number of escalated verdicts and the cost of the second judge.
 
     Args:
-        asked: First verdicts by kind. Each kind becomes a part of the summary.
+        asked: First verdicts, keyed by kind. Each kind becomes a part of the summary.
     """
     parts = tuple(_summarize_part(kind, verdicts) for kind, verdicts in asked.items())
     known = [part.full_cost_usd for part in parts if part.full_cost_usd is not None]
@@ -133,16 +133,16 @@ TUNED_SHARE = 0.25
 and 0.926, and a weight of 0.8 detects fewer (`benchmarks/audit.py --only given --limit 48`)."""
 
 BEYOND_SENTENCES = ("cohesion", "completeness", "integration")
-"""Rubrics that depend on several sentences. If signals can rate them, a judge that reads single
-sentences is not asked."""
+"""Rubrics that depend on several sentences. If they can be rated from signals, a
+judge that reads single sentences is not asked."""
 
 
 def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
     """Mix two judgments of the same answer on the same scale.
 
-    The score is the expected value of the mixed distribution. The rationale is from the judgment
-    with the lower rating, or from both if equal. If one judgment is unscored, the other is
-    returned.
+    The score is the expected value of the mixed distribution. The rationale is that of the judgment
+    with the lower rating, or those of both if the ratings are equal. If one judgment is unscored,
+    the other judgment is returned.
 
     Args:
         share: Weight of the fine-tuned judge in [0, 1].

@@ -19,7 +19,7 @@ ALPHA = 0.05
 """Significance level for corrected p-values."""
 
 N_PERMUTATIONS = 9999
-"""Number of random permutations. Tests with up to 13 questions are exact, with all 2^n."""
+"""Number of random permutations. Tests with up to 13 questions are exact and use all 2^n."""
 
 BATCH_CELLS = 4_000_000
 """Maximum number of values permuted at a time, to limit memory."""
@@ -30,7 +30,7 @@ class PairTest:
     """Paired test of two systems.
 
     Attributes:
-        difference: Mean of first minus second, or None without shared questions.
+        difference: Mean of the first score minus the second, or None without shared questions.
         low: Lower end of the 95 % bootstrap interval, or None if undefined.
         p_value: Two-sided p-value, or None without shared questions.
         is_exact: Whether all permutations were used.
@@ -97,7 +97,7 @@ def _p_values(
     shared: Mapping[tuple[str, str], tuple[str, ...]],
     differences: Mapping[tuple[str, str], Sequence[float]],
 ) -> dict[tuple[str, str], float]:
-    """Return p-values, with the same permutations for pairs with the same questions."""
+    """Return p-values. Pairs with the same questions use the same permutations."""
     by_questions: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for pair, questions in shared.items():
         if questions:
@@ -110,7 +110,7 @@ def _p_values(
 
 
 def _permute_differences(differences: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return p-values of rows of differences, shape (n_pairs, n_questions)."""
+    """Return the p-value for each row of differences, shape (n_pairs, n_questions)."""
     from scipy.stats import permutation_test
 
     def mean(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -158,10 +158,10 @@ class LeaderboardRow:
     """Rank of one system.
 
     Attributes:
-        rank: Rank by mean from 1, with equal ranks for means equal to four digits. None without a
+        rank: Rank by mean, from 1. Means that are equal to four digits share a rank. None without a
             mean, or if the bounds overlap with those of another system.
-        rank_low: Best rank that agrees with the tests.
-        rank_high: Worst rank that agrees with the tests.
+        rank_low: Best rank that is consistent with the tests.
+        rank_high: Worst rank that is consistent with the tests.
         overlaps: Systems with overlapping bounds for unscored verdicts.
     """
 
@@ -181,9 +181,9 @@ class Leaderboard:
 
     Attributes:
         rows: Systems, best first. Systems without a mean are last.
-        tests: Tests of all pairs with means and without overlapping bounds.
-        n_questions: Number of questions with a score of any system.
-        n_shared: Number of questions with scores of all systems.
+        tests: Tests of all pairs in which both systems have a mean and the bounds do not overlap.
+        n_questions: Number of questions for which any system has a score.
+        n_shared: Number of questions for which all systems have scores.
     """
 
     key: str

@@ -26,7 +26,7 @@ Rated = tuple[str, str, str]
 
 
 def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Judgment]]:
-    """Return each judge's scored judgments from before it read those of the other judges."""
+    """Return the scored judgments that each judge made before it read those of other judges."""
     ratings: dict[str, dict[Rated, Judgment]] = {}
     for evaluation in evaluations:
         question = question_of(evaluation)
@@ -40,7 +40,7 @@ def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Ju
 
 
 def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[PanelPair, ...]:
-    """Return ordinal Krippendorff's alpha of each pair of judges."""
+    """Return ordinal Krippendorff's alpha for each pair of judges."""
     scales = [one.scale for own in ratings.values() for one in own.values()]
     if not scales:
         return ()
@@ -58,7 +58,7 @@ def agreeing_pairs(ratings: Mapping[str, Mapping[Rated, Judgment]]) -> tuple[Pan
 def erring_pairs(
     ratings: Mapping[str, Mapping[Rated, Judgment]], truth: Mapping[tuple[str, str], float]
 ) -> tuple[PanelPair, ...]:
-    """Return the error correlation of each pair of judges."""
+    """Return the error correlation for each pair of judges."""
     errors = {
         judge: {
             key: float(one.rating) - truth[key[1:]]
@@ -105,7 +105,7 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
     n_eff = n / (1 + (n - 1) r)   (Kish 1965, the effect of clustering on a mean's variance)
 
-    r is the mean value of the pairs, but at least 0. With agreement instead of error correlation,
+    r is the mean value over all pairs, but at least 0. With agreement instead of error correlation,
     the result is a lower bound, because agreement can also mean that both judges are correct.
 
     Returns:
@@ -125,10 +125,11 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
 
 def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
-    """Measure the agreement of panel members, or return None without panels.
+    """Measure the agreement among panel members. Return None if there are no panels.
 
-    Agreement is measured for independent ratings and for ratings after reading the others. Only
-    the former measures reliability. Intervals resample questions.
+    Agreement is measured for independent ratings and for ratings made after reading those of the
+    other members. Only the agreement of independent ratings measures reliability. Intervals
+    resample questions.
     """
     units = [
         (question_of(evaluation), judgment)

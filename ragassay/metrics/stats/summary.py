@@ -97,7 +97,7 @@ class _Tally:
 
 
 def _single_verdicts(evaluation: Evaluation) -> Iterator[VerdictBase]:
-    """Yield verdicts of individual judges, without correctness, which is derived from others."""
+    """Yield verdicts of individual judges, except correctness, which is derived."""
     for verdict in evaluation.verdicts:
         if not isinstance(verdict, SentenceCorrectness):
             yield from getattr(verdict, "members", ()) or (verdict,)

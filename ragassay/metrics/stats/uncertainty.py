@@ -26,18 +26,18 @@ _TERMS = {
 }
 
 MISSING = ("undecided", "unscored")
-"""Terms that are false for all scored verdicts. "unscored" is the old name of "undecided"."""
+"""Terms that are false for all scored verdicts. "unscored" is the old name for "undecided"."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A comparison of one property of a verdict with a bound."""
+    """Comparison of one property of a verdict with a bound."""
 
     what: Literal["entropy", "confidence", "undecided", "unscored"]
     bound: float = 0.0
 
     def holds(self, verdict: VerdictBase) -> bool:
-        """Return whether a scored verdict satisfies the term. Unknown values do."""
+        """Return whether a scored verdict satisfies the term. Unknown values satisfy it."""
         if self.what in MISSING:
             return False
         if self.what == "entropy":
@@ -49,7 +49,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition for uncertain verdicts.
+    """Condition for uncertain verdicts.
 
     Attributes:
         ways: Alternatives. Each consists of terms that must all be true.
@@ -61,7 +61,8 @@ class Condition:
     def is_unsure(self, verdict: VerdictBase) -> bool:
         """Return whether a second judge should be asked.
 
-        This is always true for failed and undecided verdicts, except if there was nothing to judge.
+        The result is always True for failed and undecided verdicts, unless there was nothing to
+        judge.
         """
         if verdict.failure is not None:
             return verdict.failure.reason not in NOTHING_TO_JUDGE

@@ -23,7 +23,7 @@ VECTORS = "vectors"
 MEND = "if its files are damaged, remove {where} and embed again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
-"""Metadata of a vector: the digest of its text, and fields for filters."""
+"""Metadata of a vector: the digest of the embedded text, and fields for filters."""
 
 
 def embedded_text(article: Article) -> str:
@@ -63,7 +63,7 @@ def where_of(filters: Filters) -> dict[str, Any] | None:
     """Return filters as a Chroma `where` clause equivalent to `is_kept`, or None for all articles.
 
     `no_retracted` is not included, because Chroma lists all matching articles before the search,
-    which would be nearly all. The caller removes retracted articles.
+    which would be nearly all articles. The caller removes retracted articles.
     """
     conditions: list[dict[str, Any]] = []
     if filters.since:
@@ -127,7 +127,7 @@ def _parse_url(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explain_errors(where: str) -> Iterator[None]:
-    """Convert Chroma errors to a `CorpusError` with the location.
+    """Convert Chroma errors to a `CorpusError` that states the location.
 
     Raises:
         CorpusError: Chroma raised an error.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""Name of the file with the id of the corpus in Chroma, where servers may have many corpora."""
+"""Name of the file with the corpus id in Chroma, since a server may hold many corpora."""
 
 _N_A_PAGE = 100
 
@@ -75,11 +75,11 @@ class _Identity(Frozen):
 
 
 def corpus_identity(folder: Path, make: bool = False) -> str:
-    """Return the id of a corpus in Chroma, or an empty string if it never had vectors.
+    """Return the id of a corpus in Chroma, or an empty string if the corpus never had vectors.
 
     Args:
-        folder: Folder of the corpus. Copies have the same id, so diverging copies on one server
-            make each other's vectors stale.
+        folder: Folder of the corpus. Copies have the same id, so copies that diverge make each
+            other's vectors stale if they share a server.
 
     Raises:
         CorpusError: The file with the id cannot be read.

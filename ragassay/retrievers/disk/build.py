@@ -171,7 +171,7 @@ class _IndexWriter:
     def _commit(self, file: SourceFile) -> None:
         """Commit the index and then the ledger.
 
-        After an interruption in between, some items are read again and replace themselves.
+        After an interruption between the two commits, some items are read again and replaced.
         """
         with storing(self._folder / INDEX, ValueError):
             self._writer.commit()

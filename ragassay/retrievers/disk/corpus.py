@@ -37,8 +37,8 @@ _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 def find_sources(given: Sequence[Path]) -> list[Path]:
     """Return the files to read from files and folders, without duplicates.
 
-    PubMed baseline and update files are last, in numeric order, because later ones revise earlier
-    ones. All other files keep their order.
+    PubMed baseline and update files come last, in numeric order, because later files revise earlier
+    files. All other files keep their order.
 
     Raises:
         InputError: A file is missing or has an unknown type, or a folder has no usable files.
@@ -161,10 +161,10 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
 
 
 def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
-    """Return a file with its ledger entry, or None if the corpus has the whole file.
+    """Return a file with its ledger entry, or None if the corpus contains the whole file.
 
     Raises:
-        InputError: The corpus has a different file with this name.
+        InputError: The corpus contains a different file with this name.
     """
     known, digest = ledger.find(path.name), sha256_of(path)
     if known is None:
@@ -194,7 +194,7 @@ def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
 
 
 def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
-    """Return a file's entry with counts added, by field name."""
+    """Return a file's ledger entry with counts added to the named fields."""
     added = {name: getattr(file, name) + n for name, n in counts.items()}
     return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})
 
@@ -209,7 +209,7 @@ class DiskCorpus(Rebuilt):
     """Read-only corpus built by `ragassay corpus build`. Thread-safe.
 
     Raises:
-        CorpusError: The folder has no corpus, or the corpus is damaged.
+        CorpusError: The folder contains no corpus, or the corpus is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -237,7 +237,7 @@ class DiskCorpus(Rebuilt):
         return hashlib.sha256(self.ledger.model_dump_json().encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID (`123`, `PMID 123`) or a DOI, or None."""
+        """Return the article with this PMID (`123`, `PMID 123`) or DOI, or None if not found."""
         from tantivy import Query
 
         name = bare_identifier(identifier)
@@ -279,7 +279,7 @@ class DiskCorpus(Rebuilt):
             )
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the top `k` articles that share a word with the query, by BM25."""
+        """Return the top `k` articles that share a word with the query, ranked by BM25."""
         from ragassay.retrievers.disk.schema import build_query
 
         built = build_query(self._index.schema, query, filters)
@@ -301,7 +301,7 @@ class DiskCorpus(Rebuilt):
         return document_of(self._searcher.doc(address))
 
     def _read_segment(self, segment: int, start: int, n: int) -> dict[int, Article]:
-        """Return up to `n` articles of a segment by position, including deleted articles."""
+        """Return up to `n` articles of a segment in index order, including deleted articles."""
         import tantivy
 
         from ragassay.retrievers.disk.schema import document_of

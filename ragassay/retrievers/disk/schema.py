@@ -37,7 +37,7 @@ def build_schema() -> tantivy.Schema:
 
 @functools.cache
 def analyzer() -> tantivy.TextAnalyzer:
-    """Return the analyzer, which lowercases, strips accents, removes stop words and stems."""
+    """Return the analyzer, which lowercases, stems, and removes accents and stop words."""
     from tantivy import Filter
 
     return (
@@ -52,7 +52,7 @@ def analyzer() -> tantivy.TextAnalyzer:
 
 
 def row_of(document: Document) -> tantivy.Document:
-    """Return the index entry of a document."""
+    """Return the index entry for a document."""
     row: dict[str, Any] = {
         "id": document.id,
         "title": document.title,
@@ -73,7 +73,7 @@ def row_of(document: Document) -> tantivy.Document:
 
 
 def document_of(row: tantivy.Document) -> Article:
-    """Return the article of an index entry."""
+    """Return the article for an index entry."""
     record: bytes = row["record"][0]
     return Article.model_validate_json(bytes(record))
 

@@ -24,11 +24,11 @@ def read_article(record: Element) -> Article | Problem:
     """Parse a `PubmedArticle` element.
 
     The title is the `ArticleTitle`, or the `VernacularTitle` if the former is empty or "[Not
-    Available].". The text is the `Abstract`, one section per line. `published` is the earlier of
-    the electronic date and the issue date.
+    Available].". The text is the `Abstract`, with one section per line. `published` is the earlier
+    of the electronic date and the issue date.
 
     Returns:
-        Article, or a problem if the PMID, a date or both title and abstract are unusable.
+        Article, or a problem if the PMID or a date is unusable, or if both title and abstract are.
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:

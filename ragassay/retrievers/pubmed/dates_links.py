@@ -61,7 +61,8 @@ def free_date(text: str) -> str | Problem:
     """Parse a free-form date, using the start of a range.
 
     Examples are "1998 Dec-1999 Jan" (1998-12), "2000 Spring" (2000), "1975 Jul 15-30" (1975-07-15)
-    and "Winter 1992-1993" (1992). The result is that of `exact_date`, or empty without a year.
+    and "Winter 1992-1993" (1992). The result has the format of `exact_date`, and is empty if there
+    is no year.
     """
     match = _FREE.search(text)
     if match is None:
@@ -99,7 +100,7 @@ _KINDS: dict[str, tuple[LinkKind, ...]] = {
     "CorrectedandRepublishedIn": ("republished_as",),
     "RetractedandRepublishedIn": ("republished_as", "retracted_by"),
 }
-"""Link kinds by `RefType` attribute."""
+"""Link kinds, keyed by `RefType` attribute."""
 
 MEDLINE_TAGS = {
     "RIN": "RetractionIn",
@@ -116,7 +117,7 @@ MEDLINE_TAGS = {
     "UIN": "UpdateIn",
     "UOF": "UpdateOf",
 }
-"""`RefType` attributes by MEDLINE tag."""
+"""`RefType` attributes, keyed by MEDLINE tag."""
 
 _SERVER = re.compile(
     r"\W*(arxiv|biorxiv|chemrxiv|medrxiv|psyarxiv|osf preprints|preprints|res sq|research square"

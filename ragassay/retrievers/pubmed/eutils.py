@@ -30,7 +30,7 @@ _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty 
 
 
 class _TemporaryError(Exception):
-    """A failure that is worth a retry."""
+    """Failure after which a retry may succeed."""
 
     def __init__(
         self, message: str, retry_after_s: float | None = None, unreachable: bool = False
@@ -62,7 +62,7 @@ class Eutils:
         self._client.close()
 
     def ask(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
-        """Return the body of a valid response, empty if efetch knows none of the ids.
+        """Return the body of a valid response. It is empty if efetch knows none of the ids.
 
         Raises:
             CorpusError: NCBI cannot be reached, rejects the request, or keeps failing.

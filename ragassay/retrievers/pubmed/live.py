@@ -52,7 +52,7 @@ _EVERYDAY = frozenset(
 def word_choices(query: str) -> Iterator[list[str]]:
     """Yield word lists to search PubMed for, from at most eight words down to two.
 
-    Each list is about a quarter shorter than the previous one, and keeps names and long words. All
+    Each list is about a quarter shorter than the previous list. Names and long words are kept. All
     words are literal, without operators and wildcards. Stop words are dropped.
 
     Example:
@@ -149,10 +149,10 @@ class LivePubMed(Rebuilt):
 
     Args:
         cache_dir: Folder of the response cache, created if missing.
-        email: Email address for NCBI to contact before it blocks a user.
+        email: Email address that NCBI can contact before blocking a user.
         timeout_s: Timeout of a response in seconds.
-        idconv_url: URL of the PMC ID converter, by default that of NCBI, or `<base_url>/idconv/`
-            for other base URLs.
+        idconv_url: URL of the PMC ID converter. The default is NCBI's converter, or
+            `<base_url>/idconv/` for other base URLs.
         clock: Function that returns a monotonic time in seconds.
         sleep: Function that waits for a number of seconds.
 
@@ -204,7 +204,7 @@ class LivePubMed(Rebuilt):
         self.close()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID (`123`, `PMID 123`), a PMCID (`PMC123`) or a DOI.
+        """Return the article with this PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
 
         Returns:
             Article, or None if not found. Other identifiers cause no request.

@@ -1,4 +1,4 @@
-"""Parse MEDLINE text, as exported by "Send to citation manager" or with `rettype=medline`.
+"""Parse MEDLINE text, as exported with "Send to citation manager" or `rettype=medline`.
 
 PMID- 99000101
 TI  - A title that goes on
@@ -43,7 +43,7 @@ class _MedlineRecord:
 
     Attributes:
         line: Number of the first line, from 1.
-        fields: Lines by tag. Repeated fields have several values.
+        fields: Lines, keyed by tag. Repeated fields have several values.
         content: First lines of the record, for rejections.
     """
 
@@ -79,14 +79,14 @@ class _MedlineRecord:
         return [" ".join(" ".join(parts).split()) for parts in self.fields.get(tag, ())]
 
     def value(self, *tags: str) -> str:
-        """Return the first value of the fields that is not empty."""
+        """Return the first non-empty value of the fields."""
         return next((value for tag in tags for value in self.values(tag) if value), "")
 
 
 def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
     """Parse MEDLINE text record by record.
 
-    Lines that are not UTF-8 are read as Latin-1, and the first one is reported.
+    Lines that are not UTF-8 are read as Latin-1, and the first such line is reported.
 
     Args:
         path: Path of the file, plain or gzip. Records start with `PMID-` or after a blank line.

@@ -92,7 +92,7 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Yield all items. A problem with the whole file is last."""
+        """Yield all items. A problem with the whole file is reported last."""
         while not self._over:
             rejection = self._feed(chunks)
             for _, element in self._parser.read_events():
@@ -107,7 +107,7 @@ class _Stream:
                 yield rejection
 
     def _feed(self, chunks: Iterator[bytes]) -> Rejection | None:
-        """Feed the next chunk to the parser, and return a rejection if the file is invalid."""
+        """Pass the next chunk to the parser, and return a rejection if the file is invalid."""
         try:
             chunk = next(chunks, b"")
             if chunk:

@@ -27,7 +27,7 @@ N_HUB_CALLS = 10_000
 """Maximum number of concurrent hub calls, each of which may wait for an endpoint."""
 
 N_MODEL_CALLS = 128
-"""Maximum number of concurrent calls to a node's models, more than one batch of the local judge."""
+"""Maximum number of concurrent calls to a node's models, above one batch of the local judge."""
 
 N_MOST = 500
 """Maximum number of records per shard."""
@@ -36,7 +36,7 @@ N_A_WORKER = 2
 """Minimum number of shards per worker if there are enough records, to balance the load."""
 
 N_LOSSES = 3
-"""Number of lost workers after which a single record counts as failed."""
+"""Number of workers lost on a single record after which the record counts as failed."""
 
 COLLECT_S = 0.2
 """Maximum wait for new results, in seconds."""
@@ -86,7 +86,7 @@ def opened_cluster(address: str, n_workers: int) -> Iterator[int]:
 
 
 def connect(ray: Any, address: str, n_workers: int) -> None:
-    """Join or start a cluster; see `opened_cluster`.
+    """Join or start a cluster. See `opened_cluster`.
 
     Raises:
         SettingsError: There is no cluster at the address.
@@ -142,8 +142,8 @@ async def work_in_cluster(
 
     Args:
         records: Records with distinct ids.
-        tools: Run, which the workers rebuild.
-        path: File of finished work, if any.
+        tools: Run, which each worker rebuilds.
+        path: File with finished work, if it exists.
 
     Raises:
         ExtraError: Ray is not installed.
@@ -173,7 +173,7 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """A run in a cluster; `done` contains the ids of the finished records."""
+    """Run in a cluster. `done` contains the ids of the finished records."""
 
     n_workers: int
     tools: Run
@@ -187,7 +187,7 @@ class _Driver:
     work: Any = None
 
     async def start(self) -> None:
-        """Start the hub and the models of each node, and send the rows of an earlier start."""
+        """Start the hub and each node's models, and send the rows of earlier starts to the hub."""
         import ray
         from ray.util import client
 
@@ -274,8 +274,8 @@ class _Driver:
         """Finish a shard. If its worker is lost, split the shard to isolate the record at fault.
 
         Args:
-            n_lost: Number of workers lost with this group alone.
-            is_repeated: Whether a worker was lost with these records before.
+            n_lost: Number of workers lost while processing only this group.
+            is_repeated: Whether a worker was lost earlier while processing these records.
         """
         from ray.exceptions import RayError, RayTaskError
 
@@ -346,7 +346,7 @@ def _stop(stop: Callable[..., None], target: Any, **options: bool) -> None:
 
 
 def _find_cause(error: Any) -> BaseException:
-    """Return the ragassay error that a worker raised, or Ray's error if there is none."""
+    """Return the ragassay error that a worker raised, or else Ray's error."""
     from ray.exceptions import RayActorError, RayTaskError
 
     cause = error
@@ -364,7 +364,7 @@ def _on_node(node: str) -> dict[str, Any]:
 def _start_models(node: dict[str, Any]) -> Any:
     """Start the actor that serves models to the workers of a node.
 
-    It uses all cores like a local run, although Ray assigns only one core by default.
+    The actor uses all cores like a local run, although Ray assigns only one core by default.
     """
     import ray
 

@@ -26,7 +26,7 @@ from ragassay.store import Row, Store
 
 @dataclass(frozen=True)
 class EventBatch:
-    """Work of a worker since its last batch.
+    """Work that a worker has finished since its last batch.
 
     Attributes:
         results: Results of records: evaluations, syntheses or failures.
@@ -77,7 +77,7 @@ class Hub(RunLimiter):
         return batches
 
     async def add_rows(self, rows: Sequence[Row]) -> None:
-        """Store finished work of an earlier start.
+        """Store finished work from an earlier start.
 
         Raises:
             StorageError: The rows cannot be stored.
@@ -89,12 +89,12 @@ class Hub(RunLimiter):
         return not self._store.is_empty
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work by key, or None."""
+        """Return the finished work with a key, or None if it is missing."""
         return await self._store.find(key)
 
     @property
     def _store(self) -> Store:
-        """Store, opened by the thread that uses it."""
+        """Store, opened in the thread that uses it."""
         if self._opened is None:
             if self._path is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="ragassay-hub-")
@@ -117,7 +117,7 @@ class Outbox:
 
     @asynccontextmanager
     async def deliver_while_open(self) -> AsyncIterator[None]:
-        """Deliver batches regularly, and the rest at the end, even after an error.
+        """Deliver batches regularly, and the remaining work at the end, even after an error.
 
         Raises:
             StorageError: The hub cannot store a batch.
@@ -157,7 +157,7 @@ class Outbox:
 
 
 class SharedStore(Store):
-    """Finished work of a shard, and of other workers through the hub.
+    """Finished work of a shard, with access to that of other workers through the hub.
 
     Args:
         asks: Whether to look up missing work in the hub.
@@ -169,7 +169,7 @@ class SharedStore(Store):
         self._known: dict[str, bytes] = {}
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work by key from this worker or the hub."""
+        """Return finished work with a key, from this worker or the hub."""
         if key not in self._known and self._asks:
             return await self._hub.find.remote(key)
         return self._known.get(key)
@@ -219,7 +219,7 @@ class WorkKind(Protocol):
         ...
 
     def fail_record(self, record: Record, detail: str) -> Any:
-        """Return the failure of a record that crashed too many workers."""
+        """Return the failure to report for a record that crashed too many workers."""
         ...
 
 
@@ -228,8 +228,8 @@ class WorkerTask:
     """Data shared by all shards of a run.
 
     Attributes:
-        has_rows: Whether there is finished work of an earlier start.
-        models: Actors that serve models, by node.
+        has_rows: Whether there is finished work from an earlier start.
+        models: Actors that serve models, keyed by node.
         run: Unique id of the run, because a worker process may serve several runs.
     """
 

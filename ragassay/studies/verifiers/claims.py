@@ -54,7 +54,7 @@ _LABELS = {"not_attributable": "neutral"}
 
 @dataclass(frozen=True)
 class Claims:
-    """Labeled claims, and the number of claims whose document text is missing."""
+    """Labeled claims, and the number of claims for which the document text is missing."""
 
     claims: tuple[LabelledClaim, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -69,7 +69,7 @@ def read_labelled(
     Args:
         paths: Claims in the format of `ragassay finetune verifier`, reviewed run folders, SciFact
             files, or answers with human citation labels, such as MedAESQA.
-        labels: File with the citation labels, if not in the file of answers.
+        labels: File with the citation labels, if they are not in the file with the answers.
 
     Raises:
         InputError: If a file cannot be opened, or there are no claims.
@@ -122,7 +122,7 @@ def _read_scifact_claims(path: Path, corpus: Literature) -> Claims:
 
 
 def _read_cited_claims(path: Path, corpus: Literature, labels: Path | None) -> Claims:
-    """Pair sentences with the documents that they cite, without invalid citations."""
+    """Pair sentences with the documents that they cite. Invalid citations are skipped."""
     read = read_records(path)
     claims: list[LabelledClaim] = []
     n_missing = 0
@@ -149,7 +149,7 @@ def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
 
 
 def apart_from(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
-    """Return the claims of groups without any claim or document in `marks`."""
+    """Return the claims from groups that have no claim or document in `marks`."""
     seen = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
     return [claim for claim in claims if claim.group not in seen]
 
@@ -177,8 +177,9 @@ class Verification:
     """Agreement between a verifier and human labels.
 
     Attributes:
-        averages: Macro and weighted averages, preceded by binary ones for two labels.
-        auc: Area under the ROC curve of the first label's share (table 3). None without shares.
+        averages: Macro and weighted averages, preceded by binary averages for two labels.
+        auc: Area under the ROC curve for the share of the first label (table 3). None without
+            shares.
     """
 
     accuracy: Score
@@ -198,9 +199,10 @@ def verification(
     Args:
         truth: Human labels, shape (n,).
         predicted: Labels of the verifier, shape (n,). None means unscored.
-        labels: Two or three labels. The first is that of supported claims.
-        questions: Question or group of each claim, shape (n,), for intervals that resample them.
-        shares: Verifier's share of the first label, shape (n,), for the area.
+        labels: Two or three labels, beginning with the label for supported claims.
+        questions: Question or group of each claim, shape (n,), for intervals that resample
+            questions or groups.
+        shares: Verifier's share of the first label, shape (n,), used for the area.
 
     Raises:
         InputError: If the lengths differ or a label is not in `labels`.
@@ -220,7 +222,7 @@ def verification(
 class VerifierFigures:
     """Results of a verifier on labeled claims with two or three labels.
 
-    `n_left_out` is the number of claims that were excluded because thresholds were fitted to them.
+    `n_left_out` is the number of claims that were excluded because thresholds were fitted on them.
     """
 
     verifier: str
@@ -271,7 +273,7 @@ def measure(
     """Evaluate verifiers on claims, for each number of labels that they support.
 
     Groups that were used to fit thresholds are excluded for all verifiers, so that results are
-    comparable. `closest` and `step` are those of `shares_of`.
+    comparable. For `closest` and `step`, see `shares_of`.
 
     Raises:
         SettingsError: If a verifier is unavailable.
@@ -340,14 +342,14 @@ def fit(
     """Fit the thresholds of a verifier, and evaluate them on held-out claims.
 
     Args:
-        held: Held-out claims, without claims or documents of the training claims.
-        n_labels: With 2, one threshold maximizes the F1 of "attributable". With 3, the thresholds
-            of support and contradiction maximize macro-F1.
+        held: Held-out claims that share no claims or documents with the training claims.
+        n_labels: Number of labels. With 2, one threshold maximizes the F1 of "attributable". With
+            3, the thresholds of support and contradiction maximize macro-F1.
 
     Raises:
         SettingsError: If the verifier is unavailable.
-        InputError: If there are no training claims, both sides share claims, or the verifier is
-            already fitted or has only two labels.
+        InputError: If there are no training claims, training and held-out claims overlap, or the
+            verifier is already fitted or has only two labels.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Measure how well scores separate a sentence's own documents from others (BioACE)."""
+"""Measure how well scores separate a sentence's own documents from other documents (BioACE)."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def cited_sentences(
     """Return the sentences of answers with the documents that they cite.
 
     Args:
-        corpus: Documents that the answers do not contain.
-        labels: Human citation labels by record id, sentence number and document.
-        evidence: Marked evidence by record id, sentence number and document.
+        corpus: Corpus in which to look up documents that the answers do not contain.
+        labels: Human citation labels, keyed by record id, sentence number and document.
+        evidence: Marked evidence, keyed by record id, sentence number and document.
     """
     cited_by: list[CitedSentence] = []
     for record in records:
@@ -107,7 +107,7 @@ def cited_sentences(
 
 
 def citation_labels(path: Path, records: Sequence[Record]) -> dict[LabelKey, str]:
-    """Return human citation labels by record id, sentence number and document.
+    """Return human citation labels, keyed by record id, sentence number and document.
 
     If a citation has several labels, the most frequent is used. Ties go to "supports", as in
     BioACE's program, or else to the first label.
@@ -172,7 +172,7 @@ def check_documents(sentences: Sequence[CitedSentence]) -> int:
 def open_models(
     verifiers: Sequence[str], embedders: Sequence[str], cache_dir: Path
 ) -> list[CorrectnessModel]:
-    """Load models that score whether a text supports a sentence.
+    """Load models that score how well a text supports a sentence.
 
     Raises:
         InputError: If no model is specified.
@@ -193,15 +193,15 @@ def open_models(
 
 
 def best_score(model: CorrectnessModel, sentence: str, document: Document) -> float | None:
-    """Return the best score over three consecutive sentences of a document.
+    """Return the best score over all groups of three consecutive sentences in a document.
 
-    Returns None if there is no text or no score.
+    The result is None if there is no text or no score.
     """
     return best_of(model, sentence, [span.text for span in windows(document)])
 
 
 def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> float | None:
-    """Return the best score of a sentence over texts, or None without scores."""
+    """Return the best score of a sentence over texts, or None if there are no scores."""
     if not texts:
         return None
     if isinstance(model, EntailmentCorrectness):
@@ -213,12 +213,12 @@ def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> flo
 
 @dataclass(frozen=True)
 class QuestionSeparation:
-    """Separation of one question's sentences.
+    """Separation for one question's sentences.
 
     Attributes:
         positive: Mean score with supporting passages.
         negative: Mean score with passages of another question.
-        accuracy: Share of sentences with a higher positive than negative score.
+        accuracy: Share of sentences with a positive score above the negative score.
         auc: Area under the ROC curve of positive and negative scores.
     """
 
@@ -231,10 +231,10 @@ class QuestionSeparation:
 
 @dataclass(frozen=True)
 class Separation:
-    """Separation of own passages from those of other questions, as means over questions.
+    """Separation between own passages and those of other questions, as means over questions.
 
-    `pooled_auc` is the area over all sentences. It is not in the paper, where the mean area equals
-    the accuracy if each question has one sentence.
+    `pooled_auc` is the area over all sentences. It is not reported in the paper. The mean area
+    equals the accuracy if each question has one sentence.
     """
 
     positive: float
@@ -250,7 +250,7 @@ class Separation:
         return len(self.questions)
 
     def score(self, figure: str) -> Score:
-        """Return one of `FIGURES` as a score with an interval over questions."""
+        """Return one of `FIGURES` as a score, with an interval that resamples questions."""
         values = [float(getattr(one, figure)) for one in self.questions.values()]
         interval = mean_interval(values, list(self.questions))
         scale = (-1.0, 1.0) if figure in ("positive", "negative") else (0.0, 1.0)
@@ -258,10 +258,10 @@ class Separation:
 
 
 def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
-    """Compare positive with negative scores (BioACE, algorithm 1), or return None without scores.
+    """Compare positive with negative scores (BioACE, algorithm 1). Return None without scores.
 
     Args:
-        scores: Positive and negative score of each sentence, by question.
+        scores: Positive and negative score of each sentence, keyed by question.
 
     Example:
         >>> separated = separation({"q1": [(0.9, 0.2), (0.4, 0.5)]})
@@ -295,7 +295,7 @@ def _area(pairs: Sequence[tuple[float, float]]) -> float:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """A supported sentence, and a supported sentence of another question."""
+    """Supported sentence, paired with a supported sentence for another question."""
 
     sentence: CitedSentence
     other: CitedSentence
@@ -303,7 +303,7 @@ class SentencePair:
 
 @dataclass(frozen=True)
 class Separated:
-    """Separation by one model.
+    """Separation achieved by one model.
 
     Attributes:
         source: Whether whole documents or marked evidence were scored.
@@ -320,8 +320,8 @@ class Separated:
 def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[SentencePair]:
     """Pair supported sentences with supported sentences of another question.
 
-    Each is paired with the first supported sentence of a random answer to another question. BioACE
-    uses the first sentence of that answer, even if unsupported.
+    Each sentence is paired with the first supported sentence of a random answer to another
+    question. BioACE uses the first sentence of that answer, even if it is unsupported.
 
     Raises:
         InputError: If fewer than two questions have a supported sentence.
@@ -354,10 +354,10 @@ def supporting(sentence: CitedSentence) -> list[Document]:
 def separate(
     pairs: Sequence[SentencePair], model: CorrectnessModel, step: Step = lambda: None
 ) -> list[Separated]:
-    """Score sentences with their own documents and with another question's (algorithm 1).
+    """Score sentences against their own documents and another question's (algorithm 1).
 
-    The score of a document is the best over three consecutive sentences, and the best document is
-    used.
+    The score of a document is the best score of any three consecutive sentences, and the best
+    document is used.
     """
     rows: dict[Source, dict[str, list[tuple[float, float]]]] = {"documents": {}, "evidence": {}}
     n_unscored: dict[Source, int] = {"documents": 0, "evidence": 0}

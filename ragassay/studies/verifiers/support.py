@@ -20,7 +20,7 @@ from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
 By = Literal["question", "claim"]
 
 AT_QUESTION, AT_CLAIM = "correctness_at_k", "correctness_at_k_by_claim"
-"""Names of correctness at k with questions as queries, as in BioACE, or with sentences."""
+"""Names of correctness at k with questions as queries (as in BioACE) or with sentences."""
 
 N_FOUND = 1000
 """Number of BM25 results for a question to rerank (BioACE, section 3)."""
@@ -35,8 +35,9 @@ def supported_share(
 ) -> Score:
     """Return the share of sentences that any of their first k documents supports.
 
-    With cited documents this is BioACE's Supp(AS), or Supp(CS) with only those that experts labeled
-    as supporting (figure 7a). With search results it is correctness at k (figure 7b).
+    With cited documents, this is BioACE's Supp(AS), or Supp(CS) if only documents that experts
+    labeled as supporting are used (figure 7a). With search results, it is correctness at k (figure
+    7b).
 
     Args:
         scores: Scores of each sentence's documents, in order of rank. A sentence without documents
@@ -68,8 +69,8 @@ class Supported:
 
     Attributes:
         all_cited: Share of sentences supported by any cited document.
-        supporting: The same with only documents that experts labeled as supporting. None without
-            labels.
+        supporting: The same share, with only documents that experts labeled as supporting. None
+            without labels.
     """
 
     model: str
@@ -87,7 +88,7 @@ def measure_support(
 ) -> Supported:
     """Return Supp(AS) and Supp(CS) of sentences (BioACE, section 3, figure 7a).
 
-    Sentences without such documents are unscored. Scores of documents without text are missing.
+    Sentences without these documents are unscored. Documents without text have no score.
     """
     cited: list[list[float | None]] = []
     supporting: list[list[float | None]] = []
@@ -110,7 +111,7 @@ def measure_support(
 
 @dataclass(frozen=True)
 class Curve:
-    """Correctness at each k of a model, named `AT_QUESTION` or `AT_CLAIM`."""
+    """Correctness at each k for a model, named `AT_QUESTION` or `AT_CLAIM`."""
 
     name: str
     model: str
@@ -134,13 +135,13 @@ def curves_of(
 ) -> list[Curve]:
     """Return correctness at k, the share of sentences supported by any of the k best documents.
 
-    A document supports a sentence if any three consecutive sentences do (BioACE, section 3, figure
-    7b). BioACE's program instead uses whole abstracts of 20 documents without reranking. Sentences
-    without search results are unscored.
+    A document supports a sentence if any three of its consecutive sentences support it (BioACE,
+    section 3, figure 7b). BioACE's program instead uses whole abstracts of 20 documents without
+    reranking. Sentences without search results are unscored.
 
     Args:
-        settings: Settings with reranker and embedder.
-        depth: Number of results of a question to rerank. It is `DEPTH` for sentences.
+        settings: Settings for the reranker and embedder.
+        depth: Number of search results to rerank for a question. For sentences, it is `DEPTH`.
 
     Raises:
         InputError: If there are no sentences or the corpus is empty.
@@ -213,7 +214,7 @@ def parse_ks(text: str) -> tuple[int, ...]:
     """Parse comma-separated numbers of documents.
 
     Raises:
-        InputError: If one is not a positive integer.
+        InputError: If a number is not a positive integer.
 
     Example:
         >>> parse_ks("10, 20")

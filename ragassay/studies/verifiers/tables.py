@@ -82,7 +82,7 @@ def measured_sheet(found: Sequence[VerifierFigures], n_labels: int) -> Sheet:
 
 
 def separation_sheet(found: Sequence[Separated]) -> Sheet:
-    """Return the separation by each model as means over questions (BioACE, figure 1)."""
+    """Return the separation achieved by each model, as means over questions (BioACE, figure 1)."""
     rows: list[Row] = []
     for one in found:
         unscored = {"n_unscored": one.n_unscored}
@@ -104,7 +104,7 @@ def separation_sheet(found: Sequence[Separated]) -> Sheet:
 
 
 def question_sheet(found: Sequence[Separated]) -> Sheet:
-    """Return the separation by each model for each question."""
+    """Return the separation achieved by each model for each question."""
     columns = (
         Column("model", "Model"),
         Column("source", "Source"),
