@@ -80,7 +80,7 @@ def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
         start = _skip_space(text, _expect(text, position, ":"))
         value, end = _decode(text, start)
         if key in fields:
-            raise _BrokenJsonError(f"field {key!r} twice", end)
+            raise _BrokenJsonError(f"field {key!r} occurs twice", end)
         fields[key] = Field(with_whole_characters(value), start, end)
         position = _skip_space(text, end)
         if text[position : position + 1] == "}":

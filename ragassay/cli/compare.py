@@ -125,7 +125,8 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
         typer.echo(
-            "note: too few questions for significance; --margin 0.1 fails on any drop above 10 %"
+            "note: too few questions for a significance test; pass --margin 0.1 to fail on any "
+            "drop above 10 %"
         )
     verdicts = gate(changes, margin)
     for verdict in verdicts:

@@ -128,7 +128,7 @@ def sniff(
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
     if not head:
-        raise InputError(f"{name} is empty: it has no record")
+        raise InputError(f"{name} is empty; at least one record is required")
     for item in head:
         if isinstance(item, Item):
             match = complete_format(item.keys, formats) or by_shape(item)

@@ -143,7 +143,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
     except ValidationError as error:
         field, problem = first_problem(error)
         where = f"{path}, field {field!r}" if field else f"{path}"
-        raise SettingsError(f"{where}: {problem}; not a compiled prompt") from error
+        raise SettingsError(f"{where}: {problem}; the file is not a compiled prompt") from error
     if set(prompt.predictors) != {PREDICTOR}:
         raise SettingsError(f"{path}, field 'predictors': the only key must be {PREDICTOR!r}")
     return prompt

@@ -232,7 +232,7 @@ def _read_case(item: Item) -> MatchCase | Rejection:
             problem = Problem(
                 f"matches.{position}",
                 f"found [{g}, {n}] for {len(gold)} gold and {len(nuggets)} system nuggets",
-                "positions from 0: [in gold, in nuggets]",
+                "[gold position, system position], counted from 0",
             )
             return item.place.reject(problem)
     known = None if row.matches is None else frozenset((g, n) for g, n in row.matches)

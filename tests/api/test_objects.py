@@ -234,8 +234,8 @@ def test_a_frame_with_the_columns_of_a_sample_is_a_frame():
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
-        (3, "answers have the type int: pass a file, records, dicts, a pandas"),
-        ([3, 4], "answers are a list of int: pass a file, records"),
+        (3, "answers have the unsupported type int; pass a file, records, dicts, a pandas"),
+        ([3, 4], "answers are a list of the unsupported type int; pass a file, records"),
         ([object()], "answers are a list of object: .*ragas samples or DeepEval test cases"),
         ({"question": ["Q?"], "answer": []}, "columns differ in length: question has 1"),
         ({"question": "Q?", "answer": "A."}, "pass one of its datasets, a list of rows"),

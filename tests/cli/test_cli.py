@@ -101,7 +101,7 @@ def test_a_threshold_tells_below_from_not_measured():
             "unmeasured",
             "citations.support could not be measured: 4 of 4 answers are unscored",
         ),
-        ("unmeasured", "nuggets.vital_recall could not be measured: no answer has it"),
+        ("unmeasured", "nuggets.vital_recall could not be measured: no answer has this score"),
         (
             "unmeasured",
             "rubric.cohesion could not be measured (the run has the scores: nuggets.recall, "
@@ -323,9 +323,12 @@ def test_dry_run_asks_nobody(sample):
         (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "beauty=3"], "beauty"),
         (
             ["evaluate", "{sample}", "--rubric-set", "usr", "--dry-run"],
-            "this needs a judge; pass --model",
+            "a judge is required; pass --model",
         ),
-        (["evaluate", "{sample}", "--no-signals", "--dry-run"], "this needs a judge; pass --model"),
+        (
+            ["evaluate", "{sample}", "--no-signals", "--dry-run"],
+            "a judge is required; pass --model",
+        ),
         (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
     ],
 )

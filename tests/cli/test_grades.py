@@ -123,7 +123,7 @@ def test_qrels(grades: Path, bank: Path, tmp_path: Path) -> None:
     run("qrels", grades, "--out", target, "--label", "items", "--min-rating", 4)
     assert target.read_text() == "rock rock/a p1 1\nrock rock/b p2 1\n"
     _, errors = run("qrels", grades, "--out", target, "--prompt-class", EXTRACTED, code=1)
-    assert "rock/p1" in errors and "have no ratings" in errors
+    assert "rock/p1" in errors and "include no ratings" in errors
 
 
 def test_leaderboard(grades: Path, tmp_path: Path) -> None:

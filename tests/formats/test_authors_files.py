@@ -252,7 +252,7 @@ def test_annotations_are_joined_with_the_prompts_beside_them(tmp_path):
         row | {"Valid Label": "0"},
         row | {"PromptID": "8"},
     )
-    with pytest.raises(InputError, match=r"needs prompts_merged\.csv"):
+    with pytest.raises(InputError, match=r"requires prompts_merged\.csv"):
         claims(path)
     sheet(tmp_path / "prompts_merged.csv", prompt | {"Comparator": "placebo"})
     assert claims(path) == (WANTED, [(3, "Valid Label"), (4, "PromptID")])

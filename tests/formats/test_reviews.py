@@ -115,7 +115,7 @@ def test_what_its_person_rejected_or_has_no_opinion_on_is_no_label(tmp_path):
 
 def test_a_run_that_nobody_reviewed_is_named(tmp_path):
     run = written_run(tmp_path / "run", evaluations())
-    with pytest.raises(InputError, match=r"reviews\.jsonl: create it with `ragassay review"):
+    with pytest.raises(InputError, match=r"reviews\.jsonl; create it with `ragassay review"):
         read_labels(run)
 
 

@@ -53,7 +53,7 @@ def test_a_parquet_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatc
     path = tmp_path / "answers.parquet"
     column = arrow.table({"question": ["Why? " * 100] * 1_000})
     parquet.write_table(column, path, compression="zstd", use_dictionary=False)
-    with pytest.raises(InputError, match=r"is refused: [\d,]+ bytes of it unpack to 50\d,"):
+    with pytest.raises(InputError, match=r"is refused because [\d,]+ of its bytes unpack to 50\d,"):
         list(iter_table(path, "parquet"))
 
 
@@ -161,7 +161,7 @@ def test_a_column_that_is_not_named_cannot_be_mistaken_for_a_field():
     [
         ("query", "write FIELD=COLUMN"),
         ("=query", "write FIELD=COLUMN"),
-        (["prompt=query"], "unknown field 'prompt': the fields are id, question, answer"),
+        (["prompt=query"], "unknown field 'prompt'; the fields are id, question, answer"),
         (["answer=a", "answer=b"], "answer is mapped to two columns"),
     ],
 )

@@ -123,7 +123,7 @@ def test_what_could_not_be_measured_is_an_error_of_its_own():
     ]
     lines = told(UNKNOWN, SCORED, Demand("citations.suport", ">=", 0.5))
     known = "citations.support, citations.contradict"
-    assert f"citations.suport: unknown score; available are {known}" in lines
+    assert f"citations.suport: unknown score; use one of {known}" in lines
     lines = told(UNKNOWN, SCORED, Demand("nuggets.recall", ">=", 0.5))
     assert "nuggets.recall: no nuggets scores" in lines
 

@@ -254,7 +254,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
     sections = prose.sections if prose else tuple(one.to_section() for one in row.sections or ())
     if not any(section.text.strip() for section in sections):
         field = "sections" if row.sections is not None else "txt"
-        raise ProblemError(field, "the paper has no text", "its full text")
+        raise ProblemError(field, "the paper has no text", "the full text of the paper")
     paper = Paper(
         id=plain_id(row.id or name),
         title=row.title,

@@ -75,7 +75,9 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
         meta = article.makeelement("article-meta")
     sections = tuple(_sections(article, meta))
     if not sections:
-        return Problem("article", "neither an abstract nor a body", "an article with text")
+        return Problem(
+            "article", "the article has neither an abstract nor a body", "an article with text"
+        )
     return Paper(
         id=_id(meta) or plain_id(name),
         title=text_of(meta.find("title-group/article-title")),

@@ -198,7 +198,9 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         (0.4, 1.0)
     """
     if len(scores) != len(truth):
-        raise InputError(f"{len(scores)} scores for {len(truth)} labels")
+        raise InputError(
+            f"found {len(scores)} scores for {len(truth)} labels; pass one score for each label"
+        )
     n_true = sum(truth)
     if not n_true:
         raise InputError("no claim is attributable; at least one is required to fit a threshold")
@@ -228,7 +230,9 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
         InputError: If the lengths differ or there are no claims.
     """
     if not len(truth) or len(shares) != len(truth):
-        raise InputError(f"{len(shares)} shares for {len(truth)} labels")
+        raise InputError(
+            f"found {len(shares)} shares for {len(truth)} labels; pass one share for each label"
+        )
     labelled = np.array(truth)
     steps = [i / N_STEPS for i in range(1, N_STEPS)]
     pairs = [Thresholds(supports=s, contradicts=c) for s in steps for c in steps]

@@ -145,7 +145,7 @@ class _Stream:
         entity = next(element.iter(Entity), None)
         if entity is not None:
             text = f"a reference to the entity {quote_text(entity.text)}, which is not expanded"
-            yield self._reject_record(element, Problem("", text, "characters, not entities"))
+            yield self._reject_record(element, Problem("", text, "characters instead of entities"))
         elif element.tag == _DELETIONS:
             for child in element.iterchildren("PMID"):
                 pmid = read_pmid(child)

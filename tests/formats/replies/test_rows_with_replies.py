@@ -156,7 +156,7 @@ def test_objects_in_rows_and_as_an_answer_are_read(write):
     parts = response_parts(made)
     assert parts.text == TEXT and parts.reply is not None and parts.reply.citations == SPAN
     assert response_parts("It fell.").reply is None
-    with pytest.raises(InputError, match="a reply of a provider"):
+    with pytest.raises(InputError, match="a provider reply"):
         response_parts(7)
 
 
