@@ -132,7 +132,7 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
     for verdict in verdicts:
         typer.echo(verdict.text)
     if not verdicts:
-        typer.echo("passed: nothing is worse")
+        typer.echo("passed: no score is worse")
     if any(verdict.is_worse for verdict in verdicts):
         return BELOW
     return PARTIAL if verdicts else 0

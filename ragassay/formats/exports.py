@@ -150,7 +150,10 @@ def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
     if (shape := shape_of(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
-        text, expected = "the record matches no known export", "the structure of the first line"
+        text, expected = (
+            "the record matches no known export",
+            "a record with the structure of the first line",
+        )
         return [Problem("", text, expected)]
     if not shape.rows:
         return [_record(shape, nested_fields(item.fields, ROOTS), item.place.label, tally)]

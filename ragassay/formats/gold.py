@@ -190,7 +190,7 @@ def _from_created(item: Item) -> list[NuggetBank | Problem]:
 def _from_test_bank(item: Item) -> list[NuggetBank | Problem]:
     bank = read_bank(item)
     if bank.kind == "questions":
-        text = "found a bank of exam questions, which are not nuggets"
+        text = "found a bank of exam questions instead of nuggets"
         raise ProblemError("items.0.question_text", text, 'items with "nugget_text"')
     nuggets = tuple(Nugget(text=item.text) for item in bank.items)
     return [NuggetBank(bank.query_id, bank.query_text, nuggets)]

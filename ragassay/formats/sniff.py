@@ -28,7 +28,7 @@ _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     ),
     (
         frozenset({"question", "papers"}),
-        "YESciEval questions: pass the file of their answers, and this one with `--questions`",
+        "YESciEval questions: pass the answer file, and this file with `--questions`",
     ),
     (frozenset({"intervention", "comparator", "outcome", "evidence"}), _CLAIMS),
     (frozenset({"PromptID", "Annotations"}), _CLAIMS),

@@ -124,7 +124,9 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     )
     if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no YESciEval questions{first}: id, question, papers[]")
+        raise InputError(
+            f"{path} has no YESciEval questions{first}; expected id, question, papers[]"
+        )
     questions = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
     return questions, rejections
 
@@ -267,7 +269,9 @@ def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
         raise InputError(f"{folder} is a folder without workbooks; pass a file instead")
     read = {path: list(iter_items(path)) for path in files}
     if not any(map(_are_sheets, read.values())):
-        raise InputError(f"{folder} has no YESciEval workbook: {YESCIEVAL_SHEET.keys}")
+        raise InputError(
+            f"{folder} has no YESciEval workbook; expected the columns {YESCIEVAL_SHEET.keys}"
+        )
     for path, items in read.items():
         if _are_sheets(items):
             yield from items

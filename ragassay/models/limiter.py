@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 HEADROOM = 0.98
 """Fraction of the rate limit to use, because delayed calls would exceed the exact limit."""
 
-UNKNOWN_PRICE = "max_usd needs the price of every judge, and one is unknown; remove max_usd"
+UNKNOWN_PRICE = (
+    "max_usd requires the price of every judge, but at least one price is unknown; remove max_usd"
+)
 _CONTINUE = "finished work is stored; run the same command with a higher limit to continue"
 
 

@@ -156,7 +156,7 @@ def verdict_on(
     parts = [
         f"this answer misses {n_missed} of {n}"
         if n_missed
-        else f"{n_unknown} of {n} could not be measured; the others are met",
+        else f"{n_unknown} of {n} could not be measured; the other requirements are met",
         "",
         *_table(rows),
         *_section("Findings", [line for one in serious for line in _finding(one, evaluation)]),

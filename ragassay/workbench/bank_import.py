@@ -275,7 +275,7 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
         if not any(cells):
             continue
         if len(cells) > len(header):
-            expected = f"at most {len(header)}; quote cells that contain commas"
+            expected = f"at most {len(header)} cells; quote cells that contain commas"
             yield place.reject(Problem("", f"found {len(cells)} cells", expected))
             continue
         cells_by_name = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}

@@ -146,7 +146,7 @@ def test_what_signals_cannot_tell_needs_a_judge(name: str, model: str, is_refuse
     rubrics = load_rubrics("yescieval")
     judge = build_judge(Settings(model=model, signals=True), rubrics)
     thresholds = parse_thresholds([f"{name}=3.5"])
-    refused = pytest.raises(InputError, match=f"{name} needs a judge.*signals measure")
+    refused = pytest.raises(InputError, match=f"{name} requires a judge.*signals measure")
     with refused if is_refused else nullcontext():
         check_judged(thresholds, judge, rubrics)
 
@@ -157,7 +157,7 @@ def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypa
     threshold = ("--fail-under", "correctness=3.5")
     code, shown, errors = call("evaluate", sample / "answers.jsonl", *threshold, "--out", out)
     assert (code, shown, out.exists()) == (1, "", False)
-    assert "rubric.correctness needs a judge" in errors
+    assert "rubric.correctness requires a judge" in errors
 
 
 @each_case(

@@ -88,7 +88,7 @@ def test_claims_to_measure_on_may_be_others(tmp_path: Path, inference: str):
     claims, same = (write_claims(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
     named = ["--verifier", inference, "--out", tmp_path / "t.json", "--quiet"]
     done = call("fit", claims, "--dev", same, *named)
-    assert done.exit_code == 1 and "share a claim or document" in done.stderr
+    assert done.exit_code == 1 and "share their text or document" in done.stderr
     done = call("fit", claims, "--verifier", inference, "--out", tmp_path / "t.txt")
     assert done.exit_code == 1 and "must end in .json" in done.stderr
 

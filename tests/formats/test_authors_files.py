@@ -293,7 +293,7 @@ def test_pubmedqa_is_read_as_questions_with_a_reference(write):
         ({"doi": "x", "Q&A": [{"Q": "Q?", "A": "A."}]}, "ragassay qa evaluate"),
         (FINDING, "ragassay finetune verifier"),
         ({"claim": "c", "evidence": "e", "label": "NEI"}, "ragassay finetune verifier"),
-        ({"id": "q", "question": "Q?", "papers": []}, "pass the file of their answers"),
+        ({"id": "q", "question": "Q?", "papers": []}, "pass the answer file"),
     ],
 )
 def test_a_file_that_holds_something_else_is_sent_elsewhere(row, hint, write):

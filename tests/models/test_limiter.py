@@ -148,7 +148,7 @@ async def test_an_unknown_price_is_said_and_not_taken_for_nothing():
     limiter = RunLimiter(max_usd=1.0)
     await limiter.admit("one")
     await limiter.settle(None)
-    with pytest.raises(BudgetError, match="needs the price of every judge"):
+    with pytest.raises(BudgetError, match="requires the price of every judge"):
         await limiter.admit("one")
 
 

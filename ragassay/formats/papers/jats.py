@@ -17,7 +17,7 @@ from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
-WHOLE_FILE = "a complete file: download or unpack it again"
+WHOLE_FILE = "a complete file; download or unpack the file again"
 _MAX_LINE = 65_535
 
 

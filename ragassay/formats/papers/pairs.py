@@ -190,7 +190,7 @@ class _PairReading:
         if name is None:
             if len(papers) == 1:
                 return next(iter(papers))
-            text = f"the pair specifies no paper, but there are {len(papers)}"
+            text = f"the pair does not specify a paper, but there are {len(papers)} papers"
             return Problem("paper", text, f"a paper id such as {next(iter(papers))!r}")
         for known in (name, plain_id(name)):
             if known in papers:

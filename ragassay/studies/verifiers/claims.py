@@ -359,7 +359,10 @@ def fit(
 
     marks = marks_of(learnt)
     if len(apart_from(held, marks)) < len(held):
-        raise InputError("held-out claims share a claim or document with the training claims")
+        raise InputError(
+            "some held-out claims share their text or document with the training claims; split "
+            "the claims by text and document"
+        )
     model = present_model(name, cache_dir, n_labels)
     if isinstance(model, FittedVerifier):
         raise InputError(

@@ -188,7 +188,9 @@ def open_models(
         models.append(model)
     models += [CosineCorrectness(Embedder(name)) for name in embedders]
     if not models:
-        raise InputError("no model; pass a verifier (--verifier) or embedding model (--embedder)")
+        raise InputError(
+            "no model was selected; pass a verifier (--verifier) or an embedding model (--embedder)"
+        )
     return models
 
 

@@ -578,7 +578,7 @@ def test_a_reply_with_endless_citations_is_read_in_part_and_said():
     text = "x" * (MAX_SPANS + 10)
     found = read_structured_reply(chat({"content": text, "annotations": notes}))
     assert found is not None and len(found.citations) == MAX_SPANS
-    assert found.problems == (f"5 citations more than {MAX_SPANS:,} were not read",)
+    assert found.problems == (f"5 citations beyond the first {MAX_SPANS:,} were not read",)
 
 
 def test_objects_of_real_libraries_are_read():

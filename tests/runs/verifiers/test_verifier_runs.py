@@ -234,7 +234,7 @@ def test_a_threshold_is_fitted_apart_from_what_it_is_measured_on(tmp_path: Path,
     assert (found.learnt.value, found.after.value) == (1, 1)
     assert found.before.value is not None and found.before.value < 1
     assert found.after.n == 15 and found.objective == "f1"
-    with pytest.raises(InputError, match="share a claim or document"):
+    with pytest.raises(InputError, match="share their text or document"):
         fit("words", learnt, [*held, learnt[0]], tmp_path)
 
 
