@@ -54,7 +54,7 @@ def find_objects(text: str) -> list[JsonObject]:
             fields, position = _read_object(text, opening.end())
             objects.append(JsonObject(start, position, fields))
         except RecursionError as error:
-            raise ValueError("JSON too deep") from error
+            raise ValueError("the JSON is nested too deeply") from error
         except _BrokenJsonError as broken:
             objects.append(JsonObject(start, broken.position, {}, str(broken)))
             position = opening.end()

@@ -349,7 +349,9 @@ def _refusal(
     )
     texts = dict.fromkeys(_texts_in(fields, shape.question + shape.answer))
     text = f"{shape.tool}: no {missing} found among {', '.join(texts) or 'no texts'}"
-    return Problem(shape.answer[0] if question else shape.question[0], text, f"a path: {option}")
+    return Problem(
+        shape.answer[0] if question else shape.question[0], text, f"a path, such as {option}"
+    )
 
 
 def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> str:

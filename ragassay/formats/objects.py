@@ -210,7 +210,7 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
     if not all(is_sequence(values) for values in lists.values()):
         names = ", ".join(map(str, columns))
         raise InputError(
-            f"answers are a {type(columns).__name__} with the keys {names}: pass one of its "
+            f"answers are a {type(columns).__name__} with the keys {names}; pass one of its "
             "datasets, a list of rows, or a list for each column"
         )
     if len({len(values) for values in lists.values()}) > 1:

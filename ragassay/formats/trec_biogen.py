@@ -293,7 +293,7 @@ def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
                 "a PMID, which is a number",
             )
     if len(pmids) + n_present > MAX_PMIDS:
-        problem = f"a sentence with {len(pmids) + n_present} citations"
+        problem = f"a sentence has {len(pmids) + n_present} citations"
         raise unwritable(record, "answer", problem, f"at most {MAX_PMIDS}")
 
 

@@ -53,7 +53,7 @@ def parse_json(data: bytes) -> object | Problem:
     """Parse JSON, or return a problem if it is invalid."""
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
-        text = f"a NUL byte at byte {data.index(0) + 1}"
+        text = f"found a NUL byte at byte {data.index(0) + 1}"
         return Problem("", f"{text}{encoding_note(data)}", expected)
     try:
         return json.loads(
@@ -108,7 +108,9 @@ def _bad_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
 def _bad_text(path: tuple[str | int, ...], text: str, kind: str) -> Problem | None:
     if "\x00" in text:
         return Problem(
-            join_path(path), f"{kind} with a NUL character (\\u0000)", "text without NUL characters"
+            join_path(path),
+            f"found {kind} with a NUL character (\\u0000)",
+            "text without NUL characters",
         )
     if text.isascii():
         return None
@@ -116,7 +118,7 @@ def _bad_text(path: tuple[str | int, ...], text: str, kind: str) -> Problem | No
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = f"\\u{ord(text[error.start]):04x}"
-        problem = f"{kind} with a lone surrogate ({half}): half of a character"
+        problem = f"found {kind} with a lone surrogate ({half}), which is half of a character"
         return Problem(join_path(path), problem, "whole characters that UTF-8 can encode")
     return None
 

@@ -113,7 +113,7 @@ def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     ranks = {name: _parse_number(rank) for name, rank in value.items()}
     rejections = [
         Place(str(path), 0, name, content_of({name: value[name]})).reject(
-            Problem(join_path((name,)), f"found {describe_value(value[name])}", "a rank: a number")
+            Problem(join_path((name,)), f"found {describe_value(value[name])}", "a number as rank")
         )
         for name, rank in ranks.items()
         if rank is None

@@ -59,7 +59,7 @@ def test_a_data_set_of_hugging_face_is_read():
     made = datasets.Dataset.from_list(ROWS)
     for answers in (made, made.to_iterable_dataset(), made.with_format("numpy")):
         assert read_job(answers).records == read_job(ROWS).records
-    with pytest.raises(InputError, match="DatasetDict with the keys test: pass one of"):
+    with pytest.raises(InputError, match="DatasetDict with the keys test; pass one of"):
         read_job(datasets.DatasetDict(test=made))
 
 

@@ -282,7 +282,7 @@ def read_test_banks(path: AnyPath) -> BankResult:
 
 def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
     text = f"the bank of {quote_text(bank.query_id)} is already on line {line}"
-    return Problem("query_id", text, "a bank for each query and facet")
+    return Problem("query_id", text, "only one bank for each query and facet")
 
 
 def read_bank(item: Item) -> RubricBank:

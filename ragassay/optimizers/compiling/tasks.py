@@ -72,7 +72,7 @@ class ClaimTask(CompileTask):
         passage = row.evidence or " ".join(row.sentences)
         if not passage.strip():
             missing = "there is no text to compare the claim with"
-            return Problem("evidence", missing, "evidence, or sentences")
+            return Problem("evidence", missing, "text in `evidence` or `sentences`")
         label = self._label(row.label)
         if label is None:
             found = f"found the text {quote_text(row.label)}"

@@ -33,11 +33,13 @@ def read_article(record: Element) -> Article | Problem:
     citation = _child(record, "MedlineCitation")
     if citation is None:
         return Problem(
-            "MedlineCitation", "the element MedlineCitation is missing", "a MedlineCitation"
+            "MedlineCitation", "the element MedlineCitation is missing", "a MedlineCitation element"
         )
     article = _child(citation, "Article")
     if article is None:
-        return Problem("MedlineCitation.Article", "the element Article is missing", "an Article")
+        return Problem(
+            "MedlineCitation.Article", "the element Article is missing", "an Article element"
+        )
     title = _flat(_child(article, "ArticleTitle"))
     if not title or title == NO_TITLE:
         title = _flat(_child(article, "VernacularTitle"))
@@ -62,7 +64,9 @@ def read_book_article(record: Element) -> Article | Problem:
     """
     document = _child(record, "BookDocument")
     if document is None:
-        return Problem("BookDocument", "the element BookDocument is missing", "a BookDocument")
+        return Problem(
+            "BookDocument", "the element BookDocument is missing", "a BookDocument element"
+        )
     book = _child(document, "Book")
     name = _flat(_child(book, "BookTitle"))
     title = _flat(_child(document, "ArticleTitle")) or _flat(_child(document, "VernacularTitle"))
@@ -89,7 +93,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
         return Problem("PMID", found, "1 to 8 digits")
     version = element.get("Version") or "1"
     if not _VERSION.match(version):
-        return Problem("PMID.Version", f"found {quote_text(version)}", "a number from 1")
+        return Problem("PMID.Version", f"found {quote_text(version)}", "a number of at least 1")
     return text, int(version)
 
 

@@ -139,7 +139,7 @@ class _Stream:
         error = " ".join((root.findtext("ERROR") or "").split())
         detail = f" with the error {quote_text(error)}" if error else ""
         text = f"the root element is {quote_text(root.tag)}{detail}"
-        return self._reject(1, Problem("", text, "a PubmedArticleSet"))
+        return self._reject(1, Problem("", text, "a PubmedArticleSet element"))
 
     def _parse_items(self, element: Element) -> Iterator[PubmedItem]:
         entity = next(element.iter(Entity), None)
