@@ -164,8 +164,8 @@ def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuild
         n_part = get_number(segment, "part_index") or 0
         if not 0 <= n_part < len(parts):
             reply.report(
-                f"a grounding support refers to part {n_part}, but there are only {len(parts)} "
-                "parts"
+                f"a grounding support refers to part {n_part}, but the number of parts is "
+                f"{len(parts)}"
             )
             continue
         start = get_number(segment, "start_index") or 0

@@ -281,7 +281,7 @@ def test_columns_of_a_table_are_named_on_the_command_line(tmp_path):
     code, _, errors = call("evaluate", answers, "--map", "question=prompt", "--dry-run")
     assert (code, errors) == (
         1,
-        f"error: {answers} has no column 'prompt': it has query, output, n\n",
+        f"error: {answers} has no column 'prompt'; the columns are query, output, n\n",
     )
     for command in ("audit", "grade", "nuggets create", "nuggets assign"):
         assert "--map" in call(*command.split(), "--help")[1]

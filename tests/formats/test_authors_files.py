@@ -111,7 +111,7 @@ def test_a_folder_of_workbooks_has_each_answer_once(tmp_path):
     found = read_records(tmp_path)
     assert len(found.records) == 3
     assert [(r.file, r.problem) for r in found.rejections] == [
-        (str(tmp_path / "scores.csv"), "not a YESciEval workbook")
+        (str(tmp_path / "scores.csv"), "the file is not a YESciEval workbook")
     ]
     assert {one.record_id for one in read_labels(tmp_path).labels} == {
         f"row-1/{GENERATOR}/benign",
@@ -263,7 +263,7 @@ def test_claims_that_cite_documents_are_joined_with_the_corpus_beside_them(write
     path = write(
         claim | {"evidence": {"5": [{"sentences": [1, 0], "label": "REFUTE"}]}}, name="claims.jsonl"
     )
-    with pytest.raises(InputError, match=r"needs corpus\.jsonl"):
+    with pytest.raises(InputError, match=r"requires corpus\.jsonl"):
         claims(path)
     documents = [{"doc_id": n, "title": "T", "abstract": ["One. ", "Two."]} for n in (5, 6)]
     corpus = write(*documents, name="corpus.jsonl")

@@ -87,7 +87,7 @@ def test_a_missing_library_is_named_with_its_extra(library, content, tmp_path, m
     else:
         with zipfile.ZipFile(path, "w") as packed:
             packed.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(ExtraError, match=rf'needs {library}: pip install "ragassay\[tables\]"'):
+    with pytest.raises(ExtraError, match=rf'requires {library}: pip install "ragassay\[tables\]"'):
         read_records(path)
 
 
@@ -142,7 +142,7 @@ def test_a_column_that_is_named_twice_is_an_error(write):
 
 def test_a_map_is_checked_against_the_columns(write):
     path = write({"query": "Q?", "output": "A."})
-    with pytest.raises(InputError, match="has no column 'out': it has query, output"):
+    with pytest.raises(InputError, match="has no column 'out'; the columns are query, output"):
         read_records(path, columns={"question": "query", "answer": "out"})
     assert shape(read_records(path, columns={"question": "query", "answer": "output"})) == [
         ("Q?", "A.", [], {})

@@ -158,7 +158,7 @@ def test_a_row_of_a_table_above_the_limit_is_rejected_and_the_next_is_read(row, 
     before = csv.field_size_limit()
     with line_limit(500):
         assert {"1", "3"} <= set(ids(path))
-        assert "3 not CSV: a row of more than 500 characters" in said(path)
+        assert "3 the row is not CSV: found a row of more than 500 characters" in said(path)
     assert csv.field_size_limit() >= before, "others in this process read with csv too"
 
 
