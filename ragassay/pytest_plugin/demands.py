@@ -210,9 +210,7 @@ def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> lis
     for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
         group = score_group(key)
         similar = ", ".join(known for known in evaluation.scores if score_group(known) == group)
-        problem = (
-            f"unknown score; use one of {similar}" if similar else f"no {group} scores"
-        )
+        problem = f"unknown score; use one of {similar}" if similar else f"no {group} scores"
         lines.append(f"{key}: {problem}")
     reasons = Counter((v.evaluator, v.failure.reason) for v in evaluation.verdicts if v.failure)
     lines += [
