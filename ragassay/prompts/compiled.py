@@ -162,7 +162,10 @@ def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
         for target in ((prompt.agent, rubric) for rubric in prompt.rubrics or ("",)):
             if target in path_by_target:
                 other = path_by_target[target]
-                raise SettingsError(f"{other} and {path} are both for {prompt.title}")
+                raise SettingsError(
+                    f"{other} and {path} are both compiled prompts for {prompt.title}; pass only "
+                    "one"
+                )
             path_by_target[target] = path
         prompts.append(prompt)
     return tuple(prompts)

@@ -327,7 +327,7 @@ def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
         if any(cells.values()) and row.get("id") in known:
             labels[str(row["id"])] = {name: LABELS[text] for name, text in cells.items()}
     if not labels:
-        raise InputError(f"{path} contains no labels of these reasons; fill in yes or no")
+        raise InputError(f"{path} contains no labels for these reasons; fill in yes or no")
     return labels
 
 

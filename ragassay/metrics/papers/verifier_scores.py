@@ -203,7 +203,7 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         )
     n_true = sum(truth)
     if not n_true:
-        raise InputError("no claim is attributable; at least one is required to fit a threshold")
+        raise InputError("at least one attributable claim is required to fit a threshold")
     values, labelled = np.array(scores, dtype=float), np.array(truth, dtype=float)
     order = np.argsort(-values, kind="stable")
     values, hits = values[order], labelled[order].cumsum()
