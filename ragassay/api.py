@@ -168,10 +168,12 @@ async def aevaluate(
     is_one = answers is None
     if answers is None:
         if question is None or answer is None:
-            raise InputError("pass `answers`, or `question` and `answer`")
+            raise InputError("nothing to evaluate; pass `answers`, or `question` and `answer`")
         nuggets = options.pop("nuggets", None)
         if isinstance(nuggets, str | Path):
-            raise InputError("`nuggets` must be a list for one answer; a file needs `answers`")
+            raise InputError(
+                "`nuggets` must be a list for a single answer; pass `answers` to use a nugget file"
+            )
         answers = [record_of(answer, question, sources, nuggets, reference)]
     elif question is not None or answer is not None:
         raise InputError("pass `answers`, or `question` and `answer`, not both")
@@ -251,7 +253,7 @@ async def aaudit(
     request = request_audit(answers, options, settings, presenter)
     for one in presenter.rejections[:1]:  # `Audit` has no field for rejected lines.
         n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
-        warnings.warn(f"{n} lines were rejected, first {where}", stacklevel=2)
+        warnings.warn(f"{n} lines were rejected; the first is {where}", stacklevel=2)
     return (await request.run(folder_of(options), presenter)).audit
 
 

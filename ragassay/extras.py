@@ -31,7 +31,9 @@ def need(*modules: str) -> None:
         if not is_installed(module):
             from ragassay.errors import ExtraError
 
-            raise ExtraError(f'this needs {module}: pip install "{_requirement(module)}"')
+            raise ExtraError(
+                f'this feature requires {module}: pip install "{_requirement(module)}"'
+            )
 
 
 def _requirement(module: str) -> str:

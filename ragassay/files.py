@@ -66,11 +66,13 @@ def read_small(path: Path, most: int = MAX_BYTES) -> bytes:
     """
     special = special_kind(path.stat().st_mode)
     if special:
-        raise OSError(errno.EINVAL, f"it is {special}, a file is needed", str(path))
+        raise OSError(
+            errno.EINVAL, f"the path is {special}, but a regular file is required", str(path)
+        )
     with path.open("rb") as file:
         data = file.read(most + 1)
     if len(data) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+        raise OSError(errno.EFBIG, f"the file has more than {most:,} bytes", str(path))
     return data
 
 
@@ -101,7 +103,7 @@ def _plain_loader() -> type[yaml.SafeLoader]:
         def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
             text = super().construct_scalar(node)
             if isinstance(text, str) and "\0" in text:
-                raise yaml.YAMLError(f"a NUL character on line {node.start_mark.line + 1}")
+                raise yaml.YAMLError(f"found a NUL character on line {node.start_mark.line + 1}")
             if isinstance(text, str):
                 text.encode("utf-8")
             return text
@@ -109,7 +111,9 @@ def _plain_loader() -> type[yaml.SafeLoader]:
         def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
             if self.check_event(yaml.AliasEvent):
                 mark = self.peek_event().start_mark
-                raise yaml.YAMLError(f"alias (*) on line {mark.line + 1}: replace it by its value")
+                raise yaml.YAMLError(
+                    f"found an alias (*) on line {mark.line + 1}; replace the alias with its value"
+                )
             return super().compose_node(parent, index)
 
     return PlainLoader

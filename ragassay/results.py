@@ -169,7 +169,7 @@ class Results(Sequence[Evaluation]):
             case ".md":
                 write_pieces(target, markdown_pieces(*parts, repeats=self.repeats))
             case other:
-                raise InputError(f"cannot save as {other!r}: use .jsonl, .csv, .html or .md")
+                raise InputError(f"cannot save as {other!r}; use .jsonl, .csv, .html or .md")
         return target
 
     @property

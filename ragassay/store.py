@@ -203,7 +203,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         file.close()
         raise RunMismatchError(
             f"{path} belongs to a run of another ragassay version; delete this file and start "
-            "again (finished answers are stored separately and stay)"
+            "again (finished answers are stored separately and are not lost)"
         )
     file.execute("CREATE TABLE IF NOT EXISTS finished (key TEXT PRIMARY KEY, value BLOB NOT NULL)")
     return file

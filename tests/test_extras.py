@@ -46,7 +46,7 @@ def test_what_is_there_is_not_asked_for(monkeypatch: pytest.MonkeyPatch):
     need("nltk")
     monkeypatch.setitem(sys.modules, "nltk", None)
     with pytest.raises(
-        ExtraError, match=r'^this needs nltk: pip install "ragassay\[similarity\]"$'
+        ExtraError, match=r'^this feature requires nltk: pip install "ragassay\[similarity\]"$'
     ):
         need("nltk")
     assert issubclass(ExtraError, ImportError)

@@ -349,7 +349,7 @@ def test_what_is_no_option_is_refused(folder):
 
 
 def test_nuggets_are_a_list_for_one_answer_and_a_file_for_many(folder):
-    with pytest.raises(InputError, match="must be a list for one answer"):
+    with pytest.raises(InputError, match="must be a list for a single answer"):
         ragassay.evaluate(question="q", answer="a", nuggets=folder / "gold.json")
     with pytest.raises(InputError, match="with many answers, pass a nugget file"):
         ragassay.evaluate(folder / "answers.jsonl", nuggets=["a fact"])
@@ -398,7 +398,7 @@ def test_a_corpus_of_python_has_a_stamp_and_its_rejections(chosen, folder):
 
 def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch):
     given = {"answers": folder / "answers.jsonl", "corpus": folder / "corpus.jsonl"}
-    lost = r"1 lines were rejected, first .*corpus\.jsonl:2: "
+    lost = r"1 lines were rejected; the first is .*corpus\.jsonl:2: "
     with pytest.warns(UserWarning, match=lost), pytest.raises(Stopped):
         ragassay.audit(**given)
     opened = OpenedCorpus(

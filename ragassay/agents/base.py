@@ -260,7 +260,7 @@ class Agent(dspy.Module):
         """Check a compiled prompt. See `use`."""
         if compiled.agent != self.prompt:
             raise SettingsError(
-                f"expected a compiled prompt for {self.prompt!r}, got {compiled.agent!r}"
+                f"expected a compiled prompt for {self.prompt!r}, got one for {compiled.agent!r}"
             )
         signature: Any = self.predict.signature
         known = {CASE_FIELD, *signature.fields}

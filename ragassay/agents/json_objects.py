@@ -54,7 +54,7 @@ def find_objects(text: str) -> list[JsonObject]:
             fields, position = _read_object(text, opening.end())
             objects.append(JsonObject(start, position, fields))
         except RecursionError as error:
-            raise ValueError("JSON too deep") from error
+            raise ValueError("the JSON is nested too deeply") from error
         except _BrokenJsonError as broken:
             objects.append(JsonObject(start, broken.position, {}, str(broken)))
             position = opening.end()
@@ -80,7 +80,7 @@ def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
         start = _skip_space(text, _expect(text, position, ":"))
         value, end = _decode(text, start)
         if key in fields:
-            raise _BrokenJsonError(f"field {key!r} twice", end)
+            raise _BrokenJsonError(f"field {key!r} occurs twice", end)
         fields[key] = Field(with_whole_characters(value), start, end)
         position = _skip_space(text, end)
         if text[position : position + 1] == "}":

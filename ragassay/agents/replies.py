@@ -65,7 +65,7 @@ def value_of(name: str, value: Any, annotation: Any) -> Any:
         if kind is str:
             return _parse_text(value)
         if isinstance(value, bool) is not (kind is bool):
-            raise ValueError("another type")
+            raise ValueError("the value has the wrong type")
         if get_origin(kind) is list:
             return _parse_list(value, kind)
         return parse_value(value, kind)
@@ -91,7 +91,7 @@ def _parse_text(value: Any) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return " ".join(value)
     if not isinstance(value, str):
-        raise TypeError("another type")
+        raise TypeError("the value has the wrong type")
     # Control characters come from unescaped backslashes, as in \beta and \frac.
     return value.replace("\b", "\\b").replace("\f", "\\f")
 
@@ -109,12 +109,12 @@ def _parse_label(value: Any, labels: Sequence[Any]) -> Any:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, bool) and not any(isinstance(label, bool) for label in labels):
-        raise ValueError("another type")
+        raise ValueError("the value has the wrong type")
     for label in labels:
         if value == label and isinstance(value, bool) is isinstance(label, bool):
             return label
     if not isinstance(value, str):
-        raise ValueError("no such label")
+        raise ValueError("the label is unknown")
     by_word: Mapping[str, Any] = {_normalize(str(label)): label for label in labels}
     if _normalize(value) in by_word:
         return by_word[_normalize(value)]
@@ -124,7 +124,7 @@ def _parse_label(value: Any, labels: Sequence[Any]) -> Any:
     matches = [label for word, label in by_word.items() if _stem(word) == _stem(_normalize(head))]
     next_word = re.search(r"\w+", " ".join(reason))
     if len(matches) != 1 or (next_word and _normalize(next_word[0]) in {*_HEDGES, *by_word}):
-        raise ValueError("no such label")
+        raise ValueError("the label is unknown")
     return matches[0]
 
 
@@ -145,16 +145,16 @@ def _parse_rating(value: str, labels: Sequence[Any]) -> Any:
     if number is None:
         first = _NUMBER.search(value)
         if first is None or _RANGE.search(value):
-            raise ValueError("no number")
+            raise ValueError("the value contains no number")
         number, rest = int(first[1]), value[first.end() :]
         top = _OF.match(rest)
         if top and int(top[1]) != max(labels):
-            raise ValueError("another scale")
+            raise ValueError("the rating is on a different scale")
         rest = rest[top.end() :] if top else rest
         if re.search(r"\d", value[: first.start()] + rest):
-            raise ValueError("more than one number")
+            raise ValueError("the value contains more than one number")
     if number not in labels:
-        raise ValueError("not on the scale")
+        raise ValueError("the rating is outside the scale")
     return number
 
 
@@ -204,7 +204,7 @@ def read_reply(
     reasoning = find_reasoning(outside)
     begin = max((end for _, end in reasoning), default=0)
     if begin and not outside[begin:].strip() and not any(o.start >= begin for o in objects):
-        raise ValueError("reasoning without a verdict")
+        raise ValueError("the reply has reasoning but no verdict")
     broken = [o for o in objects if o.problem and o.start >= begin]
     verdict: dict[str, Field] = {}
     problem, last = "no JSON object", begin
@@ -330,14 +330,14 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
     """
     rest = text[start:].rstrip().rstrip("`~").rstrip()  # Removes a closing code fence.
     if len(rest) > MOST_REPAIRED_CHARS:
-        raise ValueError(f"broken JSON of {len(rest)} characters")
+        raise ValueError(f"broken JSON with {len(rest)} characters")
     offsets = {name: _find_values(text, start, name) for name in names}
     for name in wanted:
         if not offsets[name]:
             raise ValueError(f"broken JSON: no field {name!r}")
     for name, matches in offsets.items():
         if len(matches) > 1:
-            raise ValueError(f"broken JSON: field {name!r} twice")
+            raise ValueError(f"broken JSON: field {name!r} occurs twice")
     is_open = rest[-1:] not in ("}", "]")
     optional = [matches[0] for name, matches in offsets.items() if name not in wanted and matches]
     if is_open and any(offsets[name][0] > min(optional, default=len(text)) for name in wanted):
@@ -349,7 +349,7 @@ def _repair(text: str, start: int, names: Sequence[str], wanted: Sequence[str]) 
         raise ValueError(f"broken JSON: {error}") from error
     fields = _select_fields(repaired, names, wanted)
     if is_open and any(isinstance(fields.get(name), list) for name in names):
-        raise ValueError("broken JSON: the reply is incomplete, it ends in a list")
+        raise ValueError("broken JSON: the reply is incomplete and ends inside a list")
     return {
         name: Field(
             with_whole_characters(_unquote(value, text[at : at + 1])), at, _value_end(text, at)

@@ -95,7 +95,9 @@ class ExamWriter(Agent):
             texts = [_one_line(text) for text in getattr(reply, kind)]
             keys = [_one_line(text) for text in reply.answers] if wants_answers else [""] * number
             if wants_answers and len(keys) != len(texts):
-                raise UnparsableReplyError(f"{len(texts)} questions with {len(keys)} answers")
+                raise UnparsableReplyError(
+                    f"the reply has {len(texts)} questions but {len(keys)} answers"
+                )
             pairs = dict(reversed([p for p in zip(texts, keys, strict=False) if p[0]]))
             kept = [text for text in dict.fromkeys(texts) if _WORD.search(text)][:number]
             if not kept:

@@ -125,13 +125,14 @@ def _gate(changes: Sequence[Change], margin: float | None) -> int:
 
     if margin is None and not any(can_be_significant(change.scores) for change in changes):
         typer.echo(
-            "note: too few questions for significance; --margin 0.1 fails on any drop above 10 %"
+            "note: too few questions for a significance test; pass --margin 0.1 to fail on any "
+            "drop above 10 %"
         )
     verdicts = gate(changes, margin)
     for verdict in verdicts:
         typer.echo(verdict.text)
     if not verdicts:
-        typer.echo("passed: nothing is worse")
+        typer.echo("passed: no score is worse")
     if any(verdict.is_worse for verdict in verdicts):
         return BELOW
     return PARTIAL if verdicts else 0

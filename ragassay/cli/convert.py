@@ -88,7 +88,10 @@ def convert(
     result = write_answers(records, out, to)
     if result.left_out:
         lost = [f"{name} in {count_text(n, 'answer')}" for name, n in result.left_out.items()]
-        typer.echo(f"dropped or changed, not supported by {to}: {', '.join(lost)}", err=True)
+        typer.echo(
+            f"fields dropped or changed because {to} does not support them: {', '.join(lost)}",
+            err=True,
+        )
     typer.echo(f"{count_text(result.n_records, 'answer')}, {found.format} to {to}: {out}")
     return partial_if(found.rejections)
 

@@ -212,7 +212,10 @@ def _print(found: JudgeMatrix, as_json: bool) -> None:
     if found.self_preferences:
         print_sheets(self_preference_sheet(found.self_preferences))
     else:
-        typer.echo("no judge is also a system; use --same JUDGE=SYSTEM if their names differ")
+        typer.echo(
+            "no judge is also a system; if one model has different names as judge and as system, "
+            "pass --same JUDGE=SYSTEM"
+        )
 
 
 def _fields(found: JudgeMatrix) -> dict[str, object]:

@@ -212,7 +212,7 @@ def _print_card(item: RegisteredModel) -> None:
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
     if card is None:
-        lines.append("It has no model card.")
+        lines.append("The model has no model card.")
     else:
         lines += ["", card.description, "", "Limitations"]
         lines += [f"- {limit}" for limit in card.limits]

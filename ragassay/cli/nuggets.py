@@ -91,7 +91,9 @@ def create(
     n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
     if n_dropped:
         candidates = count_text(n_dropped, "candidate")
-        typer.echo(f"{candidates} below --min-judgment {min_judgment} skipped", err=True)
+        typer.echo(
+            f"skipped {candidates} with a judgment below --min-judgment {min_judgment}", err=True
+        )
     from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 
     jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
@@ -191,7 +193,7 @@ def fit(
     found = read_match_file(file)
     print_rejections(found.rejections)
     if found.n_one_sided:
-        typer.echo(f"answers without nuggets on one side: {found.n_one_sided}", err=True)
+        typer.echo(f"answers without gold or system nuggets: {found.n_one_sided}", err=True)
     with shown_steps(len(found.cases) + trials, "fitting", not quiet) as on_step:
         matcher = fit_file(
             found,

@@ -251,9 +251,10 @@ def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
     elif not prompt.is_better:
         verdict = "Discarded: the compiled prompt is not better than the shipped one."
     elif may_be_chance(prompt.comparisons[0]):
-        verdict = "Better, but the interval of the gain includes 0, so this may be chance."
+        verdict = "The prompt is better, but the interval of the gain includes 0, so the gain may "
+        "be chance."
     else:
-        verdict = "Better, and the interval of the gain is above 0."
+        verdict = "The prompt is better, and the interval of the gain is above 0."
     lines = [
         verdict,
         f"Wrote {written}" if written else "Nothing was written.",

@@ -137,7 +137,8 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            f"The {UNDECIDED} grades need a judge. --escalate MODEL calls one for these only."
+            f"The {UNDECIDED} grades require a judge. Pass --escalate MODEL to call a judge only "
+            "for these grades."
         )
     card = graded.run.manifest.grader_card
     if card is not None:

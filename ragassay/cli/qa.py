@@ -299,7 +299,10 @@ def keep(
     for name, dimensions in found.dropped.items():
         typer.echo(f"{name}: {', '.join(dimensions)}", err=True)
     if found.unrated:
-        typer.echo(f"{count_text(len(found.unrated), 'pair')} dropped without a rating", err=True)
+        typer.echo(
+            f"{count_text(len(found.unrated), 'pair')} dropped because they have no rating",
+            err=True,
+        )
     return partial_if(found.unrated)
 
 

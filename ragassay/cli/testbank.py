@@ -254,7 +254,7 @@ def split(
     write_new_bank(found.public, target)
     write_new_bank(found.secret, hidden)
     for title in found.one_sided:
-        typer.echo(f"{title} is in one part only", err=True)
+        typer.echo(f"{title} occurs in only one part", err=True)
     return partial_if(file.rejections, found.one_sided)
 
 

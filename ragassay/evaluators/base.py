@@ -127,7 +127,7 @@ class Run:
             return dict.fromkeys((agent.prompt for agent in agents.all), NEEDS_JUDGE)
         if self.models.encoder is not None and not self.settings.judge.escalate:
             unused[agents.verifier.prompt] = (
-                f"{self.verifier_name} compares instead of the judge; add --verifier judge"
+                f"{self.verifier_name} is used instead of the judge; add --verifier judge"
             )
         if not any(one.digest for one in self.registered):  # a custom one may use any agent
             left_out = agents_left_out(self.settings)
@@ -138,7 +138,7 @@ class Run:
             unused[agents.judge.prompt] = (
                 "a fine-tuned judge uses its own prompt; choose another judge"
                 if judges[0].reads or self.settings.judge.form
-                else "signals rate instead of the judge; add --no-signals"
+                else "ratings come from signals instead of the judge; add --no-signals"
             )
         return unused
 

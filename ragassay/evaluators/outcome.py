@@ -53,7 +53,9 @@ def _check_complete(open_case: OpenCase, run: Run) -> None:
         if task.key not in open_case.verdicts
     ]
     if missing:
-        raise RagassayError(f"no verdict on {', '.join(missing)}: the evaluation was interrupted")
+        raise RagassayError(
+            f"the evaluation was interrupted before the verdicts on {', '.join(missing)}"
+        )
 
 
 def evaluation_of(

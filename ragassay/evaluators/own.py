@@ -127,14 +127,15 @@ class OwnEvaluator(Evaluator[OwnItem]):
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise SettingsError(
-                f"evaluator {name!r}: a name has only a-z, 0-9 and _, and starts with a letter"
+                f"invalid evaluator name {name!r}; use only a-z, 0-9 and _, starting with a letter"
             )
         if labels and (len(set(labels)) < 2 or not set(good) <= set(labels)):
             raise SettingsError(
-                f"evaluator {name}: pass at least two distinct labels, and `good` as some of them"
+                f"evaluator {name}: `labels` requires at least two distinct labels, and `good` "
+                "must contain only labels from `labels`"
             )
         if scale[0] >= scale[1]:
-            raise SettingsError(f"evaluator {name}: scale must be (lowest, highest), not {scale}")
+            raise SettingsError(f"evaluator {name}: scale must be (lowest, highest), got {scale}")
         self.name = self.part = name
         self.says, self.of, self.scale, self.attacks = says, of, scale, tuple(attacks)
         self.labels = tuple(labels)
@@ -242,7 +243,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
     def _check(self, value: object) -> None:
         if self.labels and value not in self.labels:
             raise EvaluatorError(
-                f"evaluator {self.name} returned {value!r}, which is not one of its labels: "
+                f"evaluator {self.name} returned {value!r}, which is not one of its labels "
                 f"{', '.join(self.labels)}"
             )
         low, high = self.scale

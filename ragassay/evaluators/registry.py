@@ -58,7 +58,7 @@ def find_evaluator(name: str) -> OwnEvaluator:
     evaluator = _import_evaluator(name) if ":" in name else _entry_point(name)
     if not isinstance(evaluator, OwnEvaluator):
         raise SettingsError(
-            f"{name} is not an evaluator: decorate the function with @ragassay.evaluator"
+            f"{name} is not an evaluator; decorate the function with @ragassay.evaluator"
         )
     return evaluator
 
@@ -81,7 +81,7 @@ def _entry_point(name: str) -> object:
     if name not in points.names:
         known = ", ".join(sorted(points.names)) or "none is installed"
         raise SettingsError(
-            f"evaluator {name}: use package.module:name, or the name of an entry point of "
+            f"unknown evaluator {name}; use package.module:name, or an entry point in the group "
             f"{GROUP} ({known})"
         )
     return points[name].load()
@@ -97,7 +97,9 @@ def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
     taken = {word for one in OURS for word in (one.name, one.part, one.display.group)}
     for one in own:
         if one.name in taken:
-            raise SettingsError(f"evaluator {one.name}: the name is taken; choose another")
+            raise SettingsError(
+                f"evaluator {one.name}: the name is already used; choose a different name"
+            )
         taken.add(one.name)
     return (*OURS, *own)
 

@@ -125,8 +125,8 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
         key_of=lambda answer: answer.key,
         repeated=lambda answer, _: Problem(
             "qid",
-            f"the topic already has an answer of {quote_text(answer.system or answer.document)}",
-            "each answer once",
+            f"the topic already has an answer by {quote_text(answer.system or answer.document)}",
+            "each answer only once",
         ),
     )
     return answers, tuple(sorted([*rejections, *label_rejections], key=lambda one: one.line))

@@ -101,11 +101,13 @@ def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
     documents = list(dict.fromkeys([*row.evidence, *row.cited_doc_ids]))
     if not documents:
         text = f"found {describe_value(row.cited_doc_ids)}"
-        return Problem("cited_doc_ids", text, "a document's id")
+        return Problem("cited_doc_ids", text, "the id of a document")
     labels = {name: {one.label for one in marks} for name, marks in row.evidence.items()}
     mixed = [name for name, document_labels in labels.items() if len(document_labels) > 1]
     if mixed:
-        return Problem(f"evidence.{mixed[0][:60]}", "several labels for a document", "one label")
+        return Problem(
+            f"evidence.{mixed[0][:60]}", "the document has several labels", "one label per document"
+        )
     claim = without_citations(row.claim)
     return [FactCheck(claim, name, next(iter(labels.get(name) or ["nei"]))) for name in documents]
 
@@ -171,7 +173,7 @@ class _RelatedFiles:
     def prompts(self) -> dict[str, Mapping[str, object]]:
         path = self.path.with_name(self.path.name.replace("annotations", "prompts"))
         if path == self.path or not path.is_file():
-            raise InputError(f"{self.path} needs prompts_merged.csv in the same folder")
+            raise InputError(f"{self.path} requires prompts_merged.csv in the same folder")
         items = (item for item in iter_items(path) if isinstance(item, Item))
         return {str(item.fields.get("PromptID")): item.fields for item in items}
 
@@ -179,7 +181,7 @@ class _RelatedFiles:
     def documents(self) -> dict[str, CitedRow]:
         paths = [self.path.with_name(name) for name in _CORPORA]
         if (path := next((one for one in paths if one.is_file()), None)) is None:
-            raise InputError(f"{self.path} needs {_CORPORA[0]} in the same folder")
+            raise InputError(f"{self.path} requires {_CORPORA[0]} in the same folder")
         items = (item for item in iter_items(path) if isinstance(item, Item))
         rows = (validate(CitedRow, item.fields) for item in items)
         return {row.doc_id: row for row in rows if not isinstance(row, Problem)}
@@ -201,9 +203,15 @@ def _finding_claims(item: Item, related: _RelatedFiles) -> Iterator[Item]:
 def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) -> dict[str, object]:
     name = str(fields["PromptID"])
     if (prompt := related.prompts.get(name)) is None:
-        raise ProblemError("PromptID", f"the prompts have no {name}", "the id of a prompt")
+        raise ProblemError(
+            "PromptID",
+            f"prompts_merged.csv has no prompt {name}",
+            "the id of a prompt in prompts_merged.csv",
+        )
     if str(fields.get("Valid Label")) in _REFUSED:
-        raise ProblemError("Valid Label", "the label was rejected by the verifier", "1")
+        raise ProblemError(
+            "Valid Label", "the label was rejected by the verifier", "a valid label (1)"
+        )
     finding = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
     finding |= {"label": fields["Label"], "evidence": fields["Annotations"]}
     return finding | {"pmcid": fields.get("PMCID")}
@@ -218,7 +226,9 @@ def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejecti
         if document is None or len(labels) > 1:
             missing = f"the corpus has no {quote_text(name)}"
             text = f"found {' and '.join(sorted(labels))}" if document else missing
-            expected = "one label per document" if document else "the id of a document in it"
+            expected = (
+                "one label per document" if document else "the id of a document in the corpus"
+            )
             yield item.place.reject(Problem(f"evidence.{name}", text, expected))
             continue
         fields: dict[str, object] = {

@@ -103,9 +103,13 @@ def read_messages(messages: Sequence[object]) -> Conversation | Problem:
             return Problem(str(n), message, expected)
         read.append(message)
     if (answer := _last(read, len(read), "assistant")) is None:
-        return Problem("", "no assistant message contains text", "an answer to evaluate")
+        return Problem(
+            "", "no assistant message contains text", "an assistant message with an answer"
+        )
     if (question := _last(read, answer, "user")) is None:
-        return Problem("", "no user message precedes the last answer", "a question")
+        return Problem(
+            "", "no user message precedes the last answer", "a user message with the question"
+        )
     return Conversation(
         question=read[question].reply.text.strip(),
         answer=read[answer].reply,

@@ -65,7 +65,9 @@ class Pieces:
             return too_long(self.start, data, self.limit, "item")
         if data:
             return RawLine(self.start, data)
-        return RawLine(number, b",", problem="nothing between two commas", expected="a JSON object")
+        return RawLine(
+            number, b",", problem="there is nothing between two commas", expected="a JSON object"
+        )
 
     def rest(self, number: int, problem: str, expected: str) -> RawLine:
         """Return the remaining pieces as a line with the given problem."""
@@ -222,10 +224,10 @@ def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
             return
         yield from cutter.feed(line)
     if cutter.inside:
-        problem = "the array is not closed: the file is truncated"
+        problem = "the array is not closed, so the file is truncated"
         yield cutter.pieces.rest(number, problem, "a closing ]")
     elif b"".join(cutter.pieces.pieces).strip():
-        yield cutter.pieces.rest(number, "text after the array's end", "nothing after ]")
+        yield cutter.pieces.rest(number, "found text after the end of the array", "nothing after ]")
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
@@ -242,7 +244,7 @@ def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
         return None
     header = b"".join(cutter.header)
     if cutter.inside:
-        problem = f'the list "{cutter.name}" is not closed: the file is truncated'
+        problem = f'the list "{cutter.name}" is not closed, so the file is truncated'
         rows.append(cutter.pieces.rest(number, problem, "a closing ]"))
         header += b"]}"
     return CutDocument(cutter.name, header, tuple(rows))

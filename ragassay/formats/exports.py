@@ -150,7 +150,10 @@ def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
     if (shape := shape_of(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
-        text, expected = "the record matches no known export", "the structure of the first line"
+        text, expected = (
+            "the record matches no known export",
+            "a record with the structure of the first line",
+        )
         return [Problem("", text, expected)]
     if not shape.rows:
         return [_record(shape, nested_fields(item.fields, ROOTS), item.place.label, tally)]
@@ -346,7 +349,9 @@ def _refusal(
     )
     texts = dict.fromkeys(_texts_in(fields, shape.question + shape.answer))
     text = f"{shape.tool}: no {missing} found among {', '.join(texts) or 'no texts'}"
-    return Problem(shape.answer[0] if question else shape.question[0], text, f"a path: {option}")
+    return Problem(
+        shape.answer[0] if question else shape.question[0], text, f"a path, such as {option}"
+    )
 
 
 def _guess(fields: Mapping[str, object], paths: tuple[str, ...], name: str) -> str:

@@ -123,13 +123,13 @@ class Unpacked(io.RawIOBase):
         self._n_out += len(data)
         if len(data) > MAX_WINDOW_BYTES:
             self._end = BombError(
-                f"{len(window):,} bytes unpack to more than {MAX_WINDOW_BYTES:,}: "
+                f"{len(window):,} bytes unpack to more than {MAX_WINDOW_BYTES:,} bytes, like a "
                 "decompression bomb"
             )
         elif self._n_out > max(LARGE_BYTES, MAX_RATIO * self._n_in):
             self._end = BombError(
                 f"the first {self._n_in:,} bytes unpack to {self._n_out:,}, more than {MAX_RATIO} "
-                "times as many: decompression bomb"
+                "times as many bytes, like a decompression bomb"
             )
         return data
 
@@ -229,14 +229,17 @@ def check_file(path: Path) -> None:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
         why = "is a broken link" if path.is_symlink() else "does not exist"
-        raise InputError(f"{path} {why}: check the path") from error
+        raise InputError(f"{path} {why}; check the path") from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{_shorten_path(path)} cannot be opened: {why}") from error
     if stat.S_ISDIR(mode):
-        raise InputError(f"{path} is a folder: pass a file in the folder instead")
+        raise InputError(f"{path} is a folder; pass a file in the folder instead")
     if special := special_kind(mode):
-        raise InputError(f"{path} is {special}, but input is read several times: save it to a file")
+        raise InputError(
+            f"{path} is {special}, but the input is read several times; save the input to a "
+            "regular file"
+        )
 
 
 def _shorten_path(path: Path) -> str:
@@ -304,7 +307,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
                     continue
                 line = _line(handle, number, data, limit)
             except DAMAGE as error:
-                expected = "a complete file: copy or compress it again"
+                expected = "a complete file; copy or compress the file again"
                 yield RawLine(number, b"", problem=damage_text(error), expected=expected)
                 return
             except UnicodeError as error:
@@ -317,7 +320,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
             if not line.blank:
                 yield line
         if handle.n_grown:
-            text = f"the file grew during reading: the {handle.n_grown:,} new bytes are skipped"
+            text = f"the file grew during reading; the {handle.n_grown:,} new bytes were skipped"
             yield RawLine(number, b"", problem=text, expected="a file that does not change")
 
 
@@ -336,5 +339,5 @@ def _line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine
         rest = handle.readline(_SKIP_BYTES)
         skipped += len(rest)
         if skipped > _MAX_SKIPPED_BYTES:
-            raise OSError(f"a line of more than {limit + skipped:,} bytes")
+            raise OSError(f"found a line of more than {limit + skipped:,} bytes")
     return too_long(number, data, limit)

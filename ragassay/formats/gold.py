@@ -99,7 +99,7 @@ class _Gold:
         if first.nuggets != bank.nuggets:
             text = f"the topic {quote_text(bank.topic)} already appeared with other nuggets"
             where = f" (line {line})" if line else ""
-            problem = Problem("", f"{text}{where}", "all nuggets of a topic together")
+            problem = Problem("", f"{text}{where}", "all nuggets of a topic in one place")
             self.rejections.append(place.reject(problem))
 
 
@@ -190,7 +190,7 @@ def _from_created(item: Item) -> list[NuggetBank | Problem]:
 def _from_test_bank(item: Item) -> list[NuggetBank | Problem]:
     bank = read_bank(item)
     if bank.kind == "questions":
-        text = "found a bank of exam questions, which are not nuggets"
+        text = "found a bank of exam questions instead of nuggets"
         raise ProblemError("items.0.question_text", text, 'items with "nugget_text"')
     nuggets = tuple(Nugget(text=item.text) for item in bank.items)
     return [NuggetBank(bank.query_id, bank.query_text, nuggets)]
@@ -208,7 +208,7 @@ def _read_mapping(path: Path, gold: _Gold) -> None:
         fields = {"nuggets": entries}
         row = find_bad_value(topic) or find_bad_value(fields) or validate(NuggetsRow, fields)
         if not isinstance(row, Problem) and not topic.strip():
-            row = Problem("", "found an empty topic", "the topic's id")
+            row = Problem("", "found an empty topic", "a topic id that is not empty")
         odd = [] if isinstance(row, Problem) else list(find_unknown_importances(row.nuggets))
         for problem in [row] if isinstance(row, Problem) else problems_of(odd):
             field_name = f"{join_path((topic,))}{problem.field.removeprefix('nuggets')}"

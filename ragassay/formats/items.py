@@ -46,7 +46,7 @@ class UnreadableLineCount:
         self.n_bad += is_bad
         if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
             return None
-        problem = f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read: "
+        problem = f"{self.n_bad:,} of {self.n_lines:,} lines cannot be read; "
         return Rejection(
             file=str(self.path),
             line=line + 1,

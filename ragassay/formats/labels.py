@@ -153,6 +153,6 @@ def _label(fields: Mapping[str, object]) -> HumanLabel:
         expected = " or ".join(allowed or ["a whole number"])
         raise ProblemError("label", f"found the text {quote_text(row.label)}", expected)
     if row.record_id is None and (row.topic is None or row.system is None):
-        text = f"no answer is specified: found {describe_value(fields)}"
+        text = f"the row does not specify an answer; found {describe_value(fields)}"
         raise ProblemError("record_id", text, "record_id, or topic and system")
     return HumanLabel.model_validate(row.model_dump())

@@ -195,7 +195,9 @@ def _answers(item: Item) -> Iterator[_AssessedAnswer | Problem]:
                 raise ProblemError(path, f"found {describe_value(fields)}", "an object: {…}")
             row = parse(MachineAnswerRow, fields, path)
             if not system.strip():
-                raise ProblemError(_ANSWERS, "an answer has a blank system name", "M1, M2, …")
+                raise ProblemError(
+                    _ANSWERS, "an answer has a blank system name", "a system name such as M1"
+                )
             yield _AssessedAnswer(question, system, row)
         except ProblemError as error:
             yield error.problem
@@ -335,5 +337,6 @@ def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int],
         raise
     except ValueError as error:
         raise InputError(
-            f"{path}: an answer_sentence_id is not a system and a number such as M26-2"
+            f"{path}: an answer_sentence_id is invalid; use a system name and a sentence number, "
+            "such as M26-2"
         ) from error

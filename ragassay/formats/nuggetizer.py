@@ -207,7 +207,7 @@ def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
         text = f"found {describe_value(first.given)}"
     more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
     nuggets = "the nugget is" if len(odd) == 1 else "the nuggets are"
-    problem = f"{text}{more}: {nuggets} used without it"
+    problem = f"{text}{more}: {nuggets} used without this field"
     return [Problem(first.field, problem, " or ".join(first.names))]
 
 

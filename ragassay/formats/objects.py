@@ -140,11 +140,15 @@ def _listed_rows(answers: Any) -> list[Any]:
         return [_row(answers)]
     cases = answers if isinstance(answers, Iterable) else getattr(answers, "test_cases", None)
     if cases is None or isinstance(cases, bytes):
-        raise InputError(f"answers have the type {type(answers).__name__}: pass {ACCEPTED}")
+        raise InputError(
+            f"answers have the unsupported type {type(answers).__name__}; pass {ACCEPTED}"
+        )
     rows = list(cases)
     converted = [_row(row) for row in rows]
     if converted and not any(is_mapping(row) or isinstance(row, Record) for row in converted):
-        raise InputError(f"answers are a list of {type(rows[0]).__name__}: pass {ACCEPTED}")
+        raise InputError(
+            f"answers are a list of the unsupported type {type(rows[0]).__name__}; pass {ACCEPTED}"
+        )
     return converted
 
 
@@ -154,7 +158,7 @@ def _row(row: Any) -> Any:
         return {name: value for name, value in dumped.items() if value not in (None, False)}
     if _has(row, _RESPONSE):
         raise InputError(
-            f"a {type(row).__name__} has no question: pass "
+            f"a {type(row).__name__} has no question; pass "
             '{"question": ..., "answer": response}, or `question=` and `answer=`'
         )
     if not is_mapping(row):
@@ -184,8 +188,8 @@ def response_parts(response: Any) -> ResponseParts:
         return ResponseParts(str(response.response or ""), nodes)
     if (reply := read_structured_reply(response)) is None:
         raise InputError(
-            f"the answer has the type {type(response).__name__}: pass text, a LlamaIndex response "
-            "or a reply of a provider (OpenAI, Anthropic, Cohere, Gemini, ...)"
+            f"the answer has the unsupported type {type(response).__name__}; pass text, a "
+            "LlamaIndex response or a provider reply (OpenAI, Anthropic, Cohere, Gemini, ...)"
         )
     return ResponseParts(reply.text, reply=reply)
 
@@ -206,7 +210,7 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
     if not all(is_sequence(values) for values in lists.values()):
         names = ", ".join(map(str, columns))
         raise InputError(
-            f"answers are a {type(columns).__name__} with the keys {names}: pass one of its "
+            f"answers are a {type(columns).__name__} with the keys {names}; pass one of its "
             "datasets, a list of rows, or a list for each column"
         )
     if len({len(values) for values in lists.values()}) > 1:

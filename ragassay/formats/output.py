@@ -206,10 +206,10 @@ class Check:
         if isinstance(again, Problem):
             raise unwritable(record, again.field, again.text, again.expected)
         if again.id in self._seen:
-            raise unwritable(record, "id", "the id already appeared", "an id for each record")
+            raise unwritable(record, "id", "the id already appeared", "a unique id for each record")
         if not isinstance(again.answer, str) and "answer" in left_out(record, again):
-            problem = "its citations would be read back as others"
-            raise unwritable(record, "answer", problem, "citations that are ids of documents")
+            problem = "the citations would be read back as different citations"
+            raise unwritable(record, "answer", problem, "document ids as citations")
         self._seen.add(again.id)
         self._changed.update(left_out(record, again))
 

@@ -66,7 +66,7 @@ def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
     try:
         question = question_of(row.body, row.id, questions, "id")
     except ProblemError as error:
-        text = f"{error.problem.text}: a submission needs its questions file (--questions)"
+        text = f"{error.problem.text}: a submission requires its questions file (--questions)"
         expected = f"{error.problem.expected}, or a BioASQ questions file"
         raise ProblemError("id", text, expected) from error
     if not any(text.strip() for text in row.ideal_answer):

@@ -116,8 +116,8 @@ def _sources(row: SampleRow) -> tuple[Document, ...]:
         return tuple(Document(id=str(i), text=text) for i, text in enumerate(texts, start=1))
     ids = row.retrieved_context_ids
     if len(ids) != len(texts):
-        text = f"{len(ids)} ids for {len(texts)} retrieved_contexts"
-        raise ProblemError("retrieved_context_ids", text, "an id for each context, or none")
+        text = f"found {len(ids)} ids for {len(texts)} retrieved_contexts"
+        raise ProblemError("retrieved_context_ids", text, "one id for each context, or no ids")
     pairs = zip(ids, texts, strict=True)
     return distinct_documents([Document(id=name, text=text) for name, text in pairs])
 

@@ -149,8 +149,8 @@ def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
         raise ProblemError(path, error.problem.text, error.problem.expected) from error
     unknown = unknown_fields(row) | other
     if duplicates := sorted(row.metadata.keys() & unknown.keys()):
-        text = "the field is both inside and outside of metadata"
-        raise ProblemError(join_path(duplicates[:1]), text, "only one of them")
+        text = "the field occurs both inside and outside metadata"
+        raise ProblemError(join_path(duplicates[:1]), text, "the field in only one of these places")
     metadata = {name: as_text(value) for name, value in row.metadata.items() if value is not None}
     if tally is not None:
         tally.add(named.names)

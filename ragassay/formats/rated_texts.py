@@ -216,7 +216,9 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
             continue
         if rubric not in AnnotatorRow.model_fields:
             known = " or ".join(AnnotatorRow.model_fields)
-            labels.append(Problem(f"scores.{rubric[:60]}", "not a rubric of SummEval", known))
+            labels.append(
+                Problem(f"scores.{rubric[:60]}", "the name is not a rubric of SummEval", known)
+            )
         elif not _is_within(mean, 1, 5):
             text = f"found {describe_value(mean)}"
             labels.append(Problem(f"scores.{rubric}", text, "a mean from 1 to 5"))
@@ -268,7 +270,7 @@ def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
     for field, mean in scores.items():
         if (rubric := _AVERAGED.get(field)) is None:
             known = " or ".join(_AVERAGED)
-            labels.append(Problem(f"scores.{field[:60]}", "not a metric of USR", known))
+            labels.append(Problem(f"scores.{field[:60]}", "the name is not a metric of USR", known))
         elif mean is not None:
             labels += _mean_labels(record, field, rubric, mean)
     return labels

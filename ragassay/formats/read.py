@@ -115,7 +115,7 @@ def read_records(
     path = Path(path)
     questions = None if questions is None else Path(questions)
     if limit is not None and limit < 1:
-        raise InputError(f"limit is {limit}: pass at least 1, or None to read all")
+        raise InputError(f"limit must be at least 1, or None to read all records; got {limit}")
     reading = _RecordReading(str(path), path, questions, answered, columns)
     if path.is_dir():
         match, items = YESCIEVAL_SHEET, sheet_items(path)
@@ -252,13 +252,14 @@ class _RecordReading:
         if match is YESCIEVAL:
             path = self.questions or (self.path and find_questions(self.path))
             if path is None:
-                raise InputError("YESciEval answers need a questions file: pass `questions`")
+                raise InputError("YESciEval answers require a questions file; pass `questions`")
             known, rejected = read_questions(path)
             self.rejections.extend(rejected)
             return partial(read_yescieval, questions=known)
         if self.questions is not None:
             raise InputError(
-                f"{self.name} has the format {match.name}, which already contains the questions"
+                f"{self.name} has the format {match.name}, which already contains the questions; "
+                "remove the questions file"
             )
         if isinstance(match, ShapeFormat):
             return partial(read_export, tally=self.tally)

@@ -275,8 +275,8 @@ class ReplyBuilder:
         n_characters = len(block.text)
         if not 0 <= first <= last <= n_characters or (first == n_characters and last > first):
             self.report(
-                f"a citation of {self._sources[next(iter(numbers))].name!r} is for the characters "
-                f"{first} to {last} of a text of {n_characters}"
+                f"a citation of {self._sources[next(iter(numbers))].name!r} refers to characters "
+                f"{first} to {last}, but the text has {n_characters} characters"
             )
             first, last = max(first, 0), min(last, n_characters)
             if first > last or first >= n_characters:
@@ -303,7 +303,9 @@ class ReplyBuilder:
     def build(self) -> StructuredReply:
         """Return the reply, with unique source ids and citations in text order."""
         if self._n_too_many:
-            self.report(f"{self._n_too_many} citations more than {MAX_SPANS:,} were not read")
+            self.report(
+                f"{self._n_too_many} citations beyond the first {MAX_SPANS:,} were not read"
+            )
         names = [source.name for source in self._sources]
         ids = distinct_ids(names)
         documents = tuple(

@@ -124,7 +124,7 @@ def read_annotations(
         name = get_text(fields, "url", "uri", "file_id")
         title = get_text(fields, "title", "filename")
         if not name and not title and not get_text(fields, "cited_text", "quote", "content"):
-            reply.report(f"an annotation of the type {kind or 'unknown'!r} names no source")
+            reply.report(f"an annotation of type {kind or 'unknown'!r} does not specify a source")
             continue
         source, start, end = _add_annotated(fields, name, title, block, reply)
         has_offsets = start is not None or end is not None
@@ -163,7 +163,10 @@ def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuild
         segment = get_fields(support, "segment")
         n_part = get_number(segment, "part_index") or 0
         if not 0 <= n_part < len(parts):
-            reply.report(f"a grounding support is for part {n_part} of {len(parts)}")
+            reply.report(
+                f"a grounding support refers to part {n_part}, but the number of parts is "
+                f"{len(parts)}"
+            )
             continue
         start = get_number(segment, "start_index") or 0
         end = get_number(segment, "end_index")
@@ -319,7 +322,7 @@ def _read_spans(
 
 def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
     if not get_text(citation, "url", "title", "document_title", "cited_text", "id"):
-        reply.report("a citation specifies no source")
+        reply.report("a citation does not specify a source")
         return
     start, end = get_number(citation, "start", "start_index"), get_number(citation, "end")
     end = end if end is not None else get_number(citation, "end_index")

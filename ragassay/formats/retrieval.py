@@ -107,7 +107,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
     if row.id in lines:
         field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
         text = f"the id {quote_text(row.id)} is already on line {lines[row.id]}"
-        raise ProblemError(field, text, "each document once")
+        raise ProblemError(field, text, "each document only once")
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):
         return Document(id=row.id, text=row.text, title=row.title)
@@ -152,7 +152,9 @@ def _columns(line: RawLine, separator: str | None) -> list[str] | Problem:
     try:
         text = line.data.decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        return Problem("", f"not UTF-8 ({error.reason}){encoding_note(line.data)}", "text in UTF-8")
+        return Problem(
+            "", f"the line is not UTF-8 ({error.reason}){encoding_note(line.data)}", "text in UTF-8"
+        )
     if "\x00" in text:
         return Problem("", "found a NUL byte, so this is not a text file", "text")
     return text.split(separator)
@@ -313,7 +315,7 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
             text = f"{quote_text(query)} already ranks {quote_text(name)}"
-            return Problem("docid", text, "each document once")
+            return Problem("docid", text, "each document only once")
         if tag and own_tag != tag:
             text = f"found {describe_value(own_tag)}"
             return Problem("tag", text, f"{quote_text(tag)}, as in the first line")

@@ -80,7 +80,7 @@ def reviews_file(path: Path) -> Path | None:
     if path.is_dir():
         file = path / FILE
         if not file.exists():
-            raise InputError(f"{path} has no {FILE}: create it with `ragassay review {path}`")
+            raise InputError(f"{path} has no {FILE}; create it with `ragassay review {path}`")
         return file
     head = next(iter(iter_lines(path)), None)
     if head is None or head.problem:
@@ -120,7 +120,9 @@ class ReviewedRun:
         """Evaluations by record id, from the folder of the reviews."""
         path = self.file.with_name(EVALUATIONS)
         if not path.exists():
-            raise InputError(f"{self.file} needs {EVALUATIONS} in its folder: pass the run folder")
+            raise InputError(
+                f"{self.file} requires {EVALUATIONS} in the same folder; pass the run folder"
+            )
         try:
             evaluations = [Evaluation.model_validate_json(line.data) for line in iter_lines(path)]
         except ValidationError as error:

@@ -70,7 +70,7 @@ def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[st
     columns: dict[str, str] = {}
     for field, column in pairs:
         if field not in FIELDS:
-            raise InputError(f"unknown field {field!r}: the fields are {', '.join(FIELDS)}")
+            raise InputError(f"unknown field {field!r}; the fields are {', '.join(FIELDS)}")
         if field in columns:
             raise InputError(f"{field} is mapped to two columns, {columns[field]!r} and {column!r}")
         columns[field] = column
@@ -80,7 +80,9 @@ def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[st
 def _pair(text: str) -> tuple[str, str]:
     field, sign, column = text.partition("=")
     if not (field.strip() and sign and column.strip()):
-        raise InputError(f"invalid column {text!r}: write FIELD=COLUMN, such as question=query")
+        raise InputError(
+            f"invalid column mapping {text!r}; write FIELD=COLUMN, such as question=query"
+        )
     return field.strip(), column.strip()
 
 
@@ -98,11 +100,13 @@ def with_columns(
     head = list(islice(stream, MAX_SNIFFED))
     rows = [item.fields for item in head if isinstance(item, Item)]
     if not head:
-        raise InputError(f"{name} is empty: it has no record")
+        raise InputError(f"{name} is empty; at least one record is required")
     for column in columns.values():
         if not any(column in fields or value_at(fields, column) is not None for fields in rows):
             keys = dict.fromkeys(key for fields in rows for key in _shown_keys(fields))
-            raise InputError(f"{name} has no column {column!r}: it has {', '.join(keys) or 'none'}")
+            raise InputError(
+                f"{name} has no column {column!r}; the columns are {', '.join(keys) or 'none'}"
+            )
     for item in chain(head, stream):
         if isinstance(item, Item):
             item = replace(item, fields=_rename_fields(item.fields, columns, tally))

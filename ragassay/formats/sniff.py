@@ -28,7 +28,7 @@ _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     ),
     (
         frozenset({"question", "papers"}),
-        "YESciEval questions: pass the file of their answers, and this one with `--questions`",
+        "YESciEval questions: pass the answer file, and this file with `--questions`",
     ),
     (frozenset({"intervention", "comparator", "outcome", "evidence"}), _CLAIMS),
     (frozenset({"PromptID", "Annotations"}), _CLAIMS),
@@ -128,7 +128,7 @@ def sniff(
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
     if not head:
-        raise InputError(f"{name} is empty: it has no record")
+        raise InputError(f"{name} is empty; at least one record is required")
     for item in head:
         if isinstance(item, Item):
             match = complete_format(item.keys, formats) or by_shape(item)

@@ -82,7 +82,7 @@ def _is_workbook(path: Path) -> bool:
     n_in = max(1, sum(part.compress_size for part in parts.values()))
     n_out = sum(part.file_size for part in parts.values())
     if n_out > max(LARGE_BYTES, MAX_RATIO * n_in) or n_out > MAX_WORKBOOK_BYTES:
-        raise InputError(f"{path} is refused: its {n_in:,} bytes unpack to {n_out:,} bytes")
+        raise InputError(f"{path} is refused because its {n_in:,} bytes unpack to {n_out:,} bytes")
     return True
 
 
@@ -141,7 +141,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
                 values = next(reader, None)
                 cells = None if values is None else _cells(columns, values)
             except csv.Error as error:
-                cells = Problem("", f"not CSV: {error}", "a row of the table")
+                cells = Problem("", f"the row is not CSV: {error}", "a row of the table")
             except DAMAGE as error:
                 cells = Problem("", damage_text(error), "a complete file")
             if cells is None:
@@ -186,7 +186,7 @@ class _Lines:
         self._number += 1
         self._n_chars += len(line)
         if self._n_chars > self._limit:
-            raise csv.Error(f"a row of more than {self._limit:,} characters")
+            raise csv.Error(f"found a row of more than {self._limit:,} characters")
         return line
 
     @property
@@ -207,7 +207,9 @@ class _Lines:
 
 def _cells(columns: Sequence[str], values: Sequence[object]) -> dict[str, object] | Problem:
     if len(values) != len(columns):
-        return Problem("", f"found {len(values)} cells", f"{len(columns)}, as in the first row")
+        return Problem(
+            "", f"found {len(values)} cells", f"{len(columns)} cells, as in the first row"
+        )
     named = [(name, value) for name, value in zip(columns, values, strict=True) if name]
     for name, value in named:
         if isinstance(value, str) and not value.isascii() and (error := _encoding_error(value)):
@@ -237,7 +239,9 @@ def _columns(names: Iterable[object], path: Path) -> list[str]:
     columns = [str(name).strip() if name is not None else "" for name in names]
     twice = next((name for name in columns if name and columns.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
+        raise InputError(
+            f"{path} contains the column {twice!r} twice; rename one of the two columns"
+        )
     return columns
 
 
@@ -260,7 +264,9 @@ def _refuse_parquet_bomb(path: Path, metadata: Any) -> None:
         for column in map(group.column, range(group.num_columns)):
             n_in, n_out = column.total_compressed_size, column.total_uncompressed_size
             if n_out > max(LARGE_BYTES, MAX_RATIO * n_in):
-                raise InputError(f"{path} is refused: {n_in:,} bytes of it unpack to {n_out:,}")
+                raise InputError(
+                    f"{path} is refused because {n_in:,} of its bytes unpack to {n_out:,} bytes"
+                )
 
 
 def _excel_rows(path: Path) -> Iterator[TableRow]:

@@ -93,7 +93,7 @@ def question_of(given: str | None, topic: str, questions: Mapping[str, str], fie
     raise ProblemError(
         field,
         f"the question of topic {quote_text(topic)} is not in the file{where}",
-        "the question here, or a questions file with the topics: topic_id,title,question,narrative",
+        "a question, or a questions file with the columns topic_id,title,question,narrative",
     )
 
 
@@ -148,7 +148,9 @@ def _tab_topics(path: Path) -> Iterator[Item | Rejection]:
         if tab and name.strip() and question.strip():
             yield as_item(place, {"id": name.strip(), "question": question.strip()})
         else:
-            yield place.reject(Problem("", "no id, tab and question", "id TAB question"))
+            yield place.reject(
+                Problem("", "the line has no id, tab and question", "id TAB question")
+            )
 
 
 def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
@@ -160,7 +162,9 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
         names = reader.fieldnames or []
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
+            raise InputError(
+                f"{path} contains the column {twice!r} twice; rename one of the two columns"
+            )
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} cannot be read as CSV ({error}); expected {_SHAPES}") from error
     numbers = [line.number for line in iter_lines(path)]

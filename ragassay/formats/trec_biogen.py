@@ -286,9 +286,14 @@ def _mark_sentence(record: Record, sentence: SentenceInput) -> str:
 def _check_pmids(record: Record, pmids: Sequence[str], n_present: int) -> None:
     for name in pmids:
         if not re.fullmatch("[0-9]{1,18}", name):
-            raise unwritable(record, "answer", f"the citation {name!r} is not a PMID", "a number")
+            raise unwritable(
+                record,
+                "answer",
+                f"the citation {name!r} is not a PMID",
+                "a PMID, which is a number",
+            )
     if len(pmids) + n_present > MAX_PMIDS:
-        problem = f"a sentence with {len(pmids) + n_present} citations"
+        problem = f"a sentence has {len(pmids) + n_present} citations"
         raise unwritable(record, "answer", problem, f"at most {MAX_PMIDS}")
 
 
@@ -320,7 +325,9 @@ def _read_contradicted(record: Record, n_sentences: int) -> Sequence[object]:
         value = None
     if not is_list(value) or len(value) != n_sentences:
         field, expected = f"metadata.{CONTRADICTED}", "a JSON list with the PMIDs for each sentence"
-        raise unwritable(record, field, "not a list for each sentence", expected)
+        raise unwritable(
+            record, field, "the value is not a list with an entry for each sentence", expected
+        )
     return value
 
 

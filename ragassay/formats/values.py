@@ -40,7 +40,7 @@ def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
         for name, _ in pairs:
             if name in seen:
                 text = f"the field {quote_text(name)} occurs twice in one object"
-                raise ProblemError("", text, "each field once")
+                raise ProblemError("", text, "each field only once")
             seen.add(name)
     return fields
 
@@ -53,7 +53,7 @@ def parse_json(data: bytes) -> object | Problem:
     """Parse JSON, or return a problem if it is invalid."""
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
-        text = f"a NUL byte at byte {data.index(0) + 1}"
+        text = f"found a NUL byte at byte {data.index(0) + 1}"
         return Problem("", f"{text}{encoding_note(data)}", expected)
     try:
         return json.loads(
@@ -68,9 +68,9 @@ def parse_json(data: bytes) -> object | Problem:
     except json.JSONDecodeError as error:
         return Problem("", f"not JSON: {error.msg} at character {error.pos + 1}", expected)
     except RecursionError:
-        return Problem("", "nested too deeply", f"at most {MAX_DEPTH} levels")
+        return Problem("", "the value is nested too deeply", f"at most {MAX_DEPTH} levels")
     except ValueError:
-        return Problem("", "a number with too many digits", "numbers of ordinary length")
+        return Problem("", "found a number with too many digits", "numbers of ordinary length")
 
 
 def find_bad_value(value: object) -> Problem | None:
@@ -79,7 +79,9 @@ def find_bad_value(value: object) -> Problem | None:
     while stack:
         path, part = stack.pop()
         if len(path) > MAX_DEPTH:
-            return Problem(join_path(path[:3]), "nested too deeply", f"at most {MAX_DEPTH} levels")
+            return Problem(
+                join_path(path[:3]), "the value is nested too deeply", f"at most {MAX_DEPTH} levels"
+            )
         if is_object(part):
             problems = (_bad_text(path, str(key), "a field name") for key in part)
             if (problem := next(filter(None, problems), None)) is not None:
@@ -99,20 +101,24 @@ def _bad_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
         name = "NaN" if math.isnan(part) else "an infinite number"
         return Problem(join_path(path), f"found {name}", "a finite number, or null")
     if isinstance(part, int) and part.bit_length() > _MAX_BITS:
-        return Problem(join_path(path), "a number with too many digits", "a number that fits")
+        return Problem(join_path(path), "found a number with too many digits", "a number that fits")
     return None
 
 
 def _bad_text(path: tuple[str | int, ...], text: str, kind: str) -> Problem | None:
     if "\x00" in text:
-        return Problem(join_path(path), f"{kind} with a NUL character (\\u0000)", "text without it")
+        return Problem(
+            join_path(path),
+            f"found {kind} with a NUL character (\\u0000)",
+            "text without NUL characters",
+        )
     if text.isascii():
         return None
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
         half = f"\\u{ord(text[error.start]):04x}"
-        problem = f"{kind} with a lone surrogate ({half}): half of a character"
+        problem = f"found {kind} with a lone surrogate ({half}), which is half of a character"
         return Problem(join_path(path), problem, "whole characters that UTF-8 can encode")
     return None
 
@@ -224,7 +230,7 @@ def _plain_mapping(row: Mapping[object, object], path: _Path, depth: int) -> dic
 
 def _plain(value: object, path: _Path, depth: int) -> object:
     if depth == 0:
-        raise ProblemError(join_path(path[:3]), "nested too deeply", "fewer levels")
+        raise ProblemError(join_path(path[:3]), "the value is nested too deeply", "fewer levels")
     if value is None or type(value).__name__ in _ABSENT_TYPES:
         return None
     if isinstance(value, float):

@@ -95,7 +95,7 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
         return _TABLES[form](records, path)
     if form not in _LINES:
         known = ", ".join(WRITABLE_FORMATS)
-        raise InputError(f"answers cannot be written as {form!r}: choose one of {known}")
+        raise InputError(f"answers cannot be written as {form!r}; choose one of {known}")
     if form in QUESTION_FORMATS:
         records = _by_topic(records)
     to_row, reader = _LINES[form]
@@ -119,7 +119,9 @@ def _write_biogen_2024(records: Iterable[Record], path: Path) -> WriteResult:
         record_run = biogen_2024_run(record)
         if rows and record_run != run:
             expected = "a single team, run and contact_email"
-            raise unwritable(record, "system", f"found {record.system!r}, another run", expected)
+            raise unwritable(
+                record, "system", f"found {record.system!r}, which is a different run", expected
+            )
         run = record_run
         row = biogen_2024_row(record)
         check(record, row, partial(_read_result, run=run, record=record))
@@ -144,7 +146,12 @@ def _by_topic(records: Iterable[Record]) -> list[Record]:
         first = by_topic.setdefault(topic, record)
         if first.question != record.question:
             expected = f"the question of {first.id!r} on the same topic"
-            raise unwritable(record, "question", "another question", expected)
+            raise unwritable(
+                record,
+                "question",
+                "the question differs from another record on the topic",
+                expected,
+            )
         merged = _merged_sources(first.sources, record)
         by_topic[topic] = first.model_copy(update={"sources": merged})
     return list(by_topic.values())
@@ -159,7 +166,12 @@ def _merged_sources(known: Sequence[Document], record: Record) -> tuple[Document
             continue
         if same and not (source.part_of or any(one.part_of for one in same)):
             expected = "the same text as in other answers on the topic"
-            raise unwritable(record, "sources", f"another text for {source.id!r}", expected)
+            raise unwritable(
+                record,
+                "sources",
+                f"the text of {source.id!r} differs from its text in another answer",
+                expected,
+            )
         merged.append(source)
     return distinct_documents(merged)
 

@@ -100,7 +100,9 @@ def find_questions(answers: Path) -> Path:
     stem, separator, end = answers.name.rpartition(_ANSWERS)
     advice = "pass the YESciEval questions file as `questions`"
     if not separator:
-        problem = f"the questions file of {answers} is unknown without {_ANSWERS} in the file name"
+        problem = (
+            f"the questions file for {answers} cannot be found without {_ANSWERS} in the file name"
+        )
         raise InputError(f"{problem}: {advice}")
     plain = f"{stem}{_QUESTIONS}{end.removesuffix(_GZIP)}"
     candidates = [f"{stem}{_QUESTIONS}{end}", plain, f"{plain}{_GZIP}"]
@@ -122,7 +124,9 @@ def read_questions(path: Path) -> tuple[dict[str, SynthesisQuestion], list[Rejec
     )
     if not rows:
         first = f" (line {rejections[0].line}: {rejections[0].problem})" if rejections else ""
-        raise InputError(f"{path} has no YESciEval questions{first}: id, question, papers[]")
+        raise InputError(
+            f"{path} has no YESciEval questions{first}; expected id, question, papers[]"
+        )
     questions = {row.id: SynthesisQuestion(row.question, _papers(row.papers)) for row in rows}
     return questions, rejections
 
@@ -186,7 +190,7 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     row = parse(RatedAnswerRow, item.fields)
     if (question := questions.get(row.question_id)) is None:
         text = f"the questions file has no {quote_text(row.question_id)}"
-        raise ProblemError("question_id", text, "the id of a question in it")
+        raise ProblemError("question_id", text, "the id of a question in the questions file")
     return _of_rated(row).record(question.text, question.sources, unknown_fields(row))
 
 
@@ -262,16 +266,20 @@ def sheet_items(folder: Path) -> Iterator[Item | Rejection]:
     """Yield the items of all YESciEval workbooks and CSV files in a folder."""
     files = sorted(_tables(folder))
     if not files:
-        raise InputError(f"{folder} is a folder without workbooks: pass a file instead")
+        raise InputError(f"{folder} is a folder without workbooks; pass a file instead")
     read = {path: list(iter_items(path)) for path in files}
     if not any(map(_are_sheets, read.values())):
-        raise InputError(f"{folder} has no YESciEval workbook: {YESCIEVAL_SHEET.keys}")
+        raise InputError(
+            f"{folder} has no YESciEval workbook; expected the columns {YESCIEVAL_SHEET.keys}"
+        )
     for path, items in read.items():
         if _are_sheets(items):
             yield from items
         else:
             place = Place(str(path), 0, path.name, "")
-            yield place.reject(Problem("", "not a YESciEval workbook", YESCIEVAL_SHEET.keys))
+            yield place.reject(
+                Problem("", "the file is not a YESciEval workbook", YESCIEVAL_SHEET.keys)
+            )
 
 
 def _are_sheets(items: Iterable[Item | Rejection]) -> bool:

@@ -135,7 +135,7 @@ class EmbeddedExamGrader(ExamInstrument):
 
     name = EXAM_RATER
     graders: frozenset[ExamGrader] = frozenset({"rating"})
-    refusal = "it only rates by a test bank; choose a judge with --model, or a local grader"
+    refusal = "it can only rate with a test bank; choose a judge with --model, or a local grader"
 
     def __init__(
         self, embedder: TextEncoder, verifier: EntailmentModel, model: ExamModel | None = None

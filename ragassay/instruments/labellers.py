@@ -91,7 +91,7 @@ def head_labeller(name: str, cache_dir: Path) -> HeadLabeller:
     adapter = adapter_of(name)
     if adapter is None or read_shape(adapter.folder).labels != RELEVANCE_LABELS:
         raise SettingsError(
-            f"labeller {name}: use ragassay/FOLDER made by `ragassay finetune completeness "
-            "--method head`, or judge"
+            f"invalid labeller {name}; use judge, or ragassay/FOLDER with a FOLDER made by "
+            "`ragassay finetune completeness --method head`"
         )
     return HeadLabeller(adapted_verifier(adapter, cache_dir))

@@ -201,7 +201,7 @@ class PublishedJudge(BaseJudge):
                 raise SettingsError(
                     f"rubric {name}: {self.name} is {self.form.title}, which rates "
                     f"{rated if self.form.rubric_set else 'scales from 1 to 5'} only; select "
-                    "these with --rubrics, or use a different judge"
+                    "these rubrics with --rubrics, or use a different judge"
                 )
 
     def rates_by_signals(self, rubric: str) -> bool:

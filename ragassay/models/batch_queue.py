@@ -243,7 +243,8 @@ def _build_missing_reply_error(reply: ItemReply) -> BatchError:
     error = reply.body.get("error")
     message = error.get("message") if isinstance(error, dict) else None
     return BatchError(
-        f"no reply in the batch: {message or reply.status}; --retry-failed repeats the request",
+        f"the batch contains no reply: {message or reply.status}; pass --retry-failed to repeat "
+        "the request",
         REASONS.get(reply.status, "server_error"),
     )
 

@@ -195,7 +195,9 @@ def _is_malformed(error: Exception) -> bool:
 
 def _set_aside(folder: Path) -> None:
     """Rename a malformed database and delete the files that it referenced."""
-    _log.warning("%s is malformed and set aside; its arrays are computed again", folder / _DATABASE)
+    _log.warning(
+        "%s is malformed and was set aside; its arrays are computed again", folder / _DATABASE
+    )
     with suppress(OSError):
         (folder / _DATABASE).replace(folder / f"{_DATABASE}.damaged")
         for path in (*folder.glob(f"{_DATABASE}-*"), *folder.glob("??/??/*.val")):

@@ -192,7 +192,9 @@ def _threshold_in(name: str) -> float | None:
     except ValueError:
         threshold = math.nan
     if not -1 <= threshold <= 1:
-        raise SettingsError(f"correctness {name}: pass a cosine from -1 to 1, such as cosine:0.6")
+        raise SettingsError(
+            f"invalid correctness setting {name}; pass a cosine from -1 to 1, such as cosine:0.6"
+        )
     return threshold
 
 

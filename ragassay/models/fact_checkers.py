@@ -273,8 +273,10 @@ def _form_of(kind: str, source: CheckerSource) -> tuple[CheckerForm, bool]:
     is_head = config.num_labels == 2 and all(a.endswith(head) for a in architectures)
     if not is_writer and not is_head:
         raise SettingsError(
-            f"{source.name} is not a {kind} model, which is a {head.removeprefix('For')} with 2 "
-            f"classes: it is {', '.join(architectures) or 'unknown'} with {config.num_labels}"
+            f"{source.name} is not a {kind} model; expected a {head.removeprefix('For')} model "
+            "with "
+            f"2 classes, found {', '.join(architectures) or 'an unknown architecture'} with "
+            f"{config.num_labels} classes"
         )
     return form, is_writer
 

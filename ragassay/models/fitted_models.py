@@ -68,7 +68,8 @@ class FittedThresholds(Frozen):
             return cls.model_validate_json(read_small(path))
         except (OSError, ValueError, ValidationError) as error:
             raise SettingsError(
-                f"{path} contains no fitted thresholds; create it with `ragassay verifiers fit`"
+                f"{path} contains no fitted thresholds; create the file with `ragassay verifiers "
+                "fit`"
             ) from error
 
 

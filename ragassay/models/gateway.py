@@ -56,7 +56,9 @@ from ragassay.tracing import call_span
 if TYPE_CHECKING:
     from ragassay.settings import Settings
 
-NEEDS_JUDGE = "this needs a judge; pass --model openai/gpt-4.1-mini, ragassay/judge or another"
+NEEDS_JUDGE = (
+    "a judge is required; pass --model openai/gpt-4.1-mini, ragassay/judge or another model"
+)
 
 MOST_COOLDOWN_S = 120.0
 """Longest Retry-After to wait for, in seconds. Longer waits count as rate limit errors."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 HEADROOM = 0.98
 """Fraction of the rate limit to use, because delayed calls would exceed the exact limit."""
 
-UNKNOWN_PRICE = "max_usd needs the price of every judge, and one is unknown; remove max_usd"
+UNKNOWN_PRICE = (
+    "max_usd requires the price of every judge, but at least one price is unknown; remove max_usd"
+)
 _CONTINUE = "finished work is stored; run the same command with a higher limit to continue"
 
 
@@ -138,7 +140,7 @@ class RunLimiter:
             raise BudgetError(UNKNOWN_PRICE)
         if self.spent_usd + estimate_usd > self._max_usd:
             raise BudgetError(
-                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent, and the next "
+                f"max_usd is {self._max_usd:g}; {self.spent_usd:.4f} USD were spent, and the next "
                 f"question may cost {estimate_usd:.4f} USD; {_CONTINUE}"
             )
 
@@ -151,7 +153,7 @@ class RunLimiter:
         mean = self._completed_usd / self._n_completed if self._n_completed else 0.0
         if self.spent_usd + mean * (self._n_in_flight + 1) > self._max_usd:
             raise BudgetError(
-                f"max_usd is {self._max_usd:g}: {self.spent_usd:.4f} USD are spent; {_CONTINUE}"
+                f"max_usd is {self._max_usd:g}; {self.spent_usd:.4f} USD were spent; {_CONTINUE}"
             )
 
 

@@ -133,7 +133,9 @@ def _read_convolution(path: Path) -> dict[str, NDArray[np.float64]]:
         "mlp.weight": (1, 23),
     }
     if shapes != expected:
-        raise SettingsError(f"{path} has the shapes {shapes}; SummaC-Conv has {expected}")
+        raise SettingsError(
+            f"{path} contains the tensor shapes {shapes}, but SummaC-Conv requires {expected}"
+        )
     return weights
 
 

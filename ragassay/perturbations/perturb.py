@@ -123,7 +123,7 @@ def mode_rating(ratings: Sequence[int]) -> int:
         (2, 4, 4)
     """
     if not ratings:
-        raise InputError("ratings is empty; pass at least one rating.")
+        raise InputError("`ratings` is empty; pass at least one rating.")
     counts = Counter(ratings)
     return max(counts, key=lambda rating: (counts[rating], rating))
 

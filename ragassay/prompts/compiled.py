@@ -143,7 +143,7 @@ def read_compiled(path: Path) -> CompiledPrompt:
     except ValidationError as error:
         field, problem = first_problem(error)
         where = f"{path}, field {field!r}" if field else f"{path}"
-        raise SettingsError(f"{where}: {problem}; not a compiled prompt") from error
+        raise SettingsError(f"{where}: {problem}; the file is not a compiled prompt") from error
     if set(prompt.predictors) != {PREDICTOR}:
         raise SettingsError(f"{path}, field 'predictors': the only key must be {PREDICTOR!r}")
     return prompt
@@ -162,7 +162,10 @@ def read_all_compiled(paths: Sequence[Path]) -> tuple[CompiledPrompt, ...]:
         for target in ((prompt.agent, rubric) for rubric in prompt.rubrics or ("",)):
             if target in path_by_target:
                 other = path_by_target[target]
-                raise SettingsError(f"{other} and {path} are both for {prompt.title}")
+                raise SettingsError(
+                    f"{other} and {path} are both compiled prompts for {prompt.title}; pass only "
+                    "one"
+                )
             path_by_target[target] = path
         prompts.append(prompt)
     return tuple(prompts)

@@ -156,7 +156,7 @@ def verdict_on(
     parts = [
         f"this answer misses {n_missed} of {n}"
         if n_missed
-        else f"{n_unknown} of {n} could not be measured; the others are met",
+        else f"{n_unknown} of {n} could not be measured; the other requirements are met",
         "",
         *_table(rows),
         *_section("Findings", [line for one in serious for line in _finding(one, evaluation)]),
@@ -210,7 +210,7 @@ def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> lis
     for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
         group = score_group(key)
         similar = ", ".join(known for known in evaluation.scores if score_group(known) == group)
-        problem = f"unknown score; available are {similar}" if similar else f"no {group} scores"
+        problem = f"unknown score; use one of {similar}" if similar else f"no {group} scores"
         lines.append(f"{key}: {problem}")
     reasons = Counter((v.evaluator, v.failure.reason) for v in evaluation.verdicts if v.failure)
     lines += [

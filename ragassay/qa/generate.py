@@ -101,7 +101,7 @@ def check_writer(settings: Settings) -> None:
     """
     if not settings.judge.has_judge:
         raise SettingsError(
-            "writing question-answer pairs requires a model: pass --model, for example "
+            "writing question-answer pairs requires a model; pass --model, for example "
             "--model openai/gpt-4.1-mini"
         )
     if settings.judge.panel:

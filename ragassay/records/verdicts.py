@@ -313,7 +313,9 @@ class Judgment(RatingVerdict):
             if value is not None and not low <= value <= high:
                 raise ValueError(f"{value} is not between {low} and {high}")
         if self.distribution is not None and len(self.distribution) != high - low + 1:
-            raise ValueError(f"a distribution needs {high - low + 1} numbers, one for each rating")
+            raise ValueError(
+                f"a distribution requires {high - low + 1} numbers, one for each rating"
+            )
         return self
 
 

@@ -104,12 +104,12 @@ def _value_problem(field: str, value: JsonValue, item: ReviewItem) -> str:
         return _text_problem(value)
     if field in ("answers", "texts") and field in item.edits:
         is_list = isinstance(value, list) and not any(map(_text_problem, value))
-        return "" if is_list else "must be a list of texts"
+        return "" if is_list else "must be a list of strings"
     if field == "added" and item.evaluator == BANK:
         is_item = isinstance(value, dict) and not _text_problem(value.get("text"))
-        return "" if is_item else "must be an item with a text"
+        return "" if is_item else "must be an item with text"
     if field != item.field:
-        return "this item does not have such a field"
+        return "this item does not have this field"
     if any(choice.value == value and type(choice.value) is type(value) for choice in item.choices):
         return ""
     if field == "rating" and _is_on_scale(value, item):
@@ -132,7 +132,7 @@ def _is_on_scale(value: JsonValue, item: ReviewItem) -> bool:
 
 def _text_problem(value: JsonValue) -> str:
     if not isinstance(value, str) or not value.strip():
-        return "must be a text"
+        return "must be text"
     is_long = len(value) > LONGEST_TEXT
     return f"must have at most {LONGEST_TEXT:,} characters" if is_long else ""
 

@@ -284,7 +284,7 @@ def mismatch(folder: Path, what: str, old: object, new: object) -> RunMismatchEr
     """Return the error for a folder that contains another run."""
     before, now = ("none" if value in (None, "") else value for value in (old, new))
     return RunMismatchError(
-        f"{folder} contains another run: {what} was {before}, now is {now}; choose another --out"
+        f"{folder} contains another run: {what} was {before} and is now {now}; choose another --out"
     )
 
 

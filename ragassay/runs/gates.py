@@ -46,7 +46,11 @@ class Threshold:
             return self._range_verdict(*score.range)
         if score.value is None:
             n = score.n + score.n_unscored
-            why = f"{score.n_unscored} of {n} answers are unscored" if n else "no answer has it"
+            why = (
+                f"{score.n_unscored} of {n} answers are unscored"
+                if n
+                else "no answer has this score"
+            )
             return "unmeasured", f"{self.key} could not be measured: {why}"
         if score.value < self.least:
             return "below", f"{self.key} is {score.value:.3f}, below {self.least:g}"
@@ -142,7 +146,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
     for threshold in thresholds:
         if threshold.key in MEASURED:
             raise InputError(
-                f"a threshold on {threshold.key} needs a judge, such as --model "
+                f"a threshold on {threshold.key} requires a judge, such as --model "
                 f"openai/gpt-4.1-mini; signals measure only {MEASURED[threshold.key].lower()}"
             )
 

@@ -231,8 +231,9 @@ def _read_case(item: Item) -> MatchCase | Rejection:
         if not (0 <= g < len(gold) and 0 <= n < len(nuggets)):
             problem = Problem(
                 f"matches.{position}",
-                f"found [{g}, {n}] for {len(gold)} gold and {len(nuggets)} system nuggets",
-                "positions from 0: [in gold, in nuggets]",
+                f"found [{g}, {n}], but there are {len(gold)} gold and {len(nuggets)} system "
+                "nuggets",
+                "[gold position, system position], counted from 0",
             )
             return item.place.reject(problem)
     known = None if row.matches is None else frozenset((g, n) for g, n in row.matches)

@@ -55,7 +55,7 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     # An unreadable answer is rejected as an answer and as a label.
     rejections = tuple(dict.fromkeys([*read.rejections, *labelled.rejections]))
     if not evaluations:
-        raise empty_file_error(path, "answer of a named system with a label by people", rejections)
+        raise empty_file_error(path, "answer by a named system with a human label", rejections)
     return evaluations, rejections
 
 

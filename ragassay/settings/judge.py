@@ -90,7 +90,7 @@ class JudgeSettings(SettingsGroup):
         members = (self.model, *self.panel_names)
         if "" in members or len(set(members)) < len(members):
             raise ValueError(
-                f"judges of a panel must be unique and not empty, got {', '.join(members)}"
+                f"the judges in a panel must be unique and not empty, got {', '.join(members)}"
             )
         if self.panel and INSTRUMENTS in members:
             raise ValueError(

@@ -37,7 +37,9 @@ def with_panel(judges: Sequence[str], api_base: str | None = None) -> dict[str, 
     model, own = split_endpoint(judges[0])
     for judge in judges[1:]:
         if own and provider_of(judge) == provider_of(model) and not split_endpoint(judge)[1]:
-            raise SettingsError(f"{judge} has no endpoint, but {judges[0]} has; write {judge}@URL")
+            raise SettingsError(
+                f"{judge} has no endpoint, but {judges[0]} has one; write {judge}@URL"
+            )
     return {"model": model, "panel": tuple(judges[1:]), "api_base": own or api_base}
 
 

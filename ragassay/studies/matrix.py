@@ -167,13 +167,13 @@ def _from_labels(path: Path) -> tuple[list[Rating], tuple[Rejection, ...]]:
     result = read_labels(path)
     rubrics = [label for label in result.labels if label.task == "rubric"]
     if not rubrics:
-        raise InputError(f"{path} contains no ratings on rubrics")
+        raise InputError(f"{path} contains no rubric ratings")
     return [_read_label_rating(label, path) for label in rubrics], result.rejections
 
 
 def _read_label_rating(label: HumanLabel, path: Path) -> Rating:
     if label.system is None:
-        raise InputError(f"{path}: a label on {label.record_id!r} has no system")
+        raise InputError(f"{path}: a label for {label.record_id!r} has no system")
     value, (low, high) = float(label.label), LABEL_SCALE
     if not low <= value <= high:
         raise InputError(f"{path}: rating {label.label} is not between {low:g} and {high:g}")
@@ -193,7 +193,7 @@ def _select_ratings(ratings: Sequence[Rating], answers: Path, where: Sequence[st
     ids = {record.id for record in records_where(read_records(answers).records, where)}
     selected = [rating for rating in ratings if rating.answer in ids]
     if not selected:
-        raise InputError(f"no ratings of answers in {answers} with {' and '.join(where)}")
+        raise InputError(f"{answers} has no rated answers with {' and '.join(where)}")
     return selected
 
 

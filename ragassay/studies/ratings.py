@@ -197,7 +197,8 @@ def _scale(ratings: Sequence[Rating]) -> tuple[float, float]:
             f"{low:g} to {high:g} ({rubric})" for (low, high), rubric in scales.items()
         )
         raise InputError(
-            f"ratings on different scales have no mean: {shown}; select rubrics with the same scale"
+            f"ratings on different scales cannot be averaged: {shown}; select rubrics with the "
+            "same scale"
         )
     return next(iter(scales), (1.0, 5.0))
 

@@ -76,7 +76,7 @@ def read_reasons(path: Path, limit: int | None = None, texts: Path | None = None
     """
     inputs = (_read_run if path.is_dir() else _read_file)(path, limit)
     if not inputs.reasons:
-        raise InputError(f"{path} contains no reasons for ratings on rubrics")
+        raise InputError(f"{path} contains no reasons for rubric ratings")
     return replace(inputs, texts=read_rubric_texts(texts), note="") if texts else inputs
 
 
@@ -327,7 +327,7 @@ def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
         if any(cells.values()) and row.get("id") in known:
             labels[str(row["id"])] = {name: LABELS[text] for name, text in cells.items()}
     if not labels:
-        raise InputError(f"{path} contains no labels of these reasons; fill in yes or no")
+        raise InputError(f"{path} contains no labels for these reasons; fill in yes or no")
     return labels
 
 

@@ -202,7 +202,7 @@ def check_by_rule(plan: ExamPlan) -> None:
     """
     if plan.kinds != ("nuggets",) or plan.origin == "query":
         raise SettingsError(
-            "questions require a model: pass --model openai/gpt-4.1-mini or --model "
+            "questions require a model; pass --model openai/gpt-4.1-mini or --model "
             "ragassay/judge. Without a model, use --kind nuggets --from documents (or reference), "
             "or import hand-written items with `ragassay testbank import`"
         )

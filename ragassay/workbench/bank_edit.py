@@ -328,7 +328,10 @@ def _parse_lines(text: str, n_items: int) -> tuple[dict[int, _EditedItem], list[
         if line.startswith("="):
             answer = _one_line(line[1:])
             if last is None or not answer:
-                raise InputError(f"line {number}: = requires an answer and an item above it")
+                raise InputError(
+                    f"line {number}: a line that starts with = requires an answer and a preceding "
+                    "item"
+                )
             last.answers.append(answer)
             continue
         mark, *rest = ("+", line[1:]) if line.startswith("+") else line.split(maxsplit=1)
@@ -338,7 +341,9 @@ def _parse_lines(text: str, n_items: int) -> tuple[dict[int, _EditedItem], list[
         if mark == "+":
             new.append(last)
         elif not mark.isdecimal() or not 1 <= int(mark) <= n_items:
-            raise InputError(f"line {number} starts with {mark!r}: use an item number or +")
+            raise InputError(
+                f"line {number} starts with {mark!r}; start it with an item number or +"
+            )
         elif kept.setdefault(int(mark), last) is not last:
             raise InputError(f"line {number} repeats the item number {mark}")
     return kept, new

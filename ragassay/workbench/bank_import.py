@@ -222,7 +222,7 @@ def _read_text(path: Path, data: bytes, query: str) -> Iterator[Imported]:
         return (ImportedItem(query, line.strip()) for _, line in numbered)
     if "\t" not in first:
         raise InputError(
-            f"{path} has no query ids: pass --query ID, or use one of these formats:\n{_FORMATS}"
+            f"{path} has no query ids; pass --query ID, or use one of these formats:\n{_FORMATS}"
         )
     return _read_lines(path, numbered, _read_tabbed)
 
@@ -239,7 +239,7 @@ def _read_lines(
 def _read_trec(line: str) -> ImportedItem | Problem:
     match = _TREC.fullmatch(line)
     if not match:
-        return Problem("", "not a TREC QA nugget", "query, number, vital or okay, text")
+        return Problem("", "the line is not a TREC QA nugget", "query, number, vital or okay, text")
     query, _, importance, text = match.groups()
     return ImportedItem(query, text, kind="nuggets", info=_importance_info(importance))
 
@@ -247,7 +247,7 @@ def _read_trec(line: str) -> ImportedItem | Problem:
 def _read_tabbed(line: str) -> ImportedItem | Problem:
     query, tab, text = line.partition("\t")
     if not tab or not query.strip() or not text.strip():
-        return Problem("", "found no query, tab and text", "query TAB text")
+        return Problem("", "the line has no query, tab and text", "query TAB text")
     return ImportedItem(query.strip(), text.strip())
 
 
@@ -275,7 +275,7 @@ def _read_csv(path: Path, lines: list[str]) -> Iterator[Imported]:
         if not any(cells):
             continue
         if len(cells) > len(header):
-            expected = f"at most {len(header)}; quote cells that contain commas"
+            expected = f"at most {len(header)} cells; quote cells that contain commas"
             yield place.reject(Problem("", f"found {len(cells)} cells", expected))
             continue
         cells_by_name = {name: cell.strip() for name, cell in zip(header, cells, strict=False)}

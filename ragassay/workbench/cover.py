@@ -62,7 +62,7 @@ def rankings_of(runs: Iterable[RetrievalRun]) -> Rankings:
     rankings: dict[str, dict[str, dict[str, int]]] = {}
     for run in runs:
         if run.tag in rankings:
-            raise InputError(f"two runs have the tag {run.tag!r}: give each system its own tag")
+            raise InputError(f"two runs have the tag {run.tag!r}; give each system a unique tag")
         rankings[run.tag] = {}
         for query, ranking in run.rankings.items():
             order = sorted(ranking, key=lambda hit: (hit.score, hit.id), reverse=True)
@@ -96,7 +96,7 @@ def read_official(path: Path) -> tuple[dict[str, float], list[Rejection]]:
             return Problem("score", f"found {describe_value(columns[1])}", "a number")
         if columns[0] in scores:
             text = f"{quote_text(columns[0])} is a duplicate; the first score is used"
-            return Problem("system", text, "each system once")
+            return Problem("system", text, "each system only once")
         scores[columns[0]] = score
         return None
 
@@ -113,7 +113,7 @@ def _read_ranks(path: Path) -> tuple[dict[str, float], list[Rejection]]:
     ranks = {name: _parse_number(rank) for name, rank in value.items()}
     rejections = [
         Place(str(path), 0, name, content_of({name: value[name]})).reject(
-            Problem(join_path((name,)), f"found {describe_value(value[name])}", "a rank: a number")
+            Problem(join_path((name,)), f"found {describe_value(value[name])}", "a number as rank")
         )
         for name, rank in ranks.items()
         if rank is None

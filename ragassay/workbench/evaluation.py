@@ -120,7 +120,7 @@ def read_system_files(
 def _get_rankings(queries: Sequence[QueryParagraphs], systems: SystemFiles) -> Rankings:
     rankings = rankings_in(queries) if systems.rankings is None else systems.rankings
     if not rankings:
-        raise InputError("the graded passages have no rankings: pass --runs RUN for each system")
+        raise InputError("the graded passages have no rankings; pass --runs RUN for each system")
     return rankings
 
 

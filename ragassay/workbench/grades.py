@@ -83,9 +83,9 @@ class PassageGrade:
         """
         if self.ratings is None:
             raise InputError(
-                f"{place}: the grades of {self.prompt_class or 'this prompt'} by "
-                f"{self.model or 'this model'} have no ratings; select a self-rated prompt class, "
-                "or use correctness instead of ratings"
+                f"{place}: the grades produced by {self.model or 'this model'} with "
+                f"{self.prompt_class or 'this prompt'} include no ratings; select a self-rated "
+                "prompt class, or use correctness instead of ratings"
             )
         return self.ratings
 

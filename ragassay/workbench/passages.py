@@ -154,7 +154,7 @@ class _PassageReader:
     def _read_run(self, path: Path) -> None:
         if self._corpus is None:
             raise InputError(
-                f"{path} contains document ids only: pass the documents with --corpus FILE"
+                f"{path} contains only document ids; pass the documents with --corpus FILE"
             )
         run, rejected = read_run(path)
         self.rejections += rejected

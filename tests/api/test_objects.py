@@ -59,7 +59,7 @@ def test_a_data_set_of_hugging_face_is_read():
     made = datasets.Dataset.from_list(ROWS)
     for answers in (made, made.to_iterable_dataset(), made.with_format("numpy")):
         assert read_job(answers).records == read_job(ROWS).records
-    with pytest.raises(InputError, match="DatasetDict with the keys test: pass one of"):
+    with pytest.raises(InputError, match="DatasetDict with the keys test; pass one of"):
         read_job(datasets.DatasetDict(test=made))
 
 
@@ -234,9 +234,9 @@ def test_a_frame_with_the_columns_of_a_sample_is_a_frame():
 @pytest.mark.parametrize(
     ("answers", "problem"),
     [
-        (3, "answers have the type int: pass a file, records, dicts, a pandas"),
-        ([3, 4], "answers are a list of int: pass a file, records"),
-        ([object()], "answers are a list of object: .*ragas samples or DeepEval test cases"),
+        (3, "answers have the unsupported type int; pass a file, records, dicts, a pandas"),
+        ([3, 4], "answers are a list of the unsupported type int; pass a file, records"),
+        ([object()], "a list of the unsupported type object; .*DeepEval test cases"),
         ({"question": ["Q?"], "answer": []}, "columns differ in length: question has 1"),
         ({"question": "Q?", "answer": "A."}, "pass one of its datasets, a list of rows"),
     ],

@@ -115,7 +115,8 @@ def test_what_a_batch_did_not_answer_is_unscored_and_asked_again_by_retry_failed
         assert len(result.failed) == 4, "of nine, five are answered"
         assert {one.failure.reason for one in result.failed} == {"timeout"}
         assert all(
-            "--retry-failed repeats the request" in one.failure.detail for one in result.failed
+            "pass --retry-failed to repeat the request" in one.failure.detail
+            for one in result.failed
         )
         plan.ending = "completed"
         whole = ragassay.evaluate([ANSWER], out=tmp_path, retry_failed=True, **options)

@@ -101,7 +101,7 @@ def test_a_threshold_tells_below_from_not_measured():
             "unmeasured",
             "citations.support could not be measured: 4 of 4 answers are unscored",
         ),
-        ("unmeasured", "nuggets.vital_recall could not be measured: no answer has it"),
+        ("unmeasured", "nuggets.vital_recall could not be measured: no answer has this score"),
         (
             "unmeasured",
             "rubric.cohesion could not be measured (the run has the scores: nuggets.recall, "
@@ -146,7 +146,7 @@ def test_what_signals_cannot_tell_needs_a_judge(name: str, model: str, is_refuse
     rubrics = load_rubrics("yescieval")
     judge = build_judge(Settings(model=model, signals=True), rubrics)
     thresholds = parse_thresholds([f"{name}=3.5"])
-    refused = pytest.raises(InputError, match=f"{name} needs a judge.*signals measure")
+    refused = pytest.raises(InputError, match=f"{name} requires a judge.*signals measure")
     with refused if is_refused else nullcontext():
         check_judged(thresholds, judge, rubrics)
 
@@ -157,7 +157,7 @@ def test_a_threshold_that_needs_a_judge_leaves_no_run(sample, tmp_path, monkeypa
     threshold = ("--fail-under", "correctness=3.5")
     code, shown, errors = call("evaluate", sample / "answers.jsonl", *threshold, "--out", out)
     assert (code, shown, out.exists()) == (1, "", False)
-    assert "rubric.correctness needs a judge" in errors
+    assert "rubric.correctness requires a judge" in errors
 
 
 @each_case(
@@ -281,7 +281,7 @@ def test_columns_of_a_table_are_named_on_the_command_line(tmp_path):
     code, _, errors = call("evaluate", answers, "--map", "question=prompt", "--dry-run")
     assert (code, errors) == (
         1,
-        f"error: {answers} has no column 'prompt': it has query, output, n\n",
+        f"error: {answers} has no column 'prompt'; the columns are query, output, n\n",
     )
     for command in ("audit", "grade", "nuggets create", "nuggets assign"):
         assert "--map" in call(*command.split(), "--help")[1]
@@ -323,9 +323,12 @@ def test_dry_run_asks_nobody(sample):
         (["evaluate", "{sample}", "--only", "nuggets", "--fail-under", "beauty=3"], "beauty"),
         (
             ["evaluate", "{sample}", "--rubric-set", "usr", "--dry-run"],
-            "this needs a judge; pass --model",
+            "a judge is required; pass --model",
         ),
-        (["evaluate", "{sample}", "--no-signals", "--dry-run"], "this needs a judge; pass --model"),
+        (
+            ["evaluate", "{sample}", "--no-signals", "--dry-run"],
+            "a judge is required; pass --model",
+        ),
         (["evaluate", "{sample}", "--rubric", "beauty", "--dry-run"], "unknown rubric 'beauty'"),
     ],
 )

@@ -64,7 +64,9 @@ def test_the_sample_becomes_every_format_and_what_is_left_out_is_said(sample, tm
     if form == "ragassay":
         assert errors == ""
     else:
-        assert errors.startswith(f"dropped or changed, not supported by {form}: ")
+        assert errors.startswith(
+            f"fields dropped or changed because {form} does not support them: "
+        )
         assert " answers\n" in errors
     if form != "biogen-2024":
         assert read_records(out).format == form

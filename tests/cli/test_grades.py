@@ -123,7 +123,7 @@ def test_qrels(grades: Path, bank: Path, tmp_path: Path) -> None:
     run("qrels", grades, "--out", target, "--label", "items", "--min-rating", 4)
     assert target.read_text() == "rock rock/a p1 1\nrock rock/b p2 1\n"
     _, errors = run("qrels", grades, "--out", target, "--prompt-class", EXTRACTED, code=1)
-    assert "rock/p1" in errors and "have no ratings" in errors
+    assert "rock/p1" in errors and "include no ratings" in errors
 
 
 def test_leaderboard(grades: Path, tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_verify(grades: Path, bank: Path, tmp_path: Path) -> None:
     shown, _ = run("verify", grades, "--item", "PIONEER", "--testbank", bank, "--limit", 1)
     assert "songs" not in shown and "1 of 3 rows" in shown
     _, errors = run("verify", grades, "--query", "jazz", code=1)
-    assert "no query 'jazz': there are rock, white" in errors
+    assert "unknown query 'jazz'; the queries are rock, white" in errors
 
 
 def test_grid(grades: Path, bank: Path, tmp_path: Path) -> None:

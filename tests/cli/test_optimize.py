@@ -123,7 +123,7 @@ def test_a_prompt_that_would_not_be_said_is_refused_by_name(sample, tmp_path, mo
     code, _, err = call(*given, "--labels", 3, "--model", "ragassay/smollm2-135m")
     assert code == 1 and "would not be used" in err and "--verifier judge" in err
     code, _, err = call(*given, "--labels", 3, "--only", "citations")
-    assert code == 1 and "would not be used: this needs a judge" in err
+    assert code == 1 and "would not be used: a judge is required" in err
     monkeypatch.setenv("RAGASSAY_PROMPTING__PROMPTS", json.dumps([str(tmp_path / "missing.json")]))
     given = (sample / "answers.jsonl", "--dry-run", "--only", "citations")
     code, _, err = call("evaluate", *given)

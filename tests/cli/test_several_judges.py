@@ -114,7 +114,7 @@ def test_a_cascade_from_python(judges):
         (("--when", "entropy>1"), "--when requires a second judge"),
         (("--escalate", "openai/b", "--when", "doubt"), "'doubt' is not a condition"),
         (("--escalate", "openai/b", "--judge", "openai/c"), "cannot be combined with a panel"),
-        (("--judge", "openai/a"), "judges of a panel must be unique"),
+        (("--judge", "openai/a"), "judges in a panel must be unique"),
     ],
 )
 def test_an_unclear_choice_of_judges_is_one_clear_line(sample, options, said):

@@ -88,7 +88,7 @@ def test_claims_to_measure_on_may_be_others(tmp_path: Path, inference: str):
     claims, same = (write_claims(tmp_path / name) for name in ("a.jsonl", "b.jsonl"))
     named = ["--verifier", inference, "--out", tmp_path / "t.json", "--quiet"]
     done = call("fit", claims, "--dev", same, *named)
-    assert done.exit_code == 1 and "share a claim or document" in done.stderr
+    assert done.exit_code == 1 and "share their text or document" in done.stderr
     done = call("fit", claims, "--verifier", inference, "--out", tmp_path / "t.txt")
     assert done.exit_code == 1 and "must end in .json" in done.stderr
 
@@ -146,7 +146,7 @@ def test_correctness_at_k_is_a_table_and_a_plot(
 
 def test_mistakes_are_named(tmp_path: Path, answers: list[str], inference: str):
     done = call("measure", answers[0])
-    assert done.exit_code == 1 and "6 claims have no document, pass --corpus" in done.stderr
+    assert done.exit_code == 1 and "6 claims have no document; pass --corpus" in done.stderr
     done = call("measure", *answers[:3], "--verifier", "flan:absent")
     assert done.exit_code == 1 and "absent is unavailable" in done.stderr
     done = call("at-k", *answers, "--k", "ten", "--verifier", inference)

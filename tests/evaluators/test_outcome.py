@@ -242,7 +242,9 @@ def test_empty_answer_supports_no_gold_nugget() -> None:
     "missing", [*NUGGETS, *JUDGMENTS, *LABELS], ids=lambda one: f"{one.evaluator}-{one.item}"
 )
 def test_evaluation_that_was_broken_off_is_not_added_up(missing: VerdictBase) -> None:
-    with pytest.raises(RagassayError, match=f"no verdict on {missing.evaluator}"):
+    with pytest.raises(
+        RagassayError, match=f"interrupted before the verdicts on {missing.evaluator}"
+    ):
         evaluated(CASE, [one for one in ALL if one is not missing])
 
 

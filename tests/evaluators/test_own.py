@@ -116,7 +116,7 @@ def test_a_decorated_function_declares_its_name_labels_and_scale():
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        ({"name": "Not a name"}, "a name has only a-z"),
+        ({"name": "Not a name"}, "use only a-z"),
         ({"name": "x", "labels": ("one",)}, "at least two distinct labels"),
         ({"name": "x", "labels": ("a", "b"), "good": ("c",)}, "at least two distinct labels"),
         ({"name": "x", "scale": (1, 1)}, "scale must be"),
@@ -141,7 +141,7 @@ def test_a_function_with_strange_parameters_or_a_taken_name_is_refused():
         async def taken(case):
             return 1.0
 
-        with pytest.raises(SettingsError, match="the name is taken"):
+        with pytest.raises(SettingsError, match="the name is already used"):
             tools_of([OwnEvaluator(taken, name=name)])
 
 
@@ -336,7 +336,7 @@ def test_evaluators_are_found_by_module_and_by_entry_point(tmp_path, monkeypatch
         ("mine_of_test:other", "is not an evaluator"),
         ("mine_of_test:none", "has no 'none'"),
         ("nowhere_at_all:x", "cannot be imported"),
-        ("unknown", "name of an entry point"),
+        ("unknown", "an entry point in the group"),
     ):
         with pytest.raises(SettingsError, match=said):
             build_run(load_settings(**settings, evaluators=(name,)))

@@ -111,7 +111,7 @@ def test_a_folder_of_workbooks_has_each_answer_once(tmp_path):
     found = read_records(tmp_path)
     assert len(found.records) == 3
     assert [(r.file, r.problem) for r in found.rejections] == [
-        (str(tmp_path / "scores.csv"), "not a YESciEval workbook")
+        (str(tmp_path / "scores.csv"), "the file is not a YESciEval workbook")
     ]
     assert {one.record_id for one in read_labels(tmp_path).labels} == {
         f"row-1/{GENERATOR}/benign",
@@ -252,7 +252,7 @@ def test_annotations_are_joined_with_the_prompts_beside_them(tmp_path):
         row | {"Valid Label": "0"},
         row | {"PromptID": "8"},
     )
-    with pytest.raises(InputError, match=r"needs prompts_merged\.csv"):
+    with pytest.raises(InputError, match=r"requires prompts_merged\.csv"):
         claims(path)
     sheet(tmp_path / "prompts_merged.csv", prompt | {"Comparator": "placebo"})
     assert claims(path) == (WANTED, [(3, "Valid Label"), (4, "PromptID")])
@@ -263,7 +263,7 @@ def test_claims_that_cite_documents_are_joined_with_the_corpus_beside_them(write
     path = write(
         claim | {"evidence": {"5": [{"sentences": [1, 0], "label": "REFUTE"}]}}, name="claims.jsonl"
     )
-    with pytest.raises(InputError, match=r"needs corpus\.jsonl"):
+    with pytest.raises(InputError, match=r"requires corpus\.jsonl"):
         claims(path)
     documents = [{"doc_id": n, "title": "T", "abstract": ["One. ", "Two."]} for n in (5, 6)]
     corpus = write(*documents, name="corpus.jsonl")
@@ -293,7 +293,7 @@ def test_pubmedqa_is_read_as_questions_with_a_reference(write):
         ({"doi": "x", "Q&A": [{"Q": "Q?", "A": "A."}]}, "ragassay qa evaluate"),
         (FINDING, "ragassay finetune verifier"),
         ({"claim": "c", "evidence": "e", "label": "NEI"}, "ragassay finetune verifier"),
-        ({"id": "q", "question": "Q?", "papers": []}, "pass the file of their answers"),
+        ({"id": "q", "question": "Q?", "papers": []}, "pass the answer file"),
     ],
 )
 def test_a_file_that_holds_something_else_is_sent_elsewhere(row, hint, write):

@@ -52,7 +52,7 @@ def test_a_submission_without_questions_is_rejected_with_what_to_do(write):
     found = read_records(write({"questions": [SUBMITTED, SUBMITTED | {"id": "q2"}]}))
     assert found.records == ()
     assert [one.field for one in found.rejections] == ["questions.0.id", "questions.1.id"]
-    assert "needs its questions file" in found.rejections[0].problem
+    assert "requires its questions file" in found.rejections[0].problem
     assert "a BioASQ questions file" in found.rejections[0].expected
 
 

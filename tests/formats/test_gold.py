@@ -86,7 +86,8 @@ def test_a_failed_importance_of_a_mapping_keeps_its_nugget(write):
     assert second.metadata == {"nuggets.0.note": "x"}
     assert (rejection.field, rejection.expected) == ("116.0.importance", "vital or okay")
     assert (
-        rejection.problem == 'found the text "failed" (and 1 more): the nuggets are used without it'
+        rejection.problem
+        == 'found the text "failed" (and 1 more): the nuggets are used without this field'
     )
     write_nugget_banks((first, second), path)
     assert [json.loads(line)["nuggets"] for line in path.read_text().splitlines()] == [
@@ -281,7 +282,7 @@ def test_items_without_an_id_are_given_one(tmp_path: Path):
 @pytest.mark.parametrize(
     ("banks", "message"),
     [
-        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "already appeared"),
+        ([RubricBank("q", "", "nuggets"), RubricBank("q", "", "nuggets")], "occurs twice"),
         ([RubricBank(" ", "", "nuggets")], "has no query"),
         ([RubricBank("q", "", "nuggets", (BankItem("n"), BankItem("n ")))], "two items"),
         ([RubricBank("q", "", "nuggets", (BankItem(" "),))], "no text"),

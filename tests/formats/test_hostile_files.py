@@ -211,7 +211,7 @@ def test_an_array_that_breaks_off_gives_its_whole_items(write):
 def test_text_after_an_array_is_reported(write):
     result = read_records(write("[", json.dumps(ROW), "]", "trailing"))
     assert len(result.records) == 1
-    assert "after the array's end" in result.rejections[0].problem
+    assert "after the end of the array" in result.rejections[0].problem
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -156,7 +156,7 @@ def test_responses_of_the_workbench_are_answers_that_do_not_tell_their_judgments
         ({**CITATION, "sentence": 0}, "sentence", "the number 0"),
         ({**CITATION, "sentence": True}, "sentence", "true"),
         ({**CITATION, "anotator": "x"}, "anotator", 'the text "x"'),
-        ({**CITATION, "record_id": None, "topic": "1"}, "record_id", "no answer is specified"),
+        ({**CITATION, "record_id": None, "topic": "1"}, "record_id", "does not specify an answer"),
         ({**CITATION, "item": 3}, "item", "the number 3"),
     ],
     ids=lambda value: repr(value)[:40],

@@ -91,7 +91,7 @@ def test_sub_nuggets_are_kept_and_said_not_to_be_graded(write, tmp_path):
     inner = [{"question": "Of what?"}, {"question": "When?"}]
     bank = BANK | {"nugget_bank": {"How much?": FIRST | {"sub_nuggets": inner}}}
     found = read_test_banks(write(bank))
-    assert [one.problem for one in found.rejections] == ["2 sub-nuggets are kept, but not graded"]
+    assert [one.problem for one in found.rejections] == ["2 sub-nuggets are stored, but not graded"]
     path = tmp_path / "again.jsonl"
     write_test_banks(found.banks, path)
     assert json.loads(path.read_text())["nugget_bank"]["How much?"]["sub_nuggets"] == inner

@@ -59,7 +59,10 @@ def test_an_answer_keeps_its_nuggets_whose_importance_failed(write):
     assert [nugget.importance for nugget in found.records[0].nuggets] == IMPORTANCES
     (odd,) = found.rejections
     assert (odd.line, odd.field) == (1, "nuggets.1.importance")
-    assert odd.problem == 'found the text "failed" (and 2 more): the nuggets are used without it'
+    assert (
+        odd.problem
+        == 'found the text "failed" (and 2 more): the nuggets are used without this field'
+    )
 
 
 def test_gold_nuggets_stay_where_their_importance_failed(write):
@@ -78,7 +81,7 @@ def test_labels_that_the_model_made_up_are_counted_and_the_others_read(write):
     (odd,) = found.rejections
     assert (odd.field, odd.problem) == (
         "nuggets.3.assignment",
-        'found the text "supporter": the nugget is used without it',
+        'found the text "supporter": the nugget is used without this field',
     )
 
 
@@ -89,7 +92,7 @@ def test_assignments_stay_where_labels_failed_and_are_counted(write):
     assert answer.n_unscored == 2
     assert (odd.line, odd.problem) == (
         1,
-        'found the text "strong prose" (and 1 more): the nuggets are used without it',
+        'found the text "strong prose" (and 1 more): the nuggets are used without this field',
     )
 
 

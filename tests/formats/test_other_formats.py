@@ -208,7 +208,7 @@ def test_yescieval_answers_without_questions_name_the_mend(write):
         read_records(write(RATED, name="else.jsonl"))
     with pytest.raises(InputError, match="no YESciEval question"):
         read_records(write(RATED, name="else.jsonl"), questions=write(SAMPLE, name="q.jsonl"))
-    with pytest.raises(InputError, match="need a questions file: pass `questions`"):
+    with pytest.raises(InputError, match="require a questions file; pass `questions`"):
         records_from_rows([RATED])
 
 

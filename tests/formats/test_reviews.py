@@ -115,7 +115,7 @@ def test_what_its_person_rejected_or_has_no_opinion_on_is_no_label(tmp_path):
 
 def test_a_run_that_nobody_reviewed_is_named(tmp_path):
     run = written_run(tmp_path / "run", evaluations())
-    with pytest.raises(InputError, match=r"reviews\.jsonl: create it with `ragassay review"):
+    with pytest.raises(InputError, match=r"reviews\.jsonl; create it with `ragassay review"):
         read_labels(run)
 
 
@@ -124,7 +124,7 @@ def test_reviews_without_their_run_still_are_labels_where_no_text_is_needed(tmp_
     (file.parent / "evaluations.jsonl").unlink()
     assert len(read_labels(file).labels) == 3
     journal_of(file.parent).add(LABELS[3])
-    with pytest.raises(InputError, match=r"needs evaluations\.jsonl in its folder"):
+    with pytest.raises(InputError, match=r"requires evaluations\.jsonl in the same folder"):
         read_labels(file)
 
 

@@ -53,7 +53,7 @@ def test_a_parquet_file_that_unpacks_to_far_more_is_refused(tmp_path, monkeypatc
     path = tmp_path / "answers.parquet"
     column = arrow.table({"question": ["Why? " * 100] * 1_000})
     parquet.write_table(column, path, compression="zstd", use_dictionary=False)
-    with pytest.raises(InputError, match=r"is refused: [\d,]+ bytes of it unpack to 50\d,"):
+    with pytest.raises(InputError, match=r"is refused because [\d,]+ of its bytes unpack to 50\d,"):
         list(iter_table(path, "parquet"))
 
 
@@ -87,7 +87,7 @@ def test_a_missing_library_is_named_with_its_extra(library, content, tmp_path, m
     else:
         with zipfile.ZipFile(path, "w") as packed:
             packed.writestr("xl/workbook.xml", "<workbook/>")
-    with pytest.raises(ExtraError, match=rf'needs {library}: pip install "ragassay\[tables\]"'):
+    with pytest.raises(ExtraError, match=rf'requires {library}: pip install "ragassay\[tables\]"'):
         read_records(path)
 
 
@@ -142,7 +142,7 @@ def test_a_column_that_is_named_twice_is_an_error(write):
 
 def test_a_map_is_checked_against_the_columns(write):
     path = write({"query": "Q?", "output": "A."})
-    with pytest.raises(InputError, match="has no column 'out': it has query, output"):
+    with pytest.raises(InputError, match="has no column 'out'; the columns are query, output"):
         read_records(path, columns={"question": "query", "answer": "out"})
     assert shape(read_records(path, columns={"question": "query", "answer": "output"})) == [
         ("Q?", "A.", [], {})
@@ -161,7 +161,7 @@ def test_a_column_that_is_not_named_cannot_be_mistaken_for_a_field():
     [
         ("query", "write FIELD=COLUMN"),
         ("=query", "write FIELD=COLUMN"),
-        (["prompt=query"], "unknown field 'prompt': the fields are id, question, answer"),
+        (["prompt=query"], "unknown field 'prompt'; the fields are id, question, answer"),
         (["answer=a", "answer=b"], "answer is mapped to two columns"),
     ],
 )

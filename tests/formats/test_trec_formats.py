@@ -301,9 +301,9 @@ def test_answers_to_one_topic_become_one_question_for_the_nuggetizer(tmp_path):
     (record,) = read_records(path).records
     assert [source.id for source in record.sources] == ["111", "222", "x"]
     differing = other.model_copy(update={"sources": (Document(id="111", text="else"),)})
-    with pytest.raises(InputError, match="another text for '111'"):
+    with pytest.raises(InputError, match="the text of '111' differs"):
         write_answers([CITING, differing], path, "nuggetizer-create")
-    with pytest.raises(InputError, match="another question"):
+    with pytest.raises(InputError, match="the question differs from another"):
         write_answers(
             [CITING, other.model_copy(update={"question": "else"})], path, "nuggetizer-create"
         )
@@ -321,7 +321,7 @@ def test_answers_to_one_topic_become_one_question_for_the_nuggetizer(tmp_path):
         ("biogen-2024", {"answer": (SentenceInput(text="S", citations=tuple("1234")),)},
          "4 citations"),
         ("biogen-2025-a", {"metadata": {"contradicted_citations": "[1]"}}, "for each sentence"),
-        ("biogen-2025-a", {"metadata": {"contradicted_citations": "x"}}, "not a list for each"),
+        ("biogen-2025-a", {"metadata": {"contradicted_citations": "x"}}, "a list with an entry"),
         ("biogen-2025-a", {"metadata": {"contradicted_citations": '[[1,2,3,4],[],[],[]]'}},
          "4 entries"),
         ("biogen-2025-b", {"topic": " "}, "empty id"),
@@ -343,7 +343,7 @@ def test_a_record_that_does_not_fit_is_refused_by_name(tmp_path, form, change, m
 
 def test_a_biogen_2024_file_is_one_run_and_not_empty(tmp_path):
     other = CITING.model_copy(update={"id": "b", "topic": "2", "system": "t/other"})
-    with pytest.raises(InputError, match="another run"):
+    with pytest.raises(InputError, match="a different run"):
         write_answers([CITING, other], tmp_path / "run.json", "biogen-2024")
     with pytest.raises(InputError, match="at least one answer"):
         write_answers([], tmp_path / "run.json", "biogen-2024")

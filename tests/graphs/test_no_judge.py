@@ -137,14 +137,14 @@ async def asks(judge: ragassay.Judge) -> str:
     ],
 )
 def test_what_needs_a_judge_says_so_in_one_line(given: dict[str, object]):
-    with pytest.raises(SettingsError, match="this needs a judge; pass --model") as caught:
+    with pytest.raises(SettingsError, match="a judge is required; pass --model") as caught:
         build_run(load_settings(**given))
     assert len(str(caught.value).splitlines()) == 1
 
 
 def test_an_evaluator_that_asks_a_judge_needs_one():
     own = ragassay.evaluator(name="good", labels=("yes", "no"))(asks)
-    with pytest.raises(SettingsError, match="evaluator good: this needs a judge"):
+    with pytest.raises(SettingsError, match="evaluator good: a judge is required"):
         build_run(load_settings(only=("good",)), None, (own,))
     assert build_run(load_settings(only=("citations",)), None, (own,)).judge.lm is None
 
@@ -154,16 +154,16 @@ def test_instruments_are_no_member_of_a_panel_and_no_language_model():
         SettingsError, match="is not a language model and cannot be part of a panel"
     ):
         load_settings(panel=("openai/a",))
-    with pytest.raises(SettingsError, match="this needs a judge"):
+    with pytest.raises(SettingsError, match="a judge is required"):
         JudgeLM(load_settings())
 
 
 async def test_nuggets_are_created_and_assigned_by_a_judge(tmp_path: Path):
     chosen = tools(only=("nuggets",))
     jobs = nugget_jobs([RECORD], "documents", chosen, n_window=2, n_most=9)
-    with pytest.raises(SettingsError, match="this needs a judge"):
+    with pytest.raises(SettingsError, match="a judge is required"):
         await write_nuggets(jobs, chosen, tmp_path / "nuggets.jsonl")
-    with pytest.raises(SettingsError, match="this needs a judge"):
+    with pytest.raises(SettingsError, match="a judge is required"):
         await assign_nuggets([RECORD], chosen, tmp_path / "a.jsonl", tmp_path / "m.jsonl")
 
 

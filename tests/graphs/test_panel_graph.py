@@ -396,9 +396,9 @@ def test_beside_an_embedded_judge_an_endpoint_is_the_hosted_one_s():
 @pytest.mark.parametrize(
     ("judges", "said"),
     [
-        (["openai/a", "openai/a"], "judges of a panel must be unique"),
-        (["openai/a", "openai/a@http://there/v1"], "judges of a panel must be unique"),
-        (["openai/a", ""], "judges of a panel must be unique"),
+        (["openai/a", "openai/a"], "judges in a panel must be unique"),
+        (["openai/a", "openai/a@http://there/v1"], "judges in a panel must be unique"),
+        (["openai/a", ""], "judges in a panel must be unique"),
         (["openai/a@http://there/v1", "openai/b"], "openai/b has no endpoint, but openai/a@"),
     ],
 )

@@ -150,7 +150,7 @@ FAULTS: Faults = {
     "deep JSON": (
         reply(completion('{"rating": ' + "[" * 100_000)),
         "unparsable",
-        "JSON too deep",
+        "the JSON is nested too deeply",
     ),
     **{
         f"rating {rating}": (reply(rated(rating)), "unparsable", told)

@@ -61,10 +61,10 @@ def test_what_is_no_file_is_refused(reader: str, what: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a: &a [x]\nb: *a", r"alias \(\*\) on line 2: replace it by its value"),
+        ("a: &a [x]\nb: *a", r"alias \(\*\) on line 2; replace the alias with its value"),
         ("a: " + "[" * 5_000, "nested too deeply"),
         ("!!python/object/apply:os.system ['touch pwned']", "could not determine a constructor"),
-        ("x" * 1_100_000, "it has more than 1,048,576 bytes"),
+        ("x" * 1_100_000, "the file has more than 1,048,576 bytes"),
         ("rubrics: {2: 3}", "a mapping with question and scale"),
         ("rubrics: {a: {question: Q, scale: {1: a, 1: b}}}", "rubrics"),
         ("rubrics: {2001-99-99: {}}", "month must be in 1..12|a mapping"),

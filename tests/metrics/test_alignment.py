@@ -122,12 +122,12 @@ def test_accuracy_needs_only_the_answer():
 @each_case(
     ("one", "expected"),
     [
-        (label(record_id="none"), "no such answer in the run"),
-        (label(record_id=None, topic="t1"), "no such answer in the run"),
-        (label(sentence=9), "no such sentence in the answer"),
-        (label("citation", "supports", item="99999999"), "no such citation in the sentence"),
-        (label("citation", "supports"), "no such citation in the sentence"),
-        (label("nugget", "support", item="Else."), "no such gold nugget"),
+        (label(record_id="none"), "the answer is not in the run"),
+        (label(record_id=None, topic="t1"), "the answer is not in the run"),
+        (label(sentence=9), "the sentence is not in the answer"),
+        (label("citation", "supports", item="99999999"), "the citation is not in the sentence"),
+        (label("citation", "supports"), "the citation is not in the sentence"),
+        (label("nugget", "support", item="Else."), "the gold nugget does not exist"),
         (label("nugget", "support", item="It is a tablet."), "the run did not assign the nugget"),
         (label("rubric", "3", item="novelty"), "the run did not judge the rubric"),
         (label("rubric", "0", item="cohesion"), "'0' is not a label of this task"),
@@ -174,4 +174,4 @@ def test_consensus():
 
 def test_nothing_to_align():
     assert align_labels([], run()).items == ()
-    assert align_labels([label()], []).unaligned[0].reason == "no such answer in the run"
+    assert align_labels([label()], []).unaligned[0].reason == "the answer is not in the run"

@@ -76,7 +76,7 @@ def test_ratings_that_are_not_there_are_an_error() -> None:
         lambda: number_covered(queries, ANY, 1),
         lambda: covered_items(queries, ANY, 1),
     ):
-        with pytest.raises(InputError, match=r"q/p: .*have no ratings"):
+        with pytest.raises(InputError, match=r"q/p: .*include no ratings"):
             ask()
 
 
@@ -101,7 +101,7 @@ def test_the_original_program_gives_the_same(shared: Path) -> None:
             expected = oracle[name][key]
             if isinstance(expected, str):
                 assert expected.startswith("fails")
-                with pytest.raises(InputError, match="have no ratings"):
+                with pytest.raises(InputError, match="include no ratings"):
                     labels_of(queries, GradeFilter(prompt_class=name))
                 continue
             found = labels_of(queries, GradeFilter(prompt_class=name)).labels

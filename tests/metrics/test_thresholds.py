@@ -91,7 +91,7 @@ def test_two_thresholds_are_at_least_as_good_as_none(seed: int):
 
 
 def test_nothing_to_fit_is_an_error():
-    with pytest.raises(InputError, match="no claim is attributable"):
+    with pytest.raises(InputError, match="at least one attributable claim"):
         best_threshold([0.5], [False])
     with pytest.raises(InputError, match="2 scores for 1 labels"):
         best_threshold([0.5, 0.6], [True])

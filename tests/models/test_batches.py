@@ -266,7 +266,7 @@ async def test_a_request_that_failed_in_a_batch_of_anthropic_says_why(
     with ScriptedModel(repeat_question, faults=faults, batches=plan) as model:
         found = await ask(judge(model, NAMES["anthropic"]), QUESTIONS, tmp_path)
     assert isinstance(found[3], BatchError) and found[3].reason == reason
-    assert "--retry-failed repeats the request" in str(found[3])
+    assert "pass --retry-failed to repeat the request" in str(found[3])
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)

@@ -96,7 +96,7 @@ async def test_money_that_is_spent_stops_the_next_call():
     for _ in range(4):
         await limiter.admit("one")
         await limiter.settle(0.25)
-    with pytest.raises(BudgetError, match=r"max_usd is 1: 1\.0000 USD are spent; finished work"):
+    with pytest.raises(BudgetError, match=r"max_usd is 1; 1\.0000 USD were spent; finished work"):
         await limiter.admit("one")
 
 
@@ -148,7 +148,7 @@ async def test_an_unknown_price_is_said_and_not_taken_for_nothing():
     limiter = RunLimiter(max_usd=1.0)
     await limiter.admit("one")
     await limiter.settle(None)
-    with pytest.raises(BudgetError, match="needs the price of every judge"):
+    with pytest.raises(BudgetError, match="requires the price of every judge"):
         await limiter.admit("one")
 
 

@@ -192,7 +192,7 @@ def test_weights_of_another_shape_are_refused(tmp_path: Path):
     torch.save({"mlp.weight": torch.zeros(1, 5)}, tmp_path / "other.bin")
     (tmp_path / "text.bin").write_text("no weights")
     inference = NliModel(tiny_inference(tmp_path / "nli"))
-    with pytest.raises(SettingsError, match=r"SummaC-Conv has .*23"):
+    with pytest.raises(SettingsError, match=r"SummaC-Conv requires .*23"):
         SummaC(inference, tmp_path / "other.bin")
     with pytest.raises(SettingsError, match="not a tensor checkpoint"):
         SummaC(inference, tmp_path / "text.bin")

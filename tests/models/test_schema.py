@@ -103,7 +103,7 @@ def test_no_alternatives_unless_asked(engine: Engine) -> None:
 def test_an_unusable_schema_is_refused_in_words(
     engine: Engine, schema: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(RefusedError, match="invalid schema"):
+    with pytest.raises(RefusedError, match="invalid reply schema"):
         engine.check(prompt(schema))
     assert capfd.readouterr() == ("", "")
 

@@ -117,13 +117,13 @@ def test_what_could_not_be_measured_is_an_error_of_its_own():
     )
     support = Demand("citations.support", ">=", 0.5)
     lines = told(UNKNOWN, unscored, support)
-    assert lines[0] == "1 of 1 requirement could not be measured; the others are met"
+    assert lines[0] == "1 of 1 requirement could not be measured; the other requirements are met"
     assert lines[3].split() == [
         *("citations.support", "unscored", ">=", "0.5", "could", "not", "be", "measured")
     ]
     lines = told(UNKNOWN, SCORED, Demand("citations.suport", ">=", 0.5))
     known = "citations.support, citations.contradict"
-    assert f"citations.suport: unknown score; available are {known}" in lines
+    assert f"citations.suport: unknown score; use one of {known}" in lines
     lines = told(UNKNOWN, SCORED, Demand("nuggets.recall", ">=", 0.5))
     assert "nuggets.recall: no nuggets scores" in lines
 

@@ -50,7 +50,7 @@ def test_what_cannot_be_said_of_an_item_is_refused_by_name(
     client = make_client(run)
     reply = say(client, number(client.session, evaluator, item), value, name)
     assert reply.status_code == 400
-    assert "must " in reply.text or "does not have such a field" in reply.text
+    assert "must " in reply.text or "does not have this field" in reply.text
     assert not client.session.source.journal.read()
 
 

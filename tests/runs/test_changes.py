@@ -43,7 +43,7 @@ def test_a_gate_fails_on_a_significant_fall(tmp_path):
 def test_a_gate_passes_what_is_better(tmp_path):
     old, new = run_of(tmp_path / "old", 0.4), run_of(tmp_path / "new", 0.9)
     code, lines = call("compare", old, new, "--fail-if", "worse", "--margin", "0")
-    assert (code, lines[-1]) == (0, "passed: nothing is worse")
+    assert (code, lines[-1]) == (0, "passed: no score is worse")
 
 
 def test_few_answers_fail_by_a_margin_alone(tmp_path):

@@ -46,7 +46,7 @@ def test_minimum_ratings_are_shown_where_there_are_ratings() -> None:
 
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     file = graded(passage("p", rated({"a": 4})))
-    with pytest.raises(InputError, match="no rankings: pass --runs"):
+    with pytest.raises(InputError, match="no rankings; pass --runs"):
         cover_tables(file, ANY)
     with pytest.raises(InputError, match="match the filter 'nugget'; available graders: Question"):
         rubric_qrels(file, GradeFilter(items="nugget"))

@@ -247,7 +247,7 @@ def test_what_cannot_be_graded_by_is_said(files):
         SettingsError, match="grades thomas: ragassay/exam-grader only supports rating"
     ):
         ragassay.grade(passages, testbank=bank, grades=["thomas"])
-    with pytest.raises(SettingsError, match="grader judge: this needs a judge"):
+    with pytest.raises(SettingsError, match="grader judge: a judge is required"):
         ragassay.grade(passages, testbank=bank, grader="judge")
 
 

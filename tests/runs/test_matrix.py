@@ -166,7 +166,7 @@ def test_what_has_no_matrix_is_refused(tmp_path, two):
 def test_labels_that_are_no_ratings_are_refused(tmp_path):
     path = tmp_path / "labels.jsonl"
     path.write_text(json.dumps({"task": "accuracy", "label": "yes", "record_id": "a"}) + "\n")
-    with pytest.raises(InputError, match="no ratings on rubrics"):
+    with pytest.raises(InputError, match="no rubric ratings"):
         judge_matrix(ratings=path)
     rating = {"task": "rubric", "label": "7", "topic": "t", "system": "a", "item": "cohesion"}
     path.write_text(json.dumps(rating) + "\n")

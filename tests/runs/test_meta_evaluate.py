@@ -121,7 +121,7 @@ def test_labels_that_fit_nothing_are_refused_with_the_reason(tmp_path):
     stray = [HumanLabel(task="relevance", label="required", record_id="zzz", sentence=1)]
     run = written_run(tmp_path / "run", labelled_run())
     labels = written_labels(tmp_path / "labels.jsonl", stray)
-    with pytest.raises(InputError, match=r"no such answer in the run.*'alpha-t1'"):
+    with pytest.raises(InputError, match=r"the answer is not in the run.*'alpha-t1'"):
         meta_evaluate(run, labels)
     with pytest.raises(InputError, match="no labels to compare"):
         measure([], [], "judge", lambda: WordEmbedder().encode)
@@ -161,7 +161,7 @@ def test_files_hold_everything_and_come_out_the_same(tmp_path):
     assert sum(int(c["n"]) for c in cells if c["reading"] == "three labels") == 4
     assert all(c["people"] == c["judge"] for c in cells if c["n"] != "0")
     (left_out,) = csv.DictReader(io.StringIO(paths["unaligned.csv"].read_text()))
-    assert (left_out["record_id"], left_out["reason"]) == ("'=zzz", "no such answer in the run")
+    assert (left_out["record_id"], left_out["reason"]) == ("'=zzz", "the answer is not in the run")
     assert f"'{EVIL}" in paths["rankings.csv"].read_text()
     tex = paths["agreement.tex"].read_text()
     assert "n/a" in tex

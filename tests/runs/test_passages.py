@@ -122,7 +122,7 @@ def test_what_people_changed_in_the_bank_is_what_grades(tmp_path: Path):
 
 def test_what_cannot_be_graded_is_said(tmp_path: Path):
     run = run_file(tmp_path, "a", "d1")
-    with pytest.raises(InputError, match="contains document ids only: pass the documents"):
+    with pytest.raises(InputError, match="contains only document ids; pass the documents"):
         read_passages([run])
     with pytest.raises(InputError, match="the passages have q1, the test bank has q7"):
         read_passages([run], testbank=bank(tmp_path, "q7"), corpus=CORPUS)

@@ -176,11 +176,13 @@ def test_another_runs_folder_is_named_with_the_difference(answers, tmp_path):
     check_ready(settings, {"out": folder}, **every)
     other = load_settings(only=("rubrics",))
     with pytest.raises(
-        RunMismatchError, match="only was citations, now is rubrics; choose another"
+        RunMismatchError, match="only was citations and is now rubrics; choose another"
     ):
         check_ready(other, {"out": folder}, **every)
     check_ready(other, {"out": folder})  # a command that sets `only` by itself
-    with pytest.raises(RunMismatchError, match="judge was ragassay/instruments, now is openai/a"):
+    with pytest.raises(
+        RunMismatchError, match="judge was ragassay/instruments and is now openai/a"
+    ):
         check_ready(load_settings(model="openai/a"), {"out": folder})
     answers.write_text("{}", encoding="utf-8")
     with pytest.raises(RunMismatchError, match=r"the answers file was answers\.jsonl"):

@@ -185,7 +185,7 @@ def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
         ("x Who?", "line 1 starts with 'x'"),
         ("4 Who?", "line 1 starts with '4'"),
         ("1 Who?\n\n1 What?", "line 3 repeats the item number 1"),
-        ("= Buddy", "line 1: = requires an answer"),
+        ("= Buddy", "line 1: a line that starts with = requires an answer"),
         ("1", "line 1 has no text"),
         ("1 Who began it?\n2 Where?\n3 Why then?\n+ where?", "already has this text"),
     ],

@@ -70,7 +70,7 @@ def export_pairs(
     path = Path(path)
     if form not in EXPORT_FORMS:
         known_forms = ", ".join(EXPORT_FORMS)
-        raise InputError(f"pairs cannot be written as {form!r}: choose one of {known_forms}")
+        raise InputError(f"pairs cannot be written as {form!r}; choose one of {known_forms}")
     known = {paper.id: paper for paper in papers}
     unknown = next((pair for pair in pairs if pair.paper not in known), None)
     if not pairs:
@@ -81,7 +81,7 @@ def export_pairs(
         return _write_banks(pairs, known, path)
     if form == "sft":
         if example is None:
-            raise InputError("the format sft requires an instruction: pass `example`")
+            raise InputError("the format sft requires an instruction; pass `example`")
         return _write_rows(list(_sft_rows(pairs, known, example)), path)
     rows = [_ROWS[form](pair, known[pair.paper]) for pair in pairs]
     if form == "deepeval":

@@ -170,7 +170,7 @@ def files_of(path: Path) -> list[tuple[Path, str]]:
         if not any(part.startswith(".") for part in relative.parts)
     ]
     if not files:
-        raise InputError(f"{path} is a folder without files: expected papers ({_FORMS})")
+        raise InputError(f"{path} is a folder without files; expected papers ({_FORMS})")
     return files
 
 
@@ -254,7 +254,7 @@ def read_paper_row(item: Item, name: str) -> tuple[Paper, tuple[PairRow, ...]]:
     sections = prose.sections if prose else tuple(one.to_section() for one in row.sections or ())
     if not any(section.text.strip() for section in sections):
         field = "sections" if row.sections is not None else "txt"
-        raise ProblemError(field, "the paper has no text", "its full text")
+        raise ProblemError(field, "the paper has no text", "the full text of the paper")
     paper = Paper(
         id=plain_id(row.id or name),
         title=row.title,
@@ -293,7 +293,7 @@ def _decode_text(data: bytes) -> str | Problem:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         text = f"not {encoding.removesuffix('-sig').upper()}: byte 0x{data[error.start]:02x}"
-        return Problem("", f"{text} on line {line}", "text in UTF-8: convert the file")
+        return Problem("", f"{text} on line {line}", "text in UTF-8; convert the file")
 
 
 def _text_paper(text: str, name: str) -> Paper | Problem:

@@ -17,7 +17,7 @@ from ragassay.formats.problems import Problem, quote_text
 from ragassay.records import Paper, PaperSection, Rejection
 from ragassay.records.qa import SectionKind
 
-WHOLE_FILE = "a complete file: download or unpack it again"
+WHOLE_FILE = "a complete file; download or unpack the file again"
 _MAX_LINE = 65_535
 
 
@@ -75,7 +75,9 @@ def read_jats(article: Element, name: str) -> Paper | Problem:
         meta = article.makeelement("article-meta")
     sections = tuple(_sections(article, meta))
     if not sections:
-        return Problem("article", "neither an abstract nor a body", "an article with text")
+        return Problem(
+            "article", "the article has neither an abstract nor a body", "an article with text"
+        )
     return Paper(
         id=_id(meta) or plain_id(name),
         title=text_of(meta.find("title-group/article-title")),

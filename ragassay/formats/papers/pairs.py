@@ -109,7 +109,9 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
         raise InputError(f"{path} is not valid CSV ({error}); expected:\n{SHAPES}") from error
     twice = next((name for name in names if name and names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path} contains the column {twice!r} twice: rename one of them")
+        raise InputError(
+            f"{path} contains the column {twice!r} twice; rename one of the two columns"
+        )
     if detect_format({name.upper() if len(name) == 1 else name for name in names}, (PAIR,)) is None:
         expected = f"expected a header with question and answer, or:\n{SHAPES}"
         raise InputError(f"{path} starts with {quote_text(header)}; {expected}")
@@ -119,7 +121,7 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
             cells = next(rows, None)
         except csv.Error as error:
             place = Place(str(path), line, f"line-{line}", "")
-            yield place.reject(Problem("", f"not CSV: {error}", "properly quoted cells"))
+            yield place.reject(Problem("", f"the row is not CSV: {error}", "properly quoted cells"))
             return
         if cells is None:
             return
@@ -129,7 +131,7 @@ def _table_items(path: Path) -> Iterator[Item | Rejection]:
 
 def _row_item(place: Place, names: list[str], cells: list[str]) -> Item | Rejection:
     if len(cells) > len(names):
-        text = f"{len(cells)} cells, but {len(names)} columns"
+        text = f"the row has {len(cells)} cells, but there are {len(names)} columns"
         return place.reject(Problem("", text, "quotes around cells that contain the delimiter"))
     return Item(
         place, {name: cell for name, cell in zip(names, cells, strict=False) if cell.strip()}
@@ -189,7 +191,7 @@ class _PairReading:
         if name is None:
             if len(papers) == 1:
                 return next(iter(papers))
-            text = f"the pair specifies no paper, but there are {len(papers)}"
+            text = f"the pair does not specify a paper, but there are {len(papers)} papers"
             return Problem("paper", text, f"a paper id such as {next(iter(papers))!r}")
         for known in (name, plain_id(name)):
             if known in papers:

@@ -37,7 +37,7 @@ _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"}
 )
 _NO_TITLE = re.compile(r"\.(?:docx?|tex|pdf|indd|rtf)\b|^(?:untitled|microsoft)", re.IGNORECASE)
-_EXPECTED = "a complete PDF: download it again"
+_EXPECTED = "a complete PDF; download the file again"
 
 
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
@@ -50,8 +50,8 @@ def read_pdf(data: bytes, name: str) -> Paper | Problem:
         return pages
     title, texts = pages
     if sum(map(len, texts)) < _LEAST_CHARS_A_PAGE * max(1, len(texts)):
-        text = f"{len(texts)} pages without text, possibly scanned"
-        return Problem("", text, "a PDF with text: apply OCR first")
+        text = f"the PDF has {len(texts)} pages without text, possibly scanned"
+        return Problem("", text, "a PDF with text; apply OCR first")
     prose = read_prose("\n".join(without_heads(texts)))
     if not prose.sections:
         return Problem("", "the file has no text except running heads", "the text of the paper")
@@ -88,7 +88,7 @@ def _read_pages(reader: PdfReader) -> tuple[str, list[str]] | Problem:
         texts.append(_page_text(page).translate(_LIGATURES).replace("\x00", ""))
         n_chars += len(texts[-1])
         if n_chars > MAX_CHARS:
-            return Problem("", f"the PDF has more than {MAX_CHARS:,} characters", "a paper")
+            return Problem("", f"the PDF has more than {MAX_CHARS:,} characters", "a single paper")
     title = flat(str((reader.metadata or {}).get("/Title") or "").replace("\x00", ""))
     return (title if len(title.split()) > 2 and not _NO_TITLE.search(title) else ""), texts
 

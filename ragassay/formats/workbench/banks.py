@@ -122,7 +122,7 @@ def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
         yield item.place.reject(Problem(f"{kind.bank}.{key}", found, f'a "{kind.text}"'))
     n_inner = sum(len(one) for row in rows if is_list(one := row.get("sub_nuggets")))
     if n_inner:
-        text = f"{n_inner} sub-nuggets are kept, but not graded"
+        text = f"{n_inner} sub-nuggets are stored, but not graded"
         yield item.place.reject(Problem(kind.bank, text, "the nuggets to grade at the top level"))
     yield replace(item, fields=_bank_fields(item.fields) | {"items": rows})
 
@@ -282,7 +282,7 @@ def read_test_banks(path: AnyPath) -> BankResult:
 
 def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
     text = f"the bank of {quote_text(bank.query_id)} is already on line {line}"
-    return Problem("query_id", text, "a bank for each query and facet")
+    return Problem("query_id", text, "only one bank for each query and facet")
 
 
 def read_bank(item: Item) -> RubricBank:
@@ -372,7 +372,7 @@ def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
     rows: list[JsonRow] = []
     for bank in banks:
         if not bank.query_id.strip() or bank.key in seen:
-            problem = "already appeared" if bank.key in seen else "has no query"
+            problem = "occurs twice" if bank.key in seen else "has no query"
             raise InputError(f"the test bank {bank.query_id!r} cannot be written: it {problem}")
         seen.add(bank.key)
         rows.append(_bank_row(bank))

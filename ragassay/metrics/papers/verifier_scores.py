@@ -199,10 +199,12 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
         (0.4, 1.0)
     """
     if len(scores) != len(truth):
-        raise InputError(f"{len(scores)} scores for {len(truth)} labels")
+        raise InputError(
+            f"found {len(scores)} scores for {len(truth)} labels; pass one score for each label"
+        )
     n_true = sum(truth)
     if not n_true:
-        raise InputError("no claim is attributable; at least one is required to fit a threshold")
+        raise InputError("at least one attributable claim is required to fit a threshold")
     values, labelled = np.array(scores, dtype=float), np.array(truth, dtype=float)
     order = np.argsort(-values, kind="stable")
     values, hits = values[order], labelled[order].cumsum()
@@ -229,7 +231,9 @@ def best_thresholds(shares: NDArray[np.float64], truth: Sequence[int]) -> tuple[
         InputError: If the lengths differ or there are no claims.
     """
     if not len(truth) or len(shares) != len(truth):
-        raise InputError(f"{len(shares)} shares for {len(truth)} labels")
+        raise InputError(
+            f"found {len(shares)} shares for {len(truth)} labels; pass one share for each label"
+        )
     labelled = np.array(truth)
     steps = [i / N_STEPS for i in range(1, N_STEPS)]
     pairs = [Thresholds(supports=s, contradicts=c) for s in steps for c in steps]

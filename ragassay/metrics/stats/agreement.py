@@ -137,7 +137,9 @@ def discrimination(
     """
     names = cluster_names(questions, len(is_good))
     if not len(values) == len(is_good) == len(names):
-        raise InputError(f"{len(values)} scores for {len(is_good)} answers")
+        raise InputError(
+            f"found {len(values)} scores for {len(is_good)} answers; pass one score for each answer"
+        )
     sign = -1.0 if lower_is_better else 1.0
     scored = [
         (sign * v, g, q) for v, g, q in zip(values, is_good, names, strict=True) if v is not None

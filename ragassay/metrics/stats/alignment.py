@@ -141,7 +141,7 @@ class _Index:
             return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
         if len(answers) != 1:
-            return "several answers match" if answers else "no such answer in the run"
+            return "several answers match" if answers else "the answer is not in the run"
         return _find_item(label, answers[0])
 
     def _answers(self, label: HumanLabel) -> list[Evaluation]:
@@ -185,7 +185,7 @@ def _relevance(item: AlignedItem, evaluation: Evaluation) -> AlignedItem | str:
         return _add_verdict(item, verdict)
     if any(s.index == item.sentence for s in evaluation.sentences):
         return "the run did not label the sentence"
-    return "no such sentence in the answer"
+    return "the sentence is not in the answer"
 
 
 def _add_verdict(item: AlignedItem, verdict: VerdictBase) -> AlignedItem:
@@ -202,7 +202,7 @@ def _citation(item: AlignedItem, evaluation: Evaluation, document: str) -> Align
     for verdict in evaluation.citations:
         if verdict.sentence == item.sentence and _is_cited(verdict, document):
             return _add_verdict(replace(item, item=verdict.citation.marker), verdict)
-    return "no such citation in the sentence"
+    return "the citation is not in the sentence"
 
 
 def _is_cited(verdict: CitationVerdict, document: str) -> bool:
@@ -216,7 +216,7 @@ def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem
     key = _normalize(text)
     gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _normalize(n.text) == key), -1)
     if gold < 0:
-        return "no such gold nugget"
+        return "the gold nugget does not exist"
     item = replace(item, item=evaluation.gold_nuggets[gold].text)
     if evaluation.assignments:
         verdict = next((a for a in evaluation.assignments if a.gold == gold), None)

@@ -76,7 +76,10 @@ def calibration(
     """
     names = cluster_names(questions, len(is_right))
     if not len(confidences) == len(is_right) == len(names):
-        raise InputError(f"{len(confidences)} confidences for {len(is_right)} labels")
+        raise InputError(
+            f"found {len(confidences)} confidences for {len(is_right)} labels; the numbers must "
+            "be equal"
+        )
     known = [
         (c, float(r), q)
         for c, r, q in zip(confidences, is_right, names, strict=True)

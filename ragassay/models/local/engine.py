@@ -156,11 +156,11 @@ class Engine:
                 json.loads(schema), defaults={"whitespace_flexible": False}
             )
         except ValueError as error:
-            raise RefusedError(f"invalid schema of the reply: {error}") from error
+            raise RefusedError(f"invalid reply schema: {error}") from error
         # Level 0 stops llguidance from printing the error that is raised below.
         matcher = LLMatcher(self._vocabulary, grammar, log_level=0)
         if matcher.is_error():
-            raise RefusedError(f"invalid schema of the reply: {matcher.get_error()}")
+            raise RefusedError(f"invalid reply schema: {matcher.get_error()}")
         return matcher
 
     def _generate(self, rows: Sequence[_BatchRow], report: Callable[[_BatchRow], None]) -> None:

@@ -125,7 +125,7 @@ def local_problem(asked: Mapping[str, Any]) -> str:
     if asked.get("tools") or asked.get("functions"):
         return "tools: this model does not support tool calls"
     if asked.get("n") not in (None, 1):
-        return "n: this model returns one reply, the most likely one"
+        return "n: must be 1, because this model returns only the most likely reply"
     response_format = asked.get("response_format") or {"type": "text"}
     is_object = isinstance(response_format, Mapping)
     kind = response_format.get("type") if is_object else response_format

@@ -173,7 +173,7 @@ class AnswerLabelTask(CompileTask):
                         )
                     )
         if not items:
-            raise InputError(f"no label in {path} refers to a part of its answers")
+            raise InputError(f"no label in {path} refers to a part of the answers in the file")
         return ItemResult(tuple(items), tuple(rejections))
 
     def mark(self, item: CompileItem, found: SentenceLabel | NuggetAssignment) -> Grade:

@@ -111,7 +111,7 @@ def n_calls_of(budget: str, n_tried: int) -> int:
         return ROUNDS[budget] * n_tried
     if budget.isdecimal() and int(budget) > 0:
         return int(budget)
-    raise InputError(f"--budget {budget}: must be {', '.join(ROUNDS)} or a positive number")
+    raise InputError(f"--budget must be {', '.join(ROUNDS)} or a positive number, got {budget}")
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,8 @@ class ClaimTask(CompileTask):
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
         passage = row.evidence or " ".join(row.sentences)
         if not passage.strip():
-            missing = "no text to compare the claim with"
-            return Problem("evidence", missing, "evidence, or sentences")
+            missing = "there is no text to compare the claim with"
+            return Problem("evidence", missing, "text in `evidence` or `sentences`")
         label = self._label(row.label)
         if label is None:
             found = f"found the text {quote_text(row.label)}"
@@ -185,7 +185,9 @@ class QueryWriterTask(CompileTask):
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
         known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
         if not known:
-            return Problem("pmids", "no article is in the corpus", "article ids of the corpus")
+            return Problem(
+                "pmids", "none of the articles is in the corpus", "ids of articles in the corpus"
+            )
         claim = row.claim or row.question
         return CompileItem(
             key=key_of(item),

@@ -134,7 +134,7 @@ def qa_examples(
             if pair.paper in texts:
                 by_paper.setdefault(pair.paper, (texts[pair.paper], []))[1].append(pair)
     if not by_paper:
-        raise InputError("found no paper for any pair; set --papers to the file of papers")
+        raise InputError("no paper was found for any pair; pass the paper file with --papers")
     n_chars = max(LEAST_CHARS, (row_tokens - PROMPT_TOKENS) * CHARS_PER_TOKEN)
     examples = [
         one for paper, pairs in by_paper.values() for one in _examples(paper, pairs, n_chars)

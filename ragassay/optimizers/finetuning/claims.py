@@ -66,7 +66,7 @@ class LabelledClaim:
     group: str
 
 
-NO_EVIDENCE = Problem("evidence", "there is no evidence text", "evidence, or sentences")
+NO_EVIDENCE = Problem("evidence", "there is no evidence text", "text in `evidence` or `sentences`")
 
 
 class EvidenceRow(Row):

@@ -147,8 +147,9 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
     sizes = sorted((len(groups) for groups in by_label), reverse=True)
     if len(sizes) < 2 or sizes[1] < 2:
         raise InputError(
-            "cross-validation requires two labels with at least two questions each; the labels of "
-            f"{len(pairs)} pairs have {', '.join(map(str, sizes)) or 0} questions"
+            "cross-validation requires two labels with at least two questions each; found "
+            f"{len(pairs)} pairs with these question counts per label: "
+            f"{', '.join(map(str, sizes)) or 'none'}"
         )
     splitter = StratifiedGroupKFold(min(n_folds, sizes[1]), shuffle=True, random_state=seed)
     labels, groups = [p.label for p in pairs], [p.group for p in pairs]

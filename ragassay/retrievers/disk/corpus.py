@@ -188,8 +188,9 @@ def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
         number = pubmed_number(file.name)
         if number and done and number < max(done):
             raise InputError(
-                f"{file.name} is older than files in the corpus, which may revise it; rebuild the "
-                "corpus with all files"
+                f"{file.name} is older than some files in the corpus, which may contain revisions "
+                "of "
+                "its articles; rebuild the corpus with all files"
             )
 
 

@@ -32,10 +32,14 @@ def read_article(record: Element) -> Article | Problem:
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:
-        return Problem("MedlineCitation", "the element is missing", "a MedlineCitation")
+        return Problem(
+            "MedlineCitation", "the element MedlineCitation is missing", "a MedlineCitation element"
+        )
     article = _child(citation, "Article")
     if article is None:
-        return Problem("MedlineCitation.Article", "the element is missing", "an Article")
+        return Problem(
+            "MedlineCitation.Article", "the element Article is missing", "an Article element"
+        )
     title = _flat(_child(article, "ArticleTitle"))
     if not title or title == NO_TITLE:
         title = _flat(_child(article, "VernacularTitle"))
@@ -60,7 +64,9 @@ def read_book_article(record: Element) -> Article | Problem:
     """
     document = _child(record, "BookDocument")
     if document is None:
-        return Problem("BookDocument", "the element is missing", "a BookDocument")
+        return Problem(
+            "BookDocument", "the element BookDocument is missing", "a BookDocument element"
+        )
     book = _child(document, "Book")
     name = _flat(_child(book, "BookTitle"))
     title = _flat(_child(document, "ArticleTitle")) or _flat(_child(document, "VernacularTitle"))
@@ -87,7 +93,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
         return Problem("PMID", found, "1 to 8 digits")
     version = element.get("Version") or "1"
     if not _VERSION.match(version):
-        return Problem("PMID.Version", f"found {quote_text(version)}", "a number from 1")
+        return Problem("PMID.Version", f"found {quote_text(version)}", "a number of at least 1")
     return text, int(version)
 
 
@@ -113,7 +119,9 @@ def _build(
         return pmid
     text = _abstract(_child(article, "Abstract"))
     if not title and not text:
-        return Problem("Article", "neither a title nor an abstract", "at least one of them")
+        return Problem(
+            "Article", "the article has neither a title nor an abstract", "a title or an abstract"
+        )
     published = _read_date(dates)
     if isinstance(published, Problem):
         return published

@@ -86,9 +86,9 @@ class Eutils:
             return retrying(self._send, url, params, keyed)
         except _TemporaryError as error:
             host = urlsplit(url).netloc
-            problem = f"{host} keeps failing: try again later"
+            problem = f"requests to {host} keep failing; try again later"
             if error.unreachable:
-                problem = f"cannot reach {host}: check the network and the proxy"
+                problem = f"cannot reach {host}; check the network and the proxy settings"
             alternative = "or use a corpus on disk (`ragassay corpus build`)"
             raise CorpusError(f"{problem}, {alternative} ({error})") from error
 
@@ -126,7 +126,7 @@ class Eutils:
             return body
         # Our requests are well formed, so a 400 with an <ERROR> is a failure of the backend.
         if 300 <= status < 500 and status != 429 and not _XML_ERROR.search(body[:2000]):
-            raise CorpusError(f"PubMed rejected a request, {problem}")
+            raise CorpusError(f"PubMed rejected a request: {problem}")
         wait_s = retry_after_seconds(response.headers.get("Retry-After", ""))
         if wait_s is not None:
             if wait_s > _LONGEST_WAIT_S:

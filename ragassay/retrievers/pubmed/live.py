@@ -110,7 +110,7 @@ def _format_day(date: str, name: str) -> str:
     try:
         match = _DATE.fullmatch(date)
         if match is None:
-            raise ValueError("not a date")
+            raise ValueError("the value is not a date")
         year, is_last = int(match[1]), name == "until"
         month = int(match[2] or (12 if is_last else 1))
         day = int(match[3] or (calendar.monthrange(year, month)[1] if is_last else 1))

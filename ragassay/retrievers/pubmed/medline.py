@@ -61,10 +61,12 @@ class _MedlineRecord:
         self.n_chars += len(text)
         match = _FIELD.match(text)
         if self.n_chars > MAX_RECORD_CHARS:
-            message = f"longer than {MAX_RECORD_CHARS:,} characters"
+            message = f"the record is longer than {MAX_RECORD_CHARS:,} characters"
             self.problem = Problem("", message, "shorter records")
         elif "\x00" in text:
-            self.problem = self.problem or Problem("", "a NUL character", "text without NUL")
+            self.problem = self.problem or Problem(
+                "", "found a NUL character", "text without NUL characters"
+            )
         elif match is not None:
             self.last = [match[2]]
             self.fields.setdefault(match[1], []).append(self.last)
@@ -161,7 +163,9 @@ def _build_article(record: _MedlineRecord) -> Article | Problem:
         title = record.value("TT", "BTI")
     text = record.value("AB")
     if not title and not text:
-        return Problem("TI", "neither a title nor an abstract", "at least one of them")
+        return Problem(
+            "TI", "the article has neither a title nor an abstract", "a title or an abstract"
+        )
     published = _read_date(record)
     if isinstance(published, Problem):
         return published

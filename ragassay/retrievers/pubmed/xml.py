@@ -139,13 +139,13 @@ class _Stream:
         error = " ".join((root.findtext("ERROR") or "").split())
         detail = f" with the error {quote_text(error)}" if error else ""
         text = f"the root element is {quote_text(root.tag)}{detail}"
-        return self._reject(1, Problem("", text, "a PubmedArticleSet"))
+        return self._reject(1, Problem("", text, "a PubmedArticleSet element"))
 
     def _parse_items(self, element: Element) -> Iterator[PubmedItem]:
         entity = next(element.iter(Entity), None)
         if entity is not None:
             text = f"a reference to the entity {quote_text(entity.text)}, which is not expanded"
-            yield self._reject_record(element, Problem("", text, "characters, not entities"))
+            yield self._reject_record(element, Problem("", text, "characters instead of entities"))
         elif element.tag == _DELETIONS:
             for child in element.iterchildren("PMID"):
                 pmid = read_pmid(child)

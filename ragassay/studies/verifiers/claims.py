@@ -78,7 +78,7 @@ def read_labelled(
     claims = [claim for part in parts for claim in part.claims]
     n_missing = sum(part.n_missing for part in parts)
     if not claims:
-        hint = f"; {n_missing} claims have no document, pass --corpus" if n_missing else ""
+        hint = f"; {n_missing} claims have no document; pass --corpus" if n_missing else ""
         raise InputError(f"no labeled claims in {', '.join(map(str, paths))}{hint}")
     # Claims and documents can be in several files.
     pairs = ((claim_names(claim), claim.group) for claim in claims)
@@ -168,7 +168,10 @@ def split_claims(
     """
     first, second = split_by_group(claims, share, seed)
     if not second:
-        raise InputError("all claims share a question, claim or document; pass others with --dev")
+        raise InputError(
+            "the claims cannot be split because they all share a question, claim or document; "
+            "pass a separate file with --dev"
+        )
     return first, second
 
 
@@ -283,7 +286,10 @@ def measure(
     fitted = [one.fitted for one in models.values() if isinstance(one, FittedVerifier)]
     own = apart_from(claims, frozenset(text for one in fitted for text in one.texts))
     if not own:
-        raise InputError("thresholds were fitted to all of these claims; pass others")
+        raise InputError(
+            "the thresholds were fitted to all of these claims; pass claims that were not used "
+            "for fitting"
+        )
     results: list[VerifierFigures] = []
     known: dict[tuple[str, str], NDArray[np.float64]] = {}
     for n in n_labels:
@@ -355,10 +361,15 @@ def fit(
 
     marks = marks_of(learnt)
     if len(apart_from(held, marks)) < len(held):
-        raise InputError("held-out claims share a claim or document with the training claims")
+        raise InputError(
+            "some held-out claims share their text or document with the training claims; split "
+            "the claims by text and document"
+        )
     model = present_model(name, cache_dir, n_labels)
     if isinstance(model, FittedVerifier):
-        raise InputError(f"{name} is already fitted; pass its verifier, {model.fitted.verifier}")
+        raise InputError(
+            f"{name} is already fitted; pass the verifier that was fitted, {model.fitted.verifier}"
+        )
     if labels_known(model) < n_labels:
         raise InputError(f"{name} has only two labels; pass --labels 2")
     train, test = (shares_of(model, side, step=step) for side in (learnt, held))

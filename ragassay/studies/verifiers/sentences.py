@@ -188,7 +188,9 @@ def open_models(
         models.append(model)
     models += [CosineCorrectness(Embedder(name)) for name in embedders]
     if not models:
-        raise InputError("no model; pass a verifier (--verifier) or embedding model (--embedder)")
+        raise InputError(
+            "no model was selected; pass a verifier (--verifier) or an embedding model (--embedder)"
+        )
     return models
 
 
@@ -334,8 +336,8 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
     n_questions = len({row.topic for row in rows})
     if n_questions < 2:
         raise InputError(
-            "at least two questions need a sentence with a document that is labeled as supporting "
-            f"and has text, but there are only {n_questions}"
+            "at least two questions with a sentence and the text of a document labeled as "
+            f"supporting this sentence are required, but there are only {n_questions}"
         )
     pairs: list[SentencePair] = []
     for one in supported:

@@ -92,8 +92,8 @@ def test_cells_in_quotes_hold_commas_and_line_ends(put):
     ("row", "field", "problem"),
     [
         ("Why?,So.,c", "paper", 'the paper "c" is unknown'),
-        ("Why?,So.,", "paper", "specifies no paper, but there are 2"),
-        ("Why?,So.,b,more", "", "4 cells, but 3 columns"),
+        ("Why?,So.,", "paper", "does not specify a paper, but there are 2 papers"),
+        ("Why?,So.,b,more", "", "4 cells, but there are 3 columns"),
         (",So.,b", "question", "missing"),
         ('"Why?,So.,b', "", "not CSV"),
     ],

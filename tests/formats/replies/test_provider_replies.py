@@ -551,8 +551,8 @@ def test_an_offset_outside_the_text_is_reported_and_what_lies_in_it_kept(start, 
             gemini([{"text": "It fell."}], [WEB], [support(0, 8, "It fell.", 3)]),
             "missing chunk",
         ),
-        (gemini([{"text": "A."}], [WEB], [support(0, 2, "A.", 0, part=4)]), "part 4 of 1"),
-        (chat({"content": "A.", "annotations": [{"type": "new_kind"}]}), "'new_kind' names no"),
+        (gemini([{"text": "A."}], [WEB], [support(0, 2, "A.", 0, part=4)]), "refers to part 4"),
+        (chat({"content": "A.", "annotations": [{"type": "new_kind"}]}), "'new_kind' does not"),
         (
             {"choices": [{"message": {"content": "A."}}, {"message": {"content": "B."}}]},
             "first of 2 choices",
@@ -578,7 +578,7 @@ def test_a_reply_with_endless_citations_is_read_in_part_and_said():
     text = "x" * (MAX_SPANS + 10)
     found = read_structured_reply(chat({"content": text, "annotations": notes}))
     assert found is not None and len(found.citations) == MAX_SPANS
-    assert found.problems == (f"5 citations more than {MAX_SPANS:,} were not read",)
+    assert found.problems == (f"5 citations beyond the first {MAX_SPANS:,} were not read",)
 
 
 def test_objects_of_real_libraries_are_read():

@@ -124,7 +124,7 @@ def test_citations_that_cannot_be_placed_are_reported_beside_the_record(write):
     (record,), (rejection,) = found.records, found.rejections
     assert record.answer == TEXT and record.citations == ()
     assert (rejection.line, rejection.field) == (1, "answer")
-    assert "characters 90 to 99 of a text of 20" in rejection.problem
+    assert "characters 90 to 99, but the text has 20" in rejection.problem
     assert "characters 90 to 99" in record.metadata["unread_citations"]
 
 
@@ -156,7 +156,7 @@ def test_objects_in_rows_and_as_an_answer_are_read(write):
     parts = response_parts(made)
     assert parts.text == TEXT and parts.reply is not None and parts.reply.citations == SPAN
     assert response_parts("It fell.").reply is None
-    with pytest.raises(InputError, match="a reply of a provider"):
+    with pytest.raises(InputError, match="a provider reply"):
         response_parts(7)
 
 

@@ -114,7 +114,7 @@ def test_mistakes_come_back_as_the_clients_own(client: openai.OpenAI, server: Se
     with pytest.raises(openai.BadRequestError, match="maximum context length"):
         ask(messages=user("word " * 20_000))
     nonsense = {"name": "n", "schema": {"type": "nonsense"}}
-    with pytest.raises(openai.BadRequestError, match="invalid schema"):
+    with pytest.raises(openai.BadRequestError, match="invalid reply schema"):
         ask(response_format={"type": "json_schema", "json_schema": nonsense})
     with pytest.raises(openai.BadRequestError, match="at least one"):
         ask(messages=[])

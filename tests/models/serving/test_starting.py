@@ -55,7 +55,7 @@ def test_a_missing_extra_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     done = RUN.invoke(app, ["serve", "--port", "0"])
     assert done.exit_code == 2
     extra = "server" if name == "prometheus_client" else "local"
-    assert done.stderr == f'error: this needs {name}: pip install "ragassay[{extra}]"\n'
+    assert done.stderr == f'error: this feature requires {name}: pip install "ragassay[{extra}]"\n'
 
 
 def test_only_needs_a_model() -> None:

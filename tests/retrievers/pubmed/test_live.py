@@ -347,7 +347,7 @@ def test_without_a_network_the_error_says_so_soon(
     pubmed = opened()
     host = urlsplit(entrez.base_url).netloc
     entrez.close()
-    with pytest.raises(CorpusError, match=rf"cannot reach {host}: check the network and the proxy"):
+    with pytest.raises(CorpusError, match=rf"cannot reach {host}; check the network and the proxy"):
         pubmed.get("101")
     waits = [wait for wait in fake_time.slept if wait > 0.5]
     assert len(waits) == 1

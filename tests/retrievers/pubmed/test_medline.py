@@ -115,7 +115,7 @@ def test_a_record_without_pmid_does_not_take_the_next_ones(path: Path) -> None:
         (short(1, "DP  - 2021 Feb 30"), "PMID 1: found the date"),
         (short(1, "DEP - 20211301"), "PMID 1: found the date"),
         (short(1, "no field at all"), 'PMID 1: the line "no field at all" belongs to no field'),
-        (short(1, "AB  - a\x00b"), "PMID 1: a NUL character"),
+        (short(1, "AB  - a\x00b"), "PMID 1: found a NUL character"),
     ],
 )
 def test_a_bad_record_does_not_stop_the_others(path: Path, text: str, problem: str) -> None:

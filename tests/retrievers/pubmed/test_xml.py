@@ -278,13 +278,13 @@ def test_a_chapter_of_a_book() -> None:
         (record("<PMID>abc</PMID>"), 'found "abc"'),
         (record("<PMID>123456789</PMID>"), 'found "123456789"'),
         (record('<PMID Version="0">99000001</PMID>'), 'found "0"'),
-        (record(title=""), "PMID 99000001: neither a title nor an abstract"),
-        ("<PubmedArticle/>", "the element is missing"),
+        (record(title=""), "PMID 99000001: the article has neither a title nor an abstract"),
+        ("<PubmedArticle/>", "the element MedlineCitation is missing"),
         (
             "<PubmedArticle><MedlineCitation><PMID>7</PMID></MedlineCitation></PubmedArticle>",
-            "PMID 7: the element is missing",
+            "PMID 7: the element Article is missing",
         ),
-        ("<PubmedBookArticle/>", "the element is missing"),
+        ("<PubmedBookArticle/>", "the element BookDocument is missing"),
     ],
 )
 def test_a_bad_record_does_not_stop_the_others(bad: str, problem: str) -> None:

@@ -97,7 +97,7 @@ def test_experts_ratings_are_held_against_the_judges(tmp_path):
     ]
     unknown = HumanLabel(task="racar", record_id="p/9", item="accuracy", label="3")
     aligned = align_labels([*labels, unknown], [found])
-    assert [one.reason for one in aligned.unaligned] == ["no such answer in the run"]
+    assert [one.reason for one in aligned.unaligned] == ["the answer is not in the run"]
     (trust,) = judge_trust(aligned, [found])
     figures = {one.metric: one.score.value for one in trust.figures}
     assert (trust.task, trust.reading) == ("racar", "accuracy")

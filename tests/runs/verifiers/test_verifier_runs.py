@@ -222,7 +222,7 @@ def test_no_group_is_on_both_sides_of_a_split(tmp_path: Path):
     assert not {c.group for c in learnt} & {c.group for c in held}
     assert apart_from(held, marks_of(learnt)) == held
     assert apart_from(claims, marks_of(learnt)) == [c for c in claims if c in held]
-    with pytest.raises(InputError, match="pass others with --dev"):
+    with pytest.raises(InputError, match="pass a separate file with --dev"):
         split_claims(claims[:1], 0.5, 1)
 
 
@@ -234,7 +234,7 @@ def test_a_threshold_is_fitted_apart_from_what_it_is_measured_on(tmp_path: Path,
     assert (found.learnt.value, found.after.value) == (1, 1)
     assert found.before.value is not None and found.before.value < 1
     assert found.after.n == 15 and found.objective == "f1"
-    with pytest.raises(InputError, match="share a claim or document"):
+    with pytest.raises(InputError, match="share their text or document"):
         fit("words", learnt, [*held, learnt[0]], tmp_path)
 
 
@@ -247,7 +247,9 @@ def test_a_fitted_file_is_a_verifier_wherever_one_is_named(tmp_path: Path, words
     assert model.probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 2
     assert Words().probabilities([("Alpha is red.", "Alpha is blue.")]).argmax() == 0
     assert isinstance(correctness_model(str(path), Embedder(), tmp_path), EntailmentCorrectness)
-    with pytest.raises(InputError, match="is already fitted; pass its verifier, words"):
+    with pytest.raises(
+        InputError, match="is already fitted; pass the verifier that was fitted, words"
+    ):
         fit(str(path), learnt, held, tmp_path)
     words.digest = "other weights"
     with pytest.raises(SettingsError, match="fitted to other weights"):
