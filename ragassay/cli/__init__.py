@@ -24,7 +24,7 @@ COMMANDS = {
         "audit": ("evaluate:audit", "Test which errors in answers a judge notices."),
         "meta-evaluate": ("compare:meta_evaluate", "Compare a judge with human labels."),
         "optimize": ("optimize:optimize", "Optimize the prompt of an agent."),
-        "prompts": ("optimize:app", "List and show prompts, and diff compiled ones."),
+        "prompts": ("optimize:app", "List, show and compare prompts."),
         "finetune": ("finetune:finetune", "Fine-tune a small model as a judge or verifier."),
         "models": ("models:app", "Find local judges; list, check and export models."),
         "serve": ("runs:serve", "Serve local models through an OpenAI-compatible API."),
@@ -44,8 +44,8 @@ COMMANDS = {
     },
     "Rubric workbench": {
         "testbank": ("testbank:app", "Create, import, edit and check test banks."),
-        "grade": ("grade:grade", "Grade passages with a test bank or by their query."),
-        "grades": ("grades:app", "Analyze graded passages and rank systems with them."),
+        "grade": ("grade:grade", "Grade passages with a test bank or by relevance."),
+        "grades": ("grades:app", "Analyze graded passages and use them to rank systems."),
     },
     "Question-answer pairs": {
         "qa": ("qa:app", "Generate question-answer pairs from papers and evaluate them.")

@@ -77,7 +77,7 @@ class LiteratureSettings(SettingsGroup):
     )
     chroma_url: str = Field(
         default="",
-        description="URL of a Chroma server for the vectors. By default they are stored in the "
+        description="URL of a Chroma server for the vectors. By default, they are stored in the "
         "corpus folder.",
     )
     cache_dir: Path = Field(
@@ -97,7 +97,8 @@ class LiteratureSettings(SettingsGroup):
         "of 3.",
     )
     ncbi_email: str = Field(
-        default="", description="Your email address, sent to NCBI with the pubmed corpus."
+        default="",
+        description="Your email address, which is sent to NCBI when the pubmed corpus is used.",
     )
 
 
@@ -128,7 +129,7 @@ class LimitSettings(SettingsGroup):
         default=None,
         gt=0,
         description="Maximum cost of the run in US dollars, at LiteLLM's prices. The run stops "
-        "before it exceeds this. Run the same command with a higher limit to continue.",
+        "before it exceeds this cost. Run the same command with a higher limit to continue.",
     )
     engine: EngineName = Field(
         default="local",
@@ -143,8 +144,8 @@ class LimitSettings(SettingsGroup):
     workers: int = Field(
         default=0,
         ge=0,
-        description="Number of Ray worker processes; 0 for one per core. The limit on concurrent "
-        "calls is shared among them.",
+        description="Number of Ray worker processes; 0 for one per core. The workers share the "
+        "limit on concurrent calls.",
     )
     max_line_bytes: int = Field(
         default=MAX_LINE_BYTES,
@@ -168,6 +169,6 @@ class OutputSettings(SettingsGroup):
     )
     server_key: SecretStr | None = Field(
         default=None,
-        description="API key required from clients of `ragassay serve`. By default a new key is "
+        description="API key required from clients of `ragassay serve`. By default, a new key is "
         "generated.",
     )
