@@ -195,8 +195,8 @@ def _members_sheet(members: Sequence[PanelMember]) -> Sheet:
 
 
 ESTIMATED = (
-    "The estimated cost of asking the second judge every question multiplies the mean cost of a "
-    "call by the number of questions, separately for each kind of question."
+    "The estimated cost of asking the second judge every question is the mean cost of a call times "
+    "the number of questions, computed separately for each kind of question."
 )
 
 
