@@ -190,8 +190,8 @@ class VerificationSettings(SettingsGroup):
         "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
         "fine-tuned model), an NLI model from the Hugging Face Hub, a published verifier such as "
         "minicheck, hhem or lettucedetect (listed by `ragassay verifiers kinds`), or a file "
-        "written by `ragassay verifiers fit`. auto uses the hosted judge if there is one, and "
-        "otherwise embedded.",
+        "written by `ragassay verifiers fit`. With auto, the verifier is the hosted judge if there "
+        "is one, and otherwise embedded.",
     )
     verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,

@@ -207,7 +207,7 @@ def test_verify(grades: Path, bank: Path, tmp_path: Path) -> None:
     shown, _ = run("verify", grades, "--item", "PIONEER", "--testbank", bank, "--limit", 1)
     assert "songs" not in shown and "1 of 3 rows" in shown
     _, errors = run("verify", grades, "--query", "jazz", code=1)
-    assert "no query 'jazz': there are rock, white" in errors
+    assert "unknown query 'jazz'; the queries are rock, white" in errors
 
 
 def test_grid(grades: Path, bank: Path, tmp_path: Path) -> None:
