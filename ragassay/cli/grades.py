@@ -121,7 +121,7 @@ def filter_(
     items: Items = None,
     self_rated: Annotated[bool | None, Option("--self-rated/--not-self-rated")] = None,
 ) -> int:
-    """Keep only grades from a given model, from a given prompt class, or for a given kind of item.
+    """Filter grades by model, prompt class or kind of item.
 
     For example:
 

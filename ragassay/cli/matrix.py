@@ -58,7 +58,7 @@ def matrix(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Compare ratings of several judges for several systems, and measure self-preference.
+    """Compare how several judges rate several systems, and measure self-preference.
 
     Each cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
     over questions. Missing and failed ratings are counted as unscored. If a judge is also a system,
@@ -81,7 +81,8 @@ def matrix(
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
           --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
-      ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
+      ragassay matrix --generate questions.jsonl --generator
+      hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --judge openai/gpt-4.1-mini --dry-run
 
     Options:

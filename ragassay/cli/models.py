@@ -161,7 +161,7 @@ def merge(
     gguf: Annotated[Path | None, Option(metavar="FILE")] = None,
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16",
 ) -> None:
-    """Merge an adapter into its base model, for other servers.
+    """Merge an adapter into its base model for use with other servers.
 
     For example:
 

@@ -125,7 +125,7 @@ def assign(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Label which gold nuggets each answer supports.
+    """Determine which gold nuggets each answer supports.
 
     Labels are supported, partially supported and not supported. The output is in the nuggetizer
     format: assignments, and a file with four scores per answer and their means in a line named

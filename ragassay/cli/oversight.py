@@ -67,7 +67,7 @@ def cover(
     runs: Runs = None,
     official: Official = None,
 ) -> Tables:
-    """Show the coverage of the test bank by each system.
+    """Show how much of the test bank each system covers.
 
     The table shows the share of items covered by the top passages, and the share relative to the
     items that any graded passage covers. Both shares are means over queries, with standard errors.
@@ -221,7 +221,7 @@ def grid(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show the grades of a query as a table.
+    """Show the grades for a query as a table.
 
     Passages are rows, best first, and items are columns. A cell shows a rating, or whether the item
     is covered; "?" means no grade. --csv also contains the extracted answers and the passages.

@@ -181,7 +181,7 @@ def edit(
     query: Annotated[str, Option(metavar="ID")] = "",
     out: Path | None = None,
 ) -> int:
-    """Edit a test bank in your editor, or with options.
+    """Edit a test bank in your editor or with options.
 
     Item ids stay the same. BANK itself is not modified: changes are appended to
     BANK.reviews.jsonl with author, time and reason, and every command reads both files. If two
