@@ -174,7 +174,7 @@ class Keywords(TypedDict, total=False):
         Flag(metavar="PATH", group="Output"),
         Field(
             description="Run folder, which stores results and finished work. On the command line, "
-            "the default is runs/NAME, where NAME is the name of the answer file."
+            "the default is runs/NAME, where NAME comes from the name of the answer file."
         ),
     ]
     retry_failed: Annotated[

@@ -111,7 +111,7 @@ def run(
     quiet: Quiet = False,
     **options: Unpack[RunKeywords],
 ) -> int:
-    """Send questions to a RAG application, and evaluate its answers and retrieved documents.
+    """Send questions to a RAG application, and evaluate its answers and the documents it retrieves.
 
     APP is a function, LangChain Runnable or LangGraph graph that can be imported from the current
     folder, or the URL of an endpoint that accepts {"question": ...} by POST. References, gold

@@ -48,7 +48,7 @@ def strategies(
     """Compare four prompting strategies of a judge, and test whether it can be misled.
 
     Each answer is rated five times: with the name of the rubric only (zero-shot), with its
-    description (knowledge), with two examples in addition (few-shot), with step-by-step reasoning
+    description (knowledge), with two additional examples (few-shot), with step-by-step reasoning
     (chain-of-thought), and with knowledge and a fake expert rating that is the opposite of the
     human rating (perturbed). For each rubric, the command shows
 

@@ -36,14 +36,15 @@ class JudgeSettings(SettingsGroup):
     )
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
-        description="Additional judges, which form a panel with the first. All judges rate answers "
+        description="Additional judges, which form a panel with the first judge. All judges rate "
+        "answers "
         "on the rubrics; the first judge also does everything else. Use NAME@URL to set the "
         "endpoint of a judge.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
         description="Second judge as NAME or NAME@URL, called when the first judge is unsure (a "
-        "cascade). The report shows the number of verdicts it decided, and their cost.",
+        "cascade). The report shows how many verdicts the second judge decided, and their cost.",
     )
     when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(
         default="auto",
@@ -54,7 +55,8 @@ class JudgeSettings(SettingsGroup):
     )
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,
-        description="URL of the judge's endpoint, if not the provider's default. Also used for "
+        description="URL of the judge's endpoint, if it differs from the provider's default. Also "
+        "used for "
         "panel judges with the same provider as the first hosted judge.",
     )
     model_options: Annotated[
@@ -193,9 +195,9 @@ class PromptingSettings(SettingsGroup):
 
     strategy: Annotated[Strategy, RESULT] = Field(
         default="knowledge",
-        description="Prompting strategy for ratings: the rubric's name and range only (zero_shot), "
-        "with descriptions of the rubric and of each rating (knowledge), with two examples in "
-        "addition (few_shot), or with step-by-step reasoning (chain_of_thought).",
+        description="How to prompt for ratings: with only the rubric's name and range (zero_shot), "
+        "with descriptions of the rubric and of each rating (knowledge), with two additional "
+        "examples (few_shot), or with step-by-step reasoning (chain_of_thought).",
     )
     samples: Annotated[int, RESULT] = Field(
         default=1,
@@ -214,7 +216,7 @@ class PromptingSettings(SettingsGroup):
     judge_seed: Annotated[int, RESULT] = Field(
         default=1,
         ge=0,
-        description="Seed sent to providers that accept one. With several samples, each sample "
+        description="Seed sent to providers that accept a seed. With several samples, each sample "
         "uses the next seed.",
     )
     prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = Field(

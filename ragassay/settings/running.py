@@ -23,7 +23,7 @@ class RetrievalSettings(SettingsGroup):
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
         description="How to search for evidence: with search, the judge writes queries; with "
-        "agent, it gets tools to search, read and cite, if it supports tool calls.",
+        "agent, the judge gets tools to search, read and cite, if it supports tool calls.",
     )
     evidence_rounds: Annotated[int, RESULT] = Field(
         default=2,
@@ -67,7 +67,7 @@ class LiteratureSettings(SettingsGroup):
     search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
         default="auto",
         description="Search method: keywords (bm25), embeddings (dense), or both (hybrid). auto "
-        "uses hybrid if the corpus has vectors from `ragassay corpus embed`, else bm25.",
+        "uses hybrid if the corpus has vectors from `ragassay corpus embed`, and otherwise bm25.",
     )
     reranker: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="embedded",
@@ -110,7 +110,7 @@ class LimitSettings(SettingsGroup):
         ge=0,
         le=4096,
         description="Maximum number of concurrent calls per judge; 0 uses 64 for the embedded "
-        "judge, which processes them in one batch, and 16 for others.",
+        "judge, which processes concurrent calls in one batch, and 16 for other judges.",
     )
     batch: bool = Field(
         default=False,
@@ -138,8 +138,9 @@ class LimitSettings(SettingsGroup):
     address: Annotated[str, Flag(metavar="ADDRESS")] = Field(
         default="local",
         min_length=1,
-        description="Address of the Ray cluster: local starts one on this machine, auto joins the "
-        "cluster of this machine, ray://HOST:10001 connects to a remote one.",
+        description="Address of the Ray cluster: local starts a cluster on this machine, auto "
+        "joins the cluster that this machine belongs to, ray://HOST:10001 connects to a remote "
+        "cluster.",
     )
     workers: int = Field(
         default=0,
