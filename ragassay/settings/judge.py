@@ -37,8 +37,7 @@ class JudgeSettings(SettingsGroup):
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
         description="Additional judges, which form a panel with the first judge. All judges rate "
-        "answers "
-        "on the rubrics; the first judge also does everything else. Use NAME@URL to set the "
+        "answers on the rubrics; the first judge also does everything else. Use NAME@URL to set the "
         "endpoint of a judge.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
@@ -56,8 +55,7 @@ class JudgeSettings(SettingsGroup):
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,
         description="URL of the judge's endpoint, if it differs from the provider's default. Also "
-        "used for "
-        "panel judges with the same provider as the first hosted judge.",
+        "used for panel judges with the same provider as the first hosted judge.",
     )
     model_options: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--model-option",), metavar="NAME=VALUE")

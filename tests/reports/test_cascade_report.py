@@ -93,7 +93,7 @@ def test_a_price_that_is_not_listed_is_unknown_and_never_nothing(evaluations):
 def test_where_nothing_went_on_that_is_said(evaluations):
     lines = cascade_lines(summary_of(evaluations[:1]).cascade)
     assert "0 were sent to b" in lines[0]
-    assert lines[1].endswith("every question is unknown because it decided nothing.")
+    assert lines[1].endswith("is unknown because the judge decided nothing.")
     assert cascade_lines(summary_of([]).cascade) == (
         "No questions were asked, so none were sent to b.",
     )
