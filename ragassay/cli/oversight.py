@@ -44,8 +44,7 @@ Runs = Annotated[
         "--runs",
         metavar="RUN",
         help="Run file of a system, which is identified by its run tag, or a folder of *.run "
-        "files. By default "
-        "the rankings in GRADES are used. Can be repeated.",
+        "files. By default, the rankings in GRADES are used. Can be repeated.",
     ),
 ]
 AnswerClass = Annotated[

@@ -44,8 +44,7 @@ class EvaluationSettings(SettingsGroup):
     ] = Field(
         default=(),
         description="Rubric on which to rate answers: the name of a rubric, the name of a rubric "
-        "set, or a YAML "
-        "file with custom rubrics. All rubrics of the rubric set by default.",
+        "set, or a YAML file with custom rubrics. All rubrics of the rubric set by default.",
     )
     evaluators: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--evaluator",), metavar="MODULE:NAME")

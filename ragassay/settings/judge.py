@@ -37,8 +37,8 @@ class JudgeSettings(SettingsGroup):
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
         description="Additional judges, which form a panel with the first judge. All judges rate "
-        "answers on the rubrics; the first judge also does everything else. Use NAME@URL to set the "
-        "endpoint of a judge.",
+        "answers on the rubrics; the first judge also does everything else. Use NAME@URL to set "
+        "the endpoint of a judge.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
