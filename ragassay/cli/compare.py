@@ -55,9 +55,9 @@ def compare(
     Pass several runs, or one run with several systems. Answers without a system name get the name
     of their folder.
 
-    Means and bootstrap intervals are over questions. Each pair of systems is compared on the
-    questions they share, with a paired permutation test and Holm's correction over all pairs.
-    Systems without a significant difference are shown as tied.
+    Means and bootstrap intervals are computed over questions. Each pair of systems is compared on
+    the questions that both answered, with a paired permutation test and Holm's correction over all
+    pairs. Systems without a significant difference are shown as tied.
 
     Runs with different judges or settings can be compared, with a warning. For a file of answers
     with human labels (MedAESQA, nuggetizer assignments), systems are ranked by the labels, as in
@@ -72,23 +72,25 @@ def compare(
       ragassay compare medaesqa_v1.json --score sentences --score citations --clusters clusters.json
 
     Exit codes: 0 success; 1 error; 2 usage error; 3 some answers or labels of a file could not be
-    read, or, with --fail-if, a score could not be measured; 4 worse, with --fail-if.
+    read, or, with --fail-if, a score could not be measured; 4 with --fail-if, a run is worse than
+    the baseline.
 
     Options:
         runs: Run folders written by `ragassay evaluate`, or files of answers with human labels.
-        score: Score (nuggets.recall) or group of scores (rubric) to compare, or all. By default
+        score: Score (nuggets.recall) or group of scores (rubric) to compare, or all. By default,
             the main scores of the runs.
         out: Write leaderboard.csv, tests.csv, leaderboard.tex and an SVG plot per score to this
             folder.
-        html: Write an HTML page of all changes by score and answer, worst first.
+        html: Write an HTML page that lists all changes by score and by answer, worst first.
         system: System to compare; the first is the baseline.
         baseline: Baseline run or system for --html and --fail-if; the first by default.
         fail_if: Exit with 4 if a score, or the share of answers with a serious finding, is
             significantly worse than the baseline (paired permutation test over questions, with
             Holm's correction over all scores). If nothing is worse, exit with 3 if a score covers
             less than half of the baseline's questions.
-        margin: With --fail-if: also fail if a score drops by more than this share of its scale,
-            significant or not. Useful if there are too few answers for significance.
+        margin: With --fail-if, also fail if a score drops by more than this share of its scale,
+            even if the drop is not significant. Useful if there are too few answers for
+            significance.
     """
     if margin is not None and fail_if is None:
         raise typer.BadParameter("--margin requires --fail-if worse")
@@ -161,7 +163,7 @@ def meta_evaluate(
 ) -> int:
     """Compare the judge of a run with human labels.
 
-    The labels can be rubric ratings, or say which sentences are required, which citations support
+    The labels can be rubric ratings, or state which sentences are required, which citations support
     their sentence, which gold nuggets are stated, or whether an answer is accurate. Supported
     formats are MedAESQA, nuggetizer assignments, reviews from `ragassay review`, and JSONL such as
 
@@ -171,10 +173,10 @@ def meta_evaluate(
 
     For each task, the command prints accuracy, precision, recall, F1, Cohen's kappa, Krippendorff's
     alpha and calibration. It also prints how well each score separates accurate from inaccurate
-    answers (AUROC), and for several systems the rank correlation between human labels and judge.
-    Intervals are bootstrapped over questions. With several annotators, the majority label is used,
-    and inter-annotator agreement is shown too. Undecided items are excluded from accuracy; their
-    share, and the accuracy with undecided counted as wrong, are also shown.
+    answers (AUROC), and, for several systems, the rank correlation between the human and the judge
+    rankings. Intervals are bootstrapped over questions. With several annotators, the majority label
+    is used, and inter-annotator agreement is shown too. Undecided items are excluded from accuracy.
+    The command also shows their share, and the accuracy if undecided items are counted as wrong.
 
     For example:
 

@@ -34,14 +34,14 @@ def convert(
 ) -> int:
     """Convert answers between formats.
 
-    IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), or a file of ragas, DeepEval,
+    IN is ragassay JSONL, a table (CSV, TSV, Parquet, Excel), or a file from ragas, DeepEval,
     RAGChecker, TREC RAG 2024 or 2025, TREC BioGen 2024 or 2025 (task A or B), MedAESQA, BioASQ,
     nuggetizer (input or assignments), Rubric workbench (paragraphs) or YESciEval. The format is
     detected from the content. For output formats with sentences, plain answers are split.
 
     Fields without an equivalent in the output format are dropped and reported. If column names
-    differ from ragassay's, the command reports how it read them. Empty answers are rejected, as in
-    `ragassay evaluate`, except for question formats (nuggetizer-create) or with --keep-empty.
+    differ from ragassay's, the command reports how it mapped them. Empty answers are rejected, as
+    in `ragassay evaluate`, except for question formats (nuggetizer-create) or with --keep-empty.
 
     For example:
 
@@ -55,10 +55,10 @@ def convert(
         out: Output file, compressed if it ends in .gz. For ragas and DeepEval, .csv writes a table.
         to: Output format: ragassay, trec-rag-2024, trec-rag-2025, biogen-2024, biogen-2025-a,
             biogen-2025-b, nuggetizer-create, ragas or deepeval.
-        questions: Topics file for runs without questions, or question file of YESciEval or BioASQ.
+        questions: Topics file for runs without questions, or a YESciEval or BioASQ question file.
         nuggets: File of gold nuggets to add: {topic_id: [text]}, nuggetizer output, or a Rubric
             workbench test bank.
-        system: System name for answers without one.
+        system: System name for answers that do not include it.
         team: Team name to prepend to system names that are not in the form TEAM/RUN.
         keep_empty: Keep empty answers, which are rejected by default.
     """

@@ -141,9 +141,9 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
 def embed(corpus: Path, tokens: bool = False, quiet: Quiet = False, **options: Any) -> None:
     """Compute or update the vectors of a corpus for semantic search.
 
-    Each article gets one vector of its title and abstract (most models read the first 256 to 512
+    Each article gets one vector for its title and abstract (most models read the first 256 to 512
     tokens). Run the command again after `corpus build` to embed new and changed articles and to
-    remove deleted ones, or to resume. A corpus can have vectors of several models.
+    remove deleted ones, or to resume. A corpus can contain vectors from several models.
 
     Vectors are stored in the corpus (about 3 KB per article), or on a Chroma server (1.5 or later)
     if RAGASSAY_LITERATURE__CHROMA_URL is set to its URL, e.g. http://HOST:8000.
@@ -261,7 +261,7 @@ def evaluate(
     as_json: Json = False,
     **options: Any,
 ) -> int:
-    """Evaluate the search on queries with judgments.
+    """Evaluate the search on queries with relevance judgments.
 
     Computes nDCG@10, R@100, MRR and MAP with 95 % intervals over queries.
 

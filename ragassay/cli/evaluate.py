@@ -30,9 +30,10 @@ def evaluate(
 ) -> int:
     """Evaluate a file of answers.
 
-    ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or a file of ragas, DeepEval, RAGChecker,
-    TREC, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR. Unreadable
-    lines are written to rejected.jsonl. Run the same command again to resume a stopped run.
+    ANSWERS is JSONL, a table (CSV, TSV, Parquet, Excel), or a file from ragas, DeepEval,
+    RAGChecker, TREC, MedAESQA, BioASQ, nuggetizer, Rubric workbench, YESciEval, SummEval or USR.
+    Unreadable lines are written to rejected.jsonl. Run the same command again to resume a stopped
+    run.
 
     For example:
 
@@ -47,10 +48,11 @@ def evaluate(
 
     Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
     rejected, or an answer or verdict failed; 4 a score is below --fail-under; 5 it is unclear
-    whether it is below.
+    whether a score is below --fail-under.
 
     Options:
-        fail_under: Exit with 4 if the mean is lower, or 5 if unclear.
+        fail_under: Exit with 4 if the mean of a score is below this value, or with 5 if this is
+            unclear.
         audit: Also perturb N answers and measure which scores drop.
         repeat: Judge each answer N times and count the verdicts that change.
     """
@@ -109,7 +111,7 @@ def run(
     quiet: Quiet = False,
     **options: Unpack[RunKeywords],
 ) -> int:
-    """Send questions to a RAG application, and evaluate its answers and retrieved documents.
+    """Send questions to a RAG application, and evaluate its answers and the documents it retrieves.
 
     APP is a function, LangChain Runnable or LangGraph graph that can be imported from the current
     folder, or the URL of an endpoint that accepts {"question": ...} by POST. References, gold
@@ -124,7 +126,7 @@ def run(
 
     Exit codes: 0 success; 1 error, or nothing could be judged; 2 usage error; 3 some input was
     rejected, or a question, answer or verdict failed; 4 a score is below --fail-under; 5 it is
-    unclear whether it is below.
+    unclear whether a score is below --fail-under.
 
     Options:
         app: Application as module:name, or the URL of an endpoint.
@@ -160,7 +162,7 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[AuditKeywords],
 ) -> int:
-    """Test which errors in answers a judge notices, by perturbing answers.
+    """Perturb answers to test which errors a judge notices.
 
     Each attack perturbs an answer in a way that should lower certain scores: off-topic or informal
     sentences, missing, shuffled or repeated sentences, changed numbers, reversed negations, or

@@ -50,8 +50,8 @@ def finetune(
     """Fine-tune a small model as a judge, verifier, classifier or question generator.
 
     judge: Trained on YESciEval files, which contain answers, perturbed versions of them, and
-    ratings by other judges. Four in ten questions are held out by a hash of their ids. Run
-    `ragassay audit` on their answers to test the judge.
+    ratings by other judges. A hash of the question ids selects 40 % of the questions, which are
+    held out. Run `ragassay audit` on their answers to test the judge.
 
     verifier: Trained on claims with evidence and a label.
 
@@ -59,14 +59,14 @@ def finetune(
 
     completeness: Trained on answers with human labels for each sentence. correctness, and
     completeness with --method head, are cross-validated by question. The model card contains the
-    results of each fold and the minimum confidence of a label.
+    results of each fold and the minimum confidence for each label.
 
     qa: Trained on question-answer pairs and their papers, with the prompt of `ragassay qa
     generate`. Papers longer than --row-tokens are split into groups of sections.
 
     Fine-tuned language models are low-rank adapters of a few MiB. Run the same command again to
     resume from the last checkpoint. Requires `pip install 'ragassay[train]'`. On a GPU with
-    bitsandbytes, sft and cpo load the base model in 4 bits.
+    bitsandbytes, sft and cpo load the base model in 4-bit precision.
 
     For example:
 
@@ -90,34 +90,36 @@ def finetune(
             on target replies. cpo is preference optimization on pairs of a preferred and a rejected
             reply, after sft (see --start). Defaults: head for verifier, svm for correctness, sft
             for other tasks.
-        base: Base model: smollm2-135m, a Hugging Face id, or a folder; for head also
-            all-MiniLM-L6-v2 and other encoders, such as BiomedBERT. By default smollm2-135m, or
-            all-MiniLM-L6-v2 for a head of correctness or completeness.
+        base: Base model: smollm2-135m, a Hugging Face id, or a folder; with head, also
+            all-MiniLM-L6-v2 or another encoder, such as BiomedBERT. By default, smollm2-135m, or
+            all-MiniLM-L6-v2 for correctness or completeness with head.
         folds: For correctness and completeness: number of cross-validation folds.
-        dev: For a verifier with head: held-out claims for measuring the model and calibrating its
-            probabilities.
-        start: Adapter folder to start from, e.g. for cpo. For head also a shipped verifier, such as
-            ragassay/smollm2-verifier.
+        dev: For a verifier with head: held-out claims used to measure the model and to calibrate
+            its probabilities.
+        start: Adapter folder to start from, e.g. for cpo. With head, also a shipped verifier, such
+            as ragassay/smollm2-verifier.
         labels: Label file, if DATA does not contain the labels.
         papers: For qa: papers of the pairs, if DATA does not contain them.
         systems: For judge: number of systems per question to train on.
         targets: For judge: replies to train on. made uses ratings and reasons generated from the
-            known perturbation. replies uses the replies of the judges in the data, as in YESciEval;
+            known perturbation. replies uses the replies by the judges in the data, as in YESciEval;
             with cpo, a low rating of a perturbed answer (1 for extreme perturbations, up to 3 for
             subtle ones) is preferred to a higher one.
-        source_chars: For judge: maximum number of source characters per answer, chosen from the
-            sentences closest to it; 0 for none. Sources require a larger --row-tokens.
+        source_chars: For judge: maximum number of source characters per answer, taken from the
+            source sentences closest to the answer; 0 for none. Sources require a larger
+            --row-tokens.
         limit: Train only on the first N examples; 0 for all.
-        epochs: Number of epochs. By default 3 for head, else 1.
+        epochs: Number of epochs. By default, 3 for head and 1 otherwise.
         steps: Maximum number of training steps; 0 for no limit.
-        learning_rate: Learning rate. By default that of the shipped adapters, or 5e-5 for cpo.
-        rank: Rank of the adapter. By default 16, or 32 on MiniLM.
-        layers: For sft and cpo: share of the layers to train, from the top.
+        learning_rate: Learning rate. By default, the rate used for the shipped adapters, or 5e-5
+            for cpo.
+        rank: Rank of the adapter. By default, 16, or 32 for MiniLM.
+        layers: For sft and cpo: share of the layers to train, starting at the top.
         row_tokens: For sft and cpo: maximum number of tokens per training row. Examples for the
             same answer share a row.
         cap: For cpo: maximum number of pairs per rubric and severity; 0 for no limit.
         seed: Random seed for training.
-        work: Folder for checkpoints. By default OUT/checkpoints.
+        work: Folder for checkpoints. By default, OUT/checkpoints.
     """
 
     def say(text: str) -> None:

@@ -38,7 +38,8 @@ GradesArgument = Annotated[
 Model = Annotated[str, Option(help="Use only grades by this model.")]
 PromptClass = Annotated[str, Option(help="Use only grades made with this prompt class.")]
 Items = Annotated[
-    ItemKind | None, Option(help="Use only grades by question or by nugget, or direct grades.")
+    ItemKind | None,
+    Option(help="Use only grades for questions, only grades for nuggets, or only direct grades."),
 ]
 Banks = Annotated[
     list[Path] | None,
@@ -47,7 +48,10 @@ Banks = Annotated[
 MinRating = Annotated[
     int | None,
     Option(
-        min=0, max=5, help="Minimum rating to cover an item. By default, grades marked correct."
+        min=0,
+        max=5,
+        help="Minimum rating at which an item counts as covered. By default, an item "
+        "counts as covered if its grade is marked correct.",
     ),
 ]
 Csv = Annotated[Path | None, Option(help="Write all rows and columns to this CSV file.")]
@@ -58,8 +62,8 @@ TentativeRatings = Annotated[
     bool,
     Option(
         "--tentative",
-        help="Use the tentative rating of undecided grades. Suited for comparing systems over many "
-        "passages, not for a single one.",
+        help="Use the tentative rating for undecided grades. Suitable for comparing systems across "
+        "many passages, but not for judging an individual passage.",
     ),
 ]
 
@@ -203,7 +207,7 @@ def grade(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Grade passages with the items of a test bank, or by their query.
+    """Grade passages with a test bank, or by their relevance to the query.
 
     New grades are added to existing ones and written to graded.jsonl.gz in the run folder, in the
     Rubric workbench format. Analyze them with `ragassay grades` (tables, qrels, leaderboards) and
@@ -224,8 +228,8 @@ def grade(
     Options:
         responses: Graded files of the Rubric workbench, trec_eval rankings (with --corpus), or
             files of answers.
-        like_original: Count a missing grade as 1 and correct, like the original workbench. By
-            default it is unscored.
+        like_original: Count a missing grade as a correct grade with rating 1, as the original
+            workbench does. By default, a missing grade is unscored.
     """
     from ragassay.cli.output import print_graded
     from ragassay.requests import request_grading

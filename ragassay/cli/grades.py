@@ -59,7 +59,7 @@ def merge(
 
     Options:
         files: Graded files with the same passages.
-        later_wins: If two files have grades by the same grader, use the later file.
+        later_wins: If two files have grades by the same grader, use the grades from the later file.
     """
     from ragassay.workbench.graded_files import merge_grades
 
@@ -121,7 +121,7 @@ def filter_(
     items: Items = None,
     self_rated: Annotated[bool | None, Option("--self-rated/--not-self-rated")] = None,
 ) -> int:
-    """Keep only grades of a model, prompt class or kind of item.
+    """Filter grades by model, prompt class or kind of item.
 
     For example:
 
@@ -158,8 +158,8 @@ def qrels(
 ) -> int:
     """Write passage labels as a qrels file for trec_eval.
 
-    Items without a grade are ignored. Labels that could be higher with the missing grades are
-    counted.
+    Items without a grade are ignored. The command counts the labels that the missing grades could
+    raise.
 
     For example:
 
@@ -170,8 +170,8 @@ def qrels(
     Options:
         label: Passage label: the highest rating, the number of covered items, or the covered items
             themselves (diversity qrels for ndeval).
-        by_facet: Write labels by facet. The facet is that of the test bank, or the item id up to
-            its last slash.
+        by_facet: Write labels by facet. The facet is taken from the test bank, or is the item id up
+            to its last slash.
     """
     from ragassay.reports.text import count_text
     from ragassay.workbench.evaluation import rubric_qrels, write_item_qrels, write_rubric_qrels

@@ -90,7 +90,7 @@ def _heading(server: LocalServer) -> list[str]:
     if server.problem:
         lines.append(f"  {server.problem}")
     elif not server.models:
-        lines.append("  The server has no model that can be used as a judge.")
+        lines.append("  This server has no model that can be used as a judge.")
     else:
         lines.append(f"  Use --api-base {server.api_base} with one of these models:")
     if server.n_left_out:

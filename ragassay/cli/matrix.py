@@ -58,7 +58,7 @@ def matrix(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Compare ratings of several judges for several systems, and measure self-preference.
+    """Compare how several judges rate several systems, and measure self-preference.
 
     Each cell of the matrix is the mean rating over rubrics and answers, with a bootstrap interval
     over questions. Missing and failed ratings are counted as unscored. If a judge is also a system,
@@ -81,23 +81,24 @@ def matrix(
 
       ragassay matrix --generate bioasq-train-questions.jsonl.gz --limit 20
           --generator openai/gpt-4.1-mini --generator mistral/mistral-large-latest
-      ragassay matrix --generate questions.jsonl --generator hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
+      ragassay matrix --generate questions.jsonl --generator
+      hosted_vllm/qwen2.5-72b@http://gpu:8000/v1
           --judge openai/gpt-4.1-mini --dry-run
 
     Options:
-        runs: Run folders, one per judge, or of panels.
+        runs: Run folders, each from one judge or one panel.
         ratings: File of rubric ratings with judge names, e.g. a YESciEval file.
         rubric: Rubric to show separately, or all.
         same: Judge that wrote the answers of a system, if their names differ.
-        answers: File of answers for --where. By default the file of --ratings.
+        answers: File of answers for --where. By default, the file passed with --ratings.
         target: Write matrix.csv, matrix.tex, favourites.csv, self_preference.csv, SVG heatmaps and
-            an overview page (index.html) to this folder. With --generate also all model output; by
-            default runs/QUESTIONS-matrix.
-        generate: Research questions to answer first from their papers, as in `ragassay
-            synthesize`.
+            an overview page (index.html) to this folder. With --generate, the folder also contains
+            all model output, and the default is runs/QUESTIONS-matrix.
+        generate: Research questions for which to write syntheses from their papers first, as in
+            `ragassay synthesize`.
         generator: With --generate: model that writes syntheses, as NAME or NAME@URL.
-        judge: With --generate: model that rates all syntheses on nine rubrics. By default, all
-            generators.
+        judge: With --generate: model that rates all syntheses on nine rubrics. By default, every
+            generator is also a judge.
     """
     from ragassay.studies.matrix import judge_matrix, write_judge_matrix
 

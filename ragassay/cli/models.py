@@ -49,8 +49,9 @@ def find_judges(
 ) -> None:
     """Find judges on local model servers.
 
-    It finds models of Ollama, LM Studio, vLLM and llama.cpp. It checks ports 11434, 1234, 8000 and
-    8080, and addresses in environment variables such as OLLAMA_HOST. No model is loaded.
+    The command finds models served by Ollama, LM Studio, vLLM and llama.cpp. It checks ports 11434,
+    1234, 8000 and 8080, and addresses in environment variables such as OLLAMA_HOST. No model is
+    loaded.
 
     For example:
 
@@ -104,8 +105,8 @@ def show(name: Name, as_json: Json = False) -> None:
 def get(name: str) -> None:
     """Download a published fact checker from the Hugging Face Hub.
 
-    It is stored in the Hugging Face cache, and its commit, license and digest are recorded. Set
-    HF_ENDPOINT to use another hub, or HF_HOME to use another cache.
+    The model is stored in the Hugging Face cache, and its commit, license and digest are recorded.
+    Set HF_ENDPOINT to use another hub, or HF_HOME to use another cache.
 
     For example:
 
@@ -132,12 +133,13 @@ def get(name: str) -> None:
 def check(names: Annotated[list[str] | None, Argument()] = None) -> int:
     """Verify the SHA-256 digests of model files.
 
-    OK means that the digest is correct, READ that the file is readable but its digest is unknown.
+    OK means that the digest is correct. READ means that the file is readable but has no known
+    digest.
 
     Exit codes: 0 all files are intact; 1 unknown model; 3 a file is damaged or missing.
 
     Options:
-        names: Model names or adapter folders. By default all models.
+        names: Model names or adapter folders. By default, all models.
     """
     cache_dir = load_settings().literature.cache_dir
     fetched = [item for item in registry.fact_checkers(cache_dir) if not item.is_fetchable]
@@ -159,7 +161,7 @@ def merge(
     gguf: Annotated[Path | None, Option(metavar="FILE")] = None,
     dtype: Literal["bfloat16", "float16", "float32"] = "bfloat16",
 ) -> None:
-    """Merge an adapter into its base model, for other servers.
+    """Merge an adapter into its base model for use with other servers.
 
     For example:
 
@@ -212,7 +214,7 @@ def _print_card(item: RegisteredModel) -> None:
     lines = [f"{item.role}; {item.source}, {_size(item.n_bytes)}"]
     card = item.card
     if card is None:
-        lines.append("The model has no model card.")
+        lines.append("This model has no model card.")
     else:
         lines += ["", card.description, "", "Limitations"]
         lines += [f"- {limit}" for limit in card.limits]

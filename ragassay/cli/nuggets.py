@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="nuggets",
-    help="Create gold nuggets from documents or answers, assign them, and fit their matching.",
+    help="Create gold nuggets from documents or answers, assign them, and fit a nugget matcher.",
     no_args_is_help=True,
 )
 
@@ -60,7 +60,7 @@ def create(
     saved list is written in the nuggetizer format for `ragassay evaluate --nuggets`. With --review,
     all lists open in the browser instead, and the command waits until you press Finish.
 
-    Run the same command again to resume a stopped run. Its state is stored in OUT.state.sqlite.
+    Run the same command again to resume a stopped run. The state is stored in OUT.state.sqlite.
 
     For example:
 
@@ -127,14 +127,14 @@ def assign(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Label which gold nuggets each answer supports.
+    """Determine which gold nuggets each answer supports.
 
     Labels are supported, partially supported and not supported. The output is in the nuggetizer
-    format: assignments, and a file with four scores per answer and their means in a line "all".
-    Failed assignments are labeled "failed" and not scored.
+    format: assignments, and a file with four scores per answer and their means in a line named
+    "all". Failed assignments are labeled "failed" and not scored.
 
     Options:
-        metrics: Output file for the scores. By default OUT.metrics.jsonl.
+        metrics: Output file for the scores. By default, OUT.metrics.jsonl.
     """
     from ragassay.reports.text import count_text
     from ragassay.requests import open_tools, read_input
@@ -175,7 +175,7 @@ def fit(
     similar pairs from others. Optuna searches for the probability threshold with the best F1,
     similarity and number of alignments on held-out folds; among equally good thresholds, the middle
     one is used. These objectives need no labels and do not measure correctness. If FILE contains
-    known matches, agreement with them is optimized and printed instead.
+    known matches, agreement with the known matches is optimized and printed instead.
 
     To use the result, set RAGASSAY_NUGGETS__NUGGET_MATCHER=OUT.
 

@@ -123,8 +123,8 @@ def optimize(
     copro: Proposes instructions without seeing replies. Use it if the wording of the instruction
     does not suit the model; a few items are enough.
 
-    miprov2: Combines new instructions with examples. Try this last, with at least 100 items. It
-    makes the most calls and produces the longest prompts.
+    miprov2: Combines new instructions with examples. Try this last, with at least 100 items. This
+    strategy makes the most calls and produces the longest prompts.
 
     Use --dry-run to estimate calls and cost. docs/optimizing.md compares the strategies and
     describes the format of --data for each agent.
@@ -142,25 +142,25 @@ def optimize(
     Options:
         agent: Agent to optimize: rubric_judge, verifier, sentence_labeller, nugget_assigner,
             nugget_writer or query_writer.
-        data: Training file, or run folder reviewed by people.
-        dev: File for measuring the prompt. By default half of the questions in --data.
+        data: Training file, or reviewed run folder.
+        dev: File used to measure the prompt. By default, half of the questions in --data.
         optimizer: Optimization strategy.
         model: LiteLLM name of the model that will use the prompt.
-        reflection_model: Model that writes candidate prompts, optionally as NAME@URL. By default
+        reflection_model: Model that writes candidate prompts, optionally as NAME@URL. By default,
             --model.
         api_base: URL of the model's endpoint.
-        budget: Approximate limit on calls of the agent.
+        budget: Approximate maximum number of agent calls.
         max_usd: Stop before the job exceeds this cost, in US dollars.
         max_calls: Maximum number of model calls of the job.
-        seed: Random seed for the split and the examples.
+        seed: Random seed for splitting the data and choosing examples.
         limit: Maximum number of examples for training, and for measuring; 0 for all.
-        rubric: For rubric_judge: rubric to optimize for. By default all.
+        rubric: For rubric_judge: rubric to optimize for. By default, all rubrics.
         damage: For rubric_judge: number of answers to perturb as additional examples.
         gold: Label file, if --data does not contain the labels.
         labels: For verifier: number of verdict labels.
         corpus: For query_writer: corpus to search.
-        out: Output file. By default prompt.json in --work.
-        work: Folder for model replies. By default runs/optimize-AGENT-OPTIMIZER.
+        out: Output file. By default, prompt.json in --work.
+        work: Folder for model replies. By default, runs/optimize-AGENT-OPTIMIZER.
         keep_anyway: Write the prompt even if it is not better.
         concurrency: Maximum number of concurrent model calls.
     """
@@ -251,10 +251,12 @@ def _verdict_lines(found: CompileResult, written: Path | None) -> list[str]:
     elif not prompt.is_better:
         verdict = "Discarded: the compiled prompt is not better than the shipped one."
     elif may_be_chance(prompt.comparisons[0]):
-        verdict = "The prompt is better, but the interval of the gain includes 0, so the gain may "
-        "be chance."
+        verdict = (
+            "The new prompt is better, but the interval of the gain includes 0, so the gain may be "
+            "due to chance."
+        )
     else:
-        verdict = "The prompt is better, and the interval of the gain is above 0."
+        verdict = "The new prompt is better, and the interval of the gain is above 0."
     lines = [
         verdict,
         f"Wrote {written}" if written else "Nothing was written.",

@@ -23,7 +23,10 @@ Strict = Annotated[
 ]
 Clusters = Annotated[
     Path | None,
-    typer.Option(help="MedAESQA sentence clusters, to compute recall as published."),
+    typer.Option(
+        help="File of MedAESQA sentence clusters, used to compute recall as in the "
+        "published evaluation."
+    ),
 ]
 SkipEmpty = Annotated[
     bool,
@@ -55,7 +58,8 @@ OnlyWhere = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FIELD=VALUE",
-        help="Use only answers with this system, topic or other field. Can be repeated.",
+        help="Use only answers in which a field, such as system or topic, has this value. Can be "
+        "repeated.",
     ),
 ]
 

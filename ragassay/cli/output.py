@@ -137,8 +137,8 @@ def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
     print_lines(f"Grades: {', '.join((f'{graded.n_grades} given', *missing))}.")
     if graded.n_undecided:
         print_lines(
-            f"The {UNDECIDED} grades require a judge. Pass --escalate MODEL to call a judge only "
-            "for these grades."
+            f"The {UNDECIDED} grades require a judge. Use --escalate MODEL to call a judge for "
+            f"these grades only."
         )
     card = graded.run.manifest.grader_card
     if card is not None:
@@ -170,7 +170,7 @@ def print_plan(plan: Plan, judges: Sequence[str], as_json: bool, second: str = "
     )
     typer.echo(
         f"about {plan.n_prompt_tokens:,} prompt tokens, including {plan.n_shared_tokens:,} tokens "
-        "of context shared by the calls for an answer"
+        f"of context shared by all calls for the same answer"
     )
     if line := estimate_text(plan.cost):
         typer.echo(line)

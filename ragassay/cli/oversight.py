@@ -23,7 +23,9 @@ MinRelevant = Annotated[
 RelevantFrom = Annotated[
     int | None,
     Option(
-        metavar="MIN", help="Count direct grades of MIN or more as relevant, instead of judgments."
+        metavar="MIN",
+        help="Count passages with a direct grade of at least MIN as relevant, "
+        "instead of using judgments.",
     ),
 ]
 DirectClass = Annotated[
@@ -41,15 +43,15 @@ Runs = Annotated[
     Option(
         "--runs",
         metavar="RUN",
-        help="Run file of a system, identified by its tag, or a folder of *.run files. By default "
-        "the rankings in GRADES are used. Can be repeated.",
+        help="Run file of a system, which is identified by its run tag, or a folder of *.run "
+        "files. By default, the rankings in GRADES are used. Can be repeated.",
     ),
 ]
 AnswerClass = Annotated[
     str,
     Option(
-        help="Prompt class whose answers are shown. By default, the first class without ratings "
-        "for the same items, else the raw reply."
+        help="Prompt class whose answers are shown. By default, the first prompt class without "
+        "ratings for the same items is used. If there is none, the raw reply is shown."
     ),
 ]
 
@@ -64,10 +66,10 @@ def cover(
     runs: Runs = None,
     official: Official = None,
 ) -> Tables:
-    """Show the coverage of the test bank by each system.
+    """Show how much of the test bank each system covers.
 
     The table shows the share of items covered by the top passages, and the share relative to the
-    items that any graded passage covers. Both are means over queries, with standard errors.
+    items that any graded passage covers. Both shares are means over queries, with standard errors.
     _overall_ is the share covered by all passages together. --csv also contains the scores of the
     original workbench (exam, n_exam), which count undefined shares as 0.
 
@@ -78,8 +80,8 @@ def cover(
 
     Options:
         at: Number of top passages, 20 by default.
-        min_rating: Minimum rating to count an item as covered. By default, grades marked correct,
-            and each rating from 1 to 5.
+        min_rating: Minimum rating to count an item as covered. By default, the table shows coverage
+            by grades marked correct and by each minimum rating from 1 to 5.
     """
     from ragassay.workbench.evaluation import cover_tables
     from ragassay.workbench.evaluation_tables import cover_sheet
@@ -104,9 +106,10 @@ def leaderboard(
 ) -> Tables:
     """Rank systems by the labels of their retrieved passages.
 
-    --min-rating is -l of trec_eval: passages with a lower label are not relevant. nDCG uses gains
-    and ignores it. alpha_nDCG uses covered items as subtopics. Unlabeled passages are treated as
-    not relevant; the table counts those among the top 20, which you may want to grade.
+    --min-rating corresponds to -l in trec_eval: passages with a lower label are not relevant. nDCG
+    uses gains and ignores it. alpha_nDCG uses covered items as subtopics. Unlabeled passages are
+    treated as not relevant; the table counts the unlabeled passages among the top 20, which you may
+    want to grade.
 
     For example:
 
@@ -152,8 +155,8 @@ def annotators(
 ) -> Tables:
     """Show the agreement of grades with human judgments.
 
-    The label of a passage is the rating of its best item, with --min-answers 2 of its second best,
-    and so on.
+    By default, the label of a passage is the rating of its best item. With --min-answers 2, the
+    label is the rating of the second-best item, and so on.
 
     For example:
 
@@ -162,7 +165,7 @@ def annotators(
     Options:
         min_answers: Number of items that a passage must cover: 1, 2, 5.
         like_original: Count a passage without a grade as 0, and require one more item if there are
-            no ratings, like the original workbench.
+            no ratings, as the original workbench does.
         latex: Write the tables to this LaTeX file.
     """
     from ragassay.runs.folder import write_whole
@@ -217,7 +220,7 @@ def grid(
     answer_class: AnswerClass = "",
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show the grades of a query as a table.
+    """Show the grades for a query as a table.
 
     Passages are rows, best first, and items are columns. A cell shows a rating, or whether the item
     is covered; "?" means no grade. --csv also contains the extracted answers and the passages.
@@ -250,7 +253,7 @@ def missing(
 ) -> Tables:
     """Show relevant passages that cover no item.
 
-    They indicate gaps in the test bank.
+    Such passages indicate gaps in the test bank.
 
     For example:
 
@@ -277,7 +280,7 @@ def spurious(
     finding: Literal["spurious", "any", "none"] | None = None,
     min_rating: MinRating = None,
 ) -> Tables:
-    """Show items that non-relevant or no passages cover.
+    """Show items covered by non-relevant passages or by no passage.
 
     For example:
 
@@ -301,7 +304,7 @@ def agreement(file: GradedFile, chosen: GradeFilter, *, min_rating: MinRating = 
     """Show the agreement between graders.
 
     The tables show Cohen's kappa and Krippendorff's alpha. A grader is a model with a prompt class.
-    Models are also compared over all kinds of items, for the prompt classes they share.
+    Models are also compared across all kinds of items, using the prompt classes that they share.
 
     For example:
 

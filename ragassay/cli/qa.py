@@ -44,12 +44,12 @@ def generate(
     """Generate self-contained question-answer pairs from papers.
 
     A model writes all pairs of a paper in one call. Rules reject pairs that refer to the paper
-    ("Figure 5"), contain a number that is not in it, reveal the answer in the question, are not
-    specific, or duplicate another pair. Optionally, a second model rates the others. Rejected pairs
-    are repaired or replaced until all pass, or until --rounds or --max-tokens is reached. Pairs
-    that still fail are dropped and counted.
+    ("Figure 5"), contain a number that is not in the paper, reveal the answer in the question, are
+    not specific, or duplicate another pair. Optionally, a second model rates the remaining pairs.
+    Rejected pairs are repaired or replaced until all pairs pass, or until --rounds or --max-tokens
+    is reached. Pairs that still fail are dropped and counted.
 
-    Run the same command again to resume a stopped run and to retry papers without pairs. Its state
+    Run the same command again to resume a stopped run and to retry papers without pairs. The state
     is stored in OUT.state.sqlite.
 
     For example:
@@ -65,17 +65,17 @@ def generate(
         target: Output file, compressed if it ends in .jsonl.gz.
         number: Number of pairs per paper.
         evaluator: Second model, which rates each pair in the five RACAR dimensions. Pairs rated
-            below --least are repaired. It can be NAME@URL. By default only rules are applied.
+            below --least are repaired. Can be NAME@URL. By default, only rules are applied.
         least: Minimum rating in each dimension, 1 to 3.
         baseline: Use a simpler method for comparison: five unchecked pairs per paragraph, from
             paragraphs spread over the paper, until --n is reached.
         rounds: Maximum number of rounds to repair and replace pairs.
         max_tokens: Number of tokens per paper after which no new call starts; 0 for no limit.
-        long: Text in a prompt: the whole paper (hosted models usually cache it between calls), or
-            groups of sections, with pairs distributed by length.
+        long: Text to include in a prompt: the whole paper (hosted models usually cache it between
+            calls), or a group of sections, with pairs distributed by section length.
         section_chars: Maximum number of characters in a group of sections.
-        keywords: Topic of the pairs. By default the keywords of the paper, or those found by
-            TopicRank.
+        keywords: Topic of the pairs. By default, the keywords listed in the paper, or keywords
+            extracted with TopicRank if the paper lists none.
     """
     from ragassay.graphs.qa_state import QAJob
     from ragassay.writing import write_pairs
@@ -161,7 +161,7 @@ Papers = Annotated[
     Path | None,
     Option(
         help="File or folder of papers as JATS XML (PubMed Central), PDF, text or JSON. Not "
-        "required if PAIRS contains them."
+        "required if PAIRS contains the papers."
     ),
 ]
 
@@ -232,7 +232,7 @@ def audit(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Test which errors in pairs a judge notices.
+    """Test which errors in question-answer pairs a judge notices.
 
     Pairs are perturbed with a wrong number (accuracy), "in this paper" (agnosticism), half an
     answer (completeness), an unrelated question (relevance) and a self-contradictory answer
@@ -249,7 +249,7 @@ def audit(
 
     Options:
         number: Number of pairs to perturb; 0 for all.
-        attacks: Perturbation to apply. By default all.
+        attacks: Perturbation to apply. By default, all perturbations.
         seed: Seed for sampling and perturbing pairs.
     """
     from ragassay.requests import request_pairs_audit
@@ -283,7 +283,8 @@ def keep(
     Options:
         run: Folder of a `ragassay qa evaluate` run with RACAR ratings.
         out: Output file for the selected pairs.
-        least: Minimum score from 1 to 3, for one dimension (accuracy=2.5) or for all. By default 2.
+        least: Minimum score from 1 to 3, for one dimension (accuracy=2.5) or for all. By default,
+            2.
     """
     from ragassay.formats.papers.pairs import write_pairs
     from ragassay.qa.scores import filter_pairs, least_scores

@@ -25,11 +25,11 @@ def read(papers: Path, out: Path | None = None, keywords: bool = False) -> int:
 
     PAPERS is JATS XML from PubMed Central (also article sets, as returned by efetch), PDF, plain
     text, SciQAG JSON, or a file written with --out. The format is detected from the content, and
-    files can be gzip-compressed. Abstract and body form the running text; tables, captions,
+    files can be gzip-compressed. The abstract and the body form the running text; tables, captions,
     references and back matter are stored separately.
 
-    PDF is less accurate than JATS: tables become lines of text, and some headings become part of
-    a paragraph. Scanned pages contain no text and are rejected.
+    Reading PDF is less accurate than reading JATS: tables become lines of text, and some headings
+    become part of a paragraph. Scanned pages contain no text and are rejected.
 
     For example:
 
@@ -74,10 +74,10 @@ def export(
 
     ragas: a test set (user_input, reference, reference_contexts). deepeval: goldens (input,
     expected_output, context). bioasq: questions with ideal answer, documents and snippets.
-    testbank: a test bank of exam questions per paper, for `ragassay grade`. jsonl: questions with
-    reference and sources, for `ragassay run`, or for `ragassay evaluate` after you add an "answer"
-    (and "sources") from your RAG system. sft: one training example per paper (instruction, input,
-    output), as in SciQAG.
+    testbank: a test bank with exam questions for each paper, for `ragassay grade`. jsonl: questions
+    with reference and sources, for `ragassay run`, or for `ragassay evaluate` after you add an
+    "answer" (and "sources") from your RAG system. sft: one training example per paper (instruction,
+    input, output), as in SciQAG.
 
     The license of each paper is included.
 
@@ -91,7 +91,7 @@ def export(
         out: Output file, compressed if its name ends in .gz.
         form: Output format: ragas, deepeval, bioasq, testbank, jsonl or sft.
         papers: Papers of the pairs, in any format of `ragassay qa read`.
-        instruction: For sft: text file with the instruction. By default the prompt of `ragassay qa
+        instruction: For sft: text file with the instruction. By default, the prompt of `ragassay qa
             generate`.
     """
     from ragassay.formats.papers import PaperFile, export_pairs, read_pairs, read_papers

@@ -166,7 +166,7 @@ def review_target(
 
     Options:
         target: Run folder, test bank file, or graded file.
-        who: Your name. By default the page asks for it.
+        who: Your name. By default, the page asks for it.
         testbank: For a graded file: test bank with the item texts.
         port: Port of the page; 0 chooses a free port.
         no_open: Print the URL without opening a browser.
@@ -197,9 +197,9 @@ def serve(
 ) -> None:
     """Serve local and hosted models through an OpenAI-compatible API.
 
-    Models of ragassay run in this process, which batches concurrent calls. Calls to hosted models
-    are forwarded with LiteLLM. Clients must send the key in RAGASSAY_OUTPUT__SERVER_KEY. If it is
-    not set, a new key is generated and printed once.
+    The models shipped with ragassay run in this process, which batches concurrent calls. Calls to
+    hosted models are forwarded with LiteLLM. Clients must send the key in
+    RAGASSAY_OUTPUT__SERVER_KEY. If it is not set, a new key is generated and printed once.
 
     GET /health/liveliness, /health/readiness and /metrics (Prometheus) require no key. SIGTERM and
     Ctrl-C finish open requests first. Nothing is stored and no telemetry is sent.
@@ -220,7 +220,7 @@ def serve(
         host: Address to listen on. 0.0.0.0 accepts unencrypted HTTP connections from other
             machines.
         model: Additional model: a LiteLLM name, ragassay/PATH, or NAME@http://HOST:PORT/v1.
-        only: Serve only the models of --model.
+        only: Serve only the models passed with --model.
     """
     from ragassay.models.serving.server import serve as run_server
 

@@ -48,7 +48,7 @@ def strategies(
     """Compare four prompting strategies of a judge, and test whether it can be misled.
 
     Each answer is rated five times: with the name of the rubric only (zero-shot), with its
-    description (knowledge), with two examples in addition (few-shot), with step-by-step reasoning
+    description (knowledge), with two additional examples (few-shot), with step-by-step reasoning
     (chain-of-thought), and with knowledge and a fake expert rating that is the opposite of the
     human rating (perturbed). For each rubric, the command shows
 
@@ -60,12 +60,12 @@ def strategies(
 
     4. the sentiment of the justifications.
 
-    The two examples are the best and worst rated answers to other questions, or those of the rubric
-    if there are none.
+    The two examples are the answers to other questions with the best and the worst rating, or the
+    examples in the rubric if no such answers exist.
 
-    The study uses one judge; for a fine-tuned judge, use its base model. By default it uses the
-    rubrics that are rated in the file. Without human ratings, the fake rating is the opposite of
-    the judge's own rating.
+    The study uses one judge; for a fine-tuned judge, use its base model. By default, the study uses
+    the rubrics that are rated in the file. Without human ratings, the fake rating is the opposite
+    of the judge's own rating.
 
     The folder contains one run per strategy, and the tables as CSV, LaTeX and Markdown. Run the
     same command again to resume a stopped run.
@@ -76,10 +76,10 @@ def strategies(
       ragassay strategies answers.jsonl --judge openai/gpt-4.1-mini --human labels.jsonl
 
     Options:
-        human: File of human ratings. By default the ratings in ANSWERS are used.
+        human: File of human ratings. By default, the ratings in ANSWERS are used.
         inversion: How to invert the human rating to mislead the judge: to the opposite end of the
             scale (extreme), or to the mirrored value (mirror; on a scale of 1 to 5, 2 becomes 4 and
-            3 stays 3). The published paper does not contain its equation.
+            3 stays 3). The published paper does not give the equation.
     """
     from ragassay.formats.row_mapping import column_map
     from ragassay.reports.labels import one_line
@@ -141,8 +141,8 @@ def rationales(
     """Check the reasons a judge gives for its ratings.
 
     Without a model, the command measures for each rubric how much of a reason is copied from the
-    rubric, whether it mentions anything from the answer, and whether its sentiment contradicts the
-    rating.
+    rubric, whether the reason mentions anything from the answer, and whether its sentiment
+    contradicts the rating.
 
     With --judge (use a different model than the one that wrote the reasons), each reason is also
     checked against six error types of Kim et al. 2023, as YESciEval's authors did by hand:
@@ -183,7 +183,7 @@ def rationales(
     with shown_progress(n, settings is not None and not quiet, "checking") as listen:
         found = run_sync(audit_reasons(inputs, settings, folder, labels, listen=listen))
     if found.inputs.n_without:
-        print_notes(f"ratings without a reason, skipped: {found.inputs.n_without}")
+        print_notes(f"skipped ratings without a reason: {found.inputs.n_without}")
     if found.inputs.note:
         print_notes(found.inputs.note)
     if found.n_failed:
@@ -238,15 +238,15 @@ def similarity(
     Options:
         answers: File with answers of several systems.
         metric: Measure to compute: bleu, rouge1, rougeL, meteor, nist, bertscore, wer, wmd or
-            moverscore. By default all.
+            moverscore. By default, all measures.
         limit: Compare only the first N questions.
         embedder: Encoder for BERTScore, WMD and MoverScore: a Hugging Face name or a folder. By
-            default the installed all-MiniLM-L6-v2.
+            default, the installed all-MiniLM-L6-v2.
         wmd_vectors: Encoder for word mover's distance, instead of --embedder:
             allenai/scibert_scivocab_uncased, allenai/specter2_base, or a folder. Each encoder gets
             a separate table.
-        wmd_words: Word vectors for word mover's distance: those of tokens in context, or of each
-            word alone, as in YESciEval's code.
+        wmd_words: Word vectors for word mover's distance: vectors of tokens in context, or vectors
+            of each word alone, as in YESciEval's code.
         lower_case: Convert all texts to lower case, as YESciEval's code does.
         out: Write similarity.csv, similarity.tex, an SVG heatmap per measure and an overview page
             (index.html) to this folder.

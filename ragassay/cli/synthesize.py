@@ -49,15 +49,15 @@ def synthesize(
     reference answers in QUESTIONS are copied to the output.
 
     OUT contains one answer per line, with the model as its system and the papers as its sources.
-    It can be used with `ragassay evaluate`, `similarity` and, after evaluations with several
+    This file can be used with `ragassay evaluate`, `similarity` and, after evaluations with several
     judges, `matrix`.
 
     Run the same command again to resume a stopped run, or to add models or questions; existing
     answers are reused. The state is stored in OUT.state.sqlite. Failures are listed, and retried
     with --retry-failed.
 
-    With --engine ray, answers are written by the workers of a Ray cluster, while papers are
-    searched in this process. You can switch engines between runs.
+    With --engine ray, the workers of a Ray cluster write the answers, and this process searches for
+    the papers. You can switch engines between runs.
 
     For example:
 
@@ -73,7 +73,7 @@ def synthesize(
         models: LiteLLM name of a model that writes answers. ragassay/ORG/NAME is loaded in this
             process, and NAME@URL sets an endpoint.
         endpoint: URL for the first --model, and for other models of its provider.
-        target: Output file, compressed if its name ends in .jsonl.gz. By default
+        target: Output file, compressed if its name ends in .jsonl.gz. By default,
             runs/QUESTIONS-answers.jsonl.
     """
     from ragassay.reports.text import count_text

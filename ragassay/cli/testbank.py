@@ -181,7 +181,7 @@ def edit(
     query: Annotated[str, Option(metavar="ID")] = "",
     out: Path | None = None,
 ) -> int:
-    """Edit a test bank in your editor, or with options.
+    """Edit a test bank in your editor or with options.
 
     Item ids stay the same. BANK itself is not modified: changes are appended to
     BANK.reviews.jsonl with author, time and reason, and every command reads both files. If two
@@ -262,8 +262,8 @@ def split(
 def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: Target) -> int:
     """Merge test banks.
 
-    Known answers and histories of equal items are combined. If test banks contradict each other,
-    the first one is used and the exit code is 3.
+    The known answers and histories of identical items are combined. If test banks contradict each
+    other, the first one is used and the exit code is 3.
 
     Options:
         banks: Test banks to merge.
@@ -293,8 +293,9 @@ def lint(
 
     The checks find leading questions ("isn't it?"), questions that contain their known answer,
     double questions, questions to the reader ("Have you ..."), questions without a clear subject
-    ("the show"), and duplicates. With --corpus, they also find items without a similar document,
-    which is only a weak indicator because most unanswerable items look answerable.
+    ("the show"), and duplicates. With --corpus, the checks also flag items with no similar document
+    in the corpus. This is only a weak sign that an item is unanswerable, because most unanswerable
+    items look answerable.
 
     For example:
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragassay.formats.workbench.bank_items import RubricBank
     from ragassay.workbench.bank_create import CreatedBanks
 
-Target = Annotated[Path, Option("--out", help="Output file, should end in .jsonl.gz.")]
+Target = Annotated[Path, Option("--out", help="Output file. The name should end in .jsonl.gz.")]
 Collection = Annotated[str, Option(help="Name of the query collection.")]
 Kind = Annotated[Literal["questions", "nuggets"] | None, Option(help="Kind of the items.")]
 
@@ -47,9 +47,9 @@ def create(
     The model is called once per query, facet and kind. Duplicate items of a query are removed.
     Check the items with `testbank lint` and `testbank edit` before you use them for grading.
 
-    Run the same command again to resume a stopped run and to retry failed queries. Its state is
-    stored in OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference)
-    uses the clauses that are closest to the query.
+    Run the same command again to resume a stopped run and to retry failed queries. The state is
+    stored in OUT.state.sqlite. Without a judge, --kind nuggets --from documents (or reference) uses
+    the clauses that are closest to the query.
 
     For example:
 
@@ -62,8 +62,8 @@ def create(
             {"query_id", "title", "facets": [{"id", "text"}]}, or a file of answers.
         kind: Kind of items to generate: questions, nuggets or both.
         per_query: Number of items per query, or per facet.
-        source: Input of the model: the query alone, the documents of the answers or of --corpus, or
-            the reference answers.
+        source: Input for the model: the query alone, the documents of the answers or of --corpus,
+            or the reference answers.
         documents: Number of documents from --corpus to use per query.
         answers: Whether to generate answers to the questions. On by default with --from documents
             or reference, in which case answers without support in the texts are dropped.
@@ -115,7 +115,7 @@ def import_bank(
 
     Options:
         file: Hand-written items (one per line with --query, `id TAB text`, or CSV
-            query,text,answers,facet,kind), nuggets of the TREC QA track, gold nuggets, nuggetizer
+            query,text,answers,facet,kind), nuggets from the TREC QA track, gold nuggets, nuggetizer
             output, or questions with an answer key (TQA).
         query: Query id, if FILE does not contain it.
         queries: File with query texts, if FILE only contains query ids.

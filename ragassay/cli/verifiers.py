@@ -49,7 +49,9 @@ ClaimsArgument = Annotated[
 ]
 ClaimCorpus = Annotated[
     str | None,
-    Option("--corpus", help="Corpus of the documents, if claims or answers only have their ids."),
+    Option(
+        "--corpus", help="Corpus of the documents, if claims or answers contain only document ids."
+    ),
 ]
 ScoredBy = Annotated[
     list[str] | None,
@@ -68,7 +70,8 @@ Cosines = Annotated[
     ),
 ]
 LabelFile = Annotated[
-    Path | None, Option("--labels-of", help="File of citation labels, if not in the answers.")
+    Path | None,
+    Option("--labels-of", help="File of citation labels, if the answers do not contain them."),
 ]
 Out = Annotated[
     Path | None, Option("--out", help="Write tables (CSV) and plots (SVG) to this folder.")
@@ -80,7 +83,7 @@ Seed = Annotated[int, Option(min=0, help="Random seed for sampling.")]
 def kinds(as_json: Json = False) -> None:
     """List the published verifiers.
 
-    Known Hugging Face models can be used by name. Use KIND:MODEL for others, where MODEL is a
+    Known Hugging Face models can be used by name. Use KIND:MODEL for other models, where MODEL is a
     Hugging Face name or a folder; KIND alone is the published model. AlignScore and SummaC-Conv
     require separate weights: KIND:WEIGHTS@MODEL, where WEIGHTS is a file or OWNER/REPOSITORY/FILE
     on the Hugging Face Hub. Run `ragassay models get NAME` to download MiniCheck, HHEM or
@@ -116,9 +119,9 @@ def fit(
     """Find the threshold with the highest F1 for a verifier.
 
     Models that return scores, such as AlignScore and SummaC, require a threshold for "attributable"
-    and other models can profit from one. The threshold is fitted on one part of the claims and
-    measured on the rest, without shared questions, claims or documents. Use the output file with
-    `--verifier OUT`.
+    and other models can also benefit from a threshold. The threshold is fitted on one part of the
+    claims and measured on the rest. The two parts share no questions, claims or documents. Use the
+    output file with `--verifier OUT`.
 
     For example:
 
@@ -129,7 +132,7 @@ def fit(
     Options:
         verifier: Verifier to fit.
         out: Output file, which must end in .json.
-        dev: Claims for measuring. By default half of the questions in CLAIMS.
+        dev: Claims for measuring. By default, half of the questions in CLAIMS.
         labels: With 2, fit one threshold. With 3, also fit a threshold for contradiction.
     """
     from ragassay.models.availability import need_verifiers
@@ -189,7 +192,8 @@ def measure(
     are excluded for all verifiers.
 
     To measure a judge, run `ragassay evaluate` and `ragassay meta-evaluate` on the same answers.
-    The "accuracy" section there also shows the AUROC of evaluation scores for accurate answers.
+    The "accuracy" section of the result also shows how well evaluation scores separate accurate
+    answers (AUROC).
 
     For example:
 
@@ -198,8 +202,8 @@ def measure(
       ragassay verifiers measure medaesqa.json --corpus pubmed/ --against sentence --out tables
 
     Options:
-        verifier: Verifier to measure. By default the embedded one.
-        labels: Number of labels to measure with, 2 or 3. By default both.
+        verifier: Verifier to measure. By default, the embedded one.
+        labels: Number of verdict labels, 2 or 3. By default, both.
         against: Text to compare claims with: the document (title and abstract), or its closest
             sentence.
     """
@@ -243,13 +247,13 @@ def separate(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Test if scores separate supporting documents.
+    """Test whether scores separate supporting documents from others.
 
     This is algorithm 1 of BioACE. Each answer sentence with a supporting document, according to
     human labels, is scored against this document (the best window of three sentences), and against
     the documents of a sentence from another question. The table shows both mean scores, how often
-    the first is higher, and the AUROC, also for human-marked evidence if there is any. By default,
-    all-MiniLM-L6-v2 and the embedded verifier are compared.
+    the score of the supporting document is higher, and the AUROC, also for human-marked evidence if
+    there is any. By default, all-MiniLM-L6-v2 and the embedded verifier are compared.
 
     For example:
 
@@ -293,11 +297,11 @@ def support(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure how many sentences citations support.
+    """Measure the share of sentences that citations support.
 
     This reproduces figure 7a of BioACE. Supp(AS) is the share of sentences supported by any cited
-    document. Supp(CS) only considers documents labeled as supporting by people, so values close to
-    1 mean agreement with the labels. A document supports a sentence if any window of three
+    document. Supp(CS) only considers documents that people labeled as supporting, so values close
+    to 1 mean agreement with the labels. A document supports a sentence if any window of three
     sentences scores at or above the model's threshold. Sentences without citations are unscored.
     Without labels, only Supp(AS) is shown.
 
@@ -344,12 +348,12 @@ def at_k(
     quiet: Quiet = False,
     **options: Unpack[EvaluateKeywords],
 ) -> int:
-    """Measure how many sentences top documents support.
+    """Measure the share of sentences that top documents support.
 
     This reproduces figure 7b of BioACE, with the top k documents of a search. Two scores are
-    available. "correctness_at_k" is that of BioACE: documents are searched with the question, and
-    --depth of them are reranked. "correctness_at_k_by_claim" is that of an evaluation: documents
-    are searched with the sentence, 50 of them are reranked, and k is
+    available. "correctness_at_k" follows BioACE: the question is the search query, and the first
+    --depth results are reranked. "correctness_at_k_by_claim" follows an evaluation: the sentence is
+    the search query, the first 50 results are reranked, and k is
     RAGASSAY_RETRIEVAL__EVIDENCE_PASSAGES. Sentences without search results are unscored. Set
     RAGASSAY_LITERATURE__RERANKER=none to disable reranking.
 

@@ -233,7 +233,7 @@ def render_qa_markdown(report: QAReport) -> str:
 
 def _report_lines(view: QAView) -> Iterator[str]:
     yield from (f"# ragassay: {escape(view.name)}", "", f"**{escape(view.headline)}**", "")
-    judge = escape(view.judge) if view.judge else "none, results are from measures and rules"
+    judge = escape(view.judge) if view.judge else "none; the results come from measures and rules"
     yield from (f"Judge: {judge}. Embeddings: {escape(view.embedder) or 'not named'}.", "")
     yield from ("## Look at these first", "")
     for pair in view.worst:
@@ -254,7 +254,7 @@ def _report_lines(view: QAView) -> Iterator[str]:
 
 
 def _paper_sheet(papers: Sequence[PaperView]) -> Sheet:
-    titles = ("Pairs", "To look at", "Coverage", "Pooled", "Chunks per answer", "Alike")
+    titles = ("Pairs", "To check", "Coverage", "Pooled", "Chunks per answer", "Alike")
     rows = tuple(
         (
             *(paper.title or paper.id, len(paper.pairs), paper.n_faulty),

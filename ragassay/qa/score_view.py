@@ -90,7 +90,7 @@ MEANINGS = {
     "reasonableness": "Rated 1 to 3: the answer does not contradict itself.",
     "coverage": (
         "Share of the ten parts of a paper that contain one of the 15 % of sentences closest to any"
-        " answer. Only low values are informative, because chance can reach high ones."
+        " answer. Only low values are informative, because high values can occur by chance."
     ),
     "pooled_coverage": (
         "Share of the ten parts that contain one of the 15 % of sentences closest to all answers"

@@ -99,8 +99,8 @@ def _gold_note(evaluation: Evaluation) -> str:
     if not is_number(recall.value):
         return ""
     return (
-        f"{recall.n_unscored} unscored. The answer may state a nugget marked as missed in a "
-        "sentence from which no nuggets were extracted."
+        f"{recall.n_unscored} unscored. A nugget marked as missed may be stated in a sentence from "
+        f"which no nuggets were extracted."
     )
 
 

@@ -18,7 +18,8 @@ from ragassay.reports.text import (
 TrustTone = Literal["good", "wary", "bad", "unscored"]
 
 NOT_AUDITED = (
-    "This judge was not audited. To measure it on each score, run the same command with --audit 20."
+    "This judge was not audited. To measure how reliable it is on each score, run the same command "
+    "with --audit 20."
 )
 UNTOLD = "too few"
 WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
@@ -29,7 +30,7 @@ WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
 }
 """Word, sign and tone of each verdict."""
 
-NO_ROOM: tuple[str, str, TrustTone] = ("no room", "?", "unscored")
+NO_ROOM: tuple[str, str, TrustTone] = ("at maximum", "?", "unscored")
 """Verdict if the unperturbed scores are already at the maximum, which an injection cannot raise."""
 
 ABOUT_RUBRICS: tuple[AttackFamily, ...] = ("rubric", "pair")
@@ -42,7 +43,7 @@ WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")
 EXPLANATION = (
     "The judge scored deliberately perturbed versions of some answers. Trusted means that nearly "
     "all extremely perturbed answers and most subtly perturbed answers got a lower score. Blind "
-    "means no better than chance. Weak is in between."
+    "means that the judge is no better than chance. Weak means that the result is in between."
 )
 
 

@@ -43,9 +43,10 @@ WORDS: dict[Direction, str] = {"worse": "worse", "better": "better", "same": "no
 METHOD = (
     "Each score is a mean over the questions that both sides answer. Significance is tested with "
     f"two-sided paired permutation tests over questions at {ALPHA:g}, after Holm's correction over "
-    "all scores shown. The 95 % intervals resample questions. An answer is worse if it has more "
-    "serious findings than before, or the same number and its scores fall by more than "
-    f"{MARGIN:.0%} of their scales on average. It is better in the reverse case."
+    "all scores shown. The 95 % intervals are computed by resampling questions. An answer is worse "
+    "if it has more serious findings than before, or the same number and its scores fall by more "
+    f"than {MARGIN:.0%} of their scales on average. It is better if it has fewer serious findings, "
+    "or the same number and its scores rise by more than that."
 )
 
 

@@ -90,13 +90,14 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
 def coverage_text(board: Leaderboard) -> str:
     """Explain how ties are determined and how many questions all systems share."""
     text = (
-        f"Tied shows the possible ranks according to the paired tests (Holm, {ALPHA:g}). "
+        f"The column Tied shows the ranks that are possible according to the paired tests (Holm, "
+        f"{ALPHA:g}). "
         f"All systems share {board.n_shared} of {board.n_questions} questions"
     )
     if board.n_shared < board.n_questions:
         text += (
-            ". Means use all questions of a system, and tests use the questions shared by both "
-            "systems"
+            ". Each mean covers all questions that the system answered, and each test covers only "
+            "the questions that both systems answered"
         )
     return text
 

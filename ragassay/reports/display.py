@@ -97,12 +97,12 @@ def count_missing(n_undecided: int, n_unscored: int, unscored: str = UNSCORED) -
 
 
 def judge_text(judge: str) -> str:
-    """Return the judge's name, or "no model asked" without a judge."""
-    return judge or "no model asked"
+    """Return the judge's name, or "no model used" without a judge."""
+    return judge or "no model used"
 
 
 def judged_by_text(judge: str) -> str:
-    """Return "judged by" and the judge's name, or "no model asked"."""
+    """Return "judged by" and the judge's name, or "no model used"."""
     return f"judged by {judge}" if judge else judge_text(judge)
 
 

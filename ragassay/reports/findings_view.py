@@ -148,9 +148,9 @@ WORTH_A_LOOK = (
 FLAG = "--escalate"
 
 UNDECIDED_NOTE = (
-    "verdicts are cases in which the judge was not accurate enough when it was measured. They are "
-    "not missing at random. If a score has many of them, the report shows the range of values "
-    "that it could take."
+    "verdicts are similar to verdicts on which the judge was not accurate enough when its accuracy "
+    "was tested. They are not missing at random. If many verdicts of a score are undecided, the "
+    "report shows the range of values that the score could have."
 )
 
 
@@ -284,7 +284,7 @@ def undecided_note(summary: Summary) -> str:
     """Explain undecided verdicts and how to have them decided."""
     if summary.cascade:
         return UNDECIDED_NOTE
-    return f"{UNDECIDED_NOTE} To have a second judge decide them, use {FLAG} MODEL."
+    return f"{UNDECIDED_NOTE} To have a second judge decide these verdicts, use {FLAG} MODEL."
 
 
 def secondary_text(summary: Summary) -> str:

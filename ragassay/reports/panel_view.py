@@ -42,10 +42,10 @@ INDEPENDENT = (
 
 
 ALIKE = 0.8
-"""Chance-corrected agreement or error correlation at which a second judge adds little.
+"""Chance-corrected agreement or error correlation from which a second judge adds little.
 
-At this value, two judges are worth 1.1 independent judges. Krippendorff (2004) considers
-coders interchangeable at this value or above.
+At this value, two judges are worth 1.1 independent ones. Krippendorff (2004) considers coders
+interchangeable from there.
 """
 
 
@@ -120,7 +120,9 @@ def view_panel(agreement: PanelAgreement | None) -> PanelView | None:
 
 def panel_lines(agreement: PanelAgreement) -> tuple[str, ...]:
     """Describe the initial agreement, the disputes and the final agreement."""
-    alone = f"Judging alone, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
+    alone = (
+        f"Without discussion, {_describe_agreement(agreement.exact_alone, agreement.alpha_alone)}"
+    )
     alike = alike_lines(agreement.pairs, agreement.n_effective)
     if not agreement.n_disputed:
         return (alone, "No two judges differed by two points or more.", *alike)
@@ -168,7 +170,7 @@ def _describe_agreement(exact: Score, alpha: Score) -> str:
         return "no judgment has two ratings to compare."
     coefficient = "undefined" if alpha.value is None else f"{alpha.value:.2f}{_span(alpha)}"
     return (
-        f"they gave the same rating in {score_text(exact)}{_span(exact)} of "
+        f"the judges gave the same rating in {score_text(exact)}{_span(exact)} of "
         f"{count_text(exact.n, 'judgment')}; Krippendorff's alpha (ordinal) {coefficient}."
     )
 
@@ -195,8 +197,8 @@ def _members_sheet(members: Sequence[PanelMember]) -> Sheet:
 
 
 ESTIMATED = (
-    "The estimated cost of asking the second judge every question multiplies the mean cost of a "
-    "call by the number of questions, separately for each kind of question."
+    "The estimated cost of asking the second judge every question is the mean cost of a call times "
+    "the number of questions, computed separately for each kind of question."
 )
 
 
@@ -239,15 +241,19 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 
 
 def _full_cost_text(cascade: CascadeSummary) -> str:
-    """Describe the cost of escalating everything except kinds that are never escalated."""
+    """Describe the cost of escalating everything, except question kinds never escalated."""
+    unknown = "The cost of sending every question to the second judge is unknown because"
     if cascade.usage.cost_usd is None:
-        return "The cost of sending it every question is unknown because its price is not listed."
+        return f"{unknown} the judge's price is not listed."
     if cascade.full_cost_usd is None:
-        return "The cost of sending it every question is unknown because it decided nothing."
+        return f"{unknown} the judge decided nothing."
     silent = [question_title(p.kind).lower() for p in cascade.parts if p.full_cost_usd is None]
-    without = f", without {join_words(silent)}, which it never judged" if silent else ""
+    without = f", without {join_words(silent)}, which this judge never judged" if silent else ""
     full = usd_text(cascade.full_cost_usd)
-    return f"Sending it every question would cost about {full} (an estimate{without})."
+    return (
+        f"Sending every question to the second judge would cost about {full} "
+        f"(an estimate{without})."
+    )
 
 
 def tokens_text(usage: Usage) -> str:

@@ -37,8 +37,8 @@ UNKNOWN_JUDGE = (
 NO_FIGURES = "This judge has a model card, but the card has no results on held-out data."
 
 BOUNDS_NOTE = (
-    f"A verdict below its threshold is {UNDECIDED}, and a finding below its threshold is only "
-    "worth a look. Above the threshold, the error rate is at most the listed maximum with "
+    f"A verdict below its threshold is {UNDECIDED}, and a finding below its threshold is listed "
+    f"only as worth a look. Above the threshold, the error rate is at most the listed maximum with "
     "probability 1 - delta on data like this."
 )
 
@@ -218,7 +218,8 @@ def _code(value: str) -> Shown:
 
 def _prompt_text(fingerprint: PromptFingerprint) -> str:
     rubrics = f" ({', '.join(fingerprint.rubrics)})" if fingerprint.rubrics else ""
-    text = f"{fingerprint.agent}{rubrics}: by {fingerprint.optimizer} for {fingerprint.model}"
+    optimizer = f"optimized by {fingerprint.optimizer} for {fingerprint.model}"
+    text = f"{fingerprint.agent}{rubrics}: {optimizer}"
     if fingerprint.before is not None and fingerprint.after is not None:
         figures = (
             UNSCORED if score.value is None else f"{score.value:.3f}"

@@ -52,8 +52,8 @@ ANSWER_SCORES = ("nuggets.recall", "citations.support", "correctness.score")
 """Scores shown in the answer table."""
 
 COST_NOTE = (
-    "Costs use LiteLLM's price list. Tokens read from or written to the provider's cache are "
-    "priced separately."
+    "Costs are computed from LiteLLM's price list. Tokens read from or written to the provider's "
+    "cache are priced separately."
 )
 PART_TITLES: Mapping[str, str] = {
     "searches": "Evidence searches",
@@ -237,7 +237,7 @@ def part_title(part: str) -> str:
 
 
 NOTHING_REPEATED = (
-    "No model was asked. Instruments always return the same verdict, so nothing was repeated."
+    "No model was called. Instruments always return the same verdict, so nothing was repeated."
 )
 
 
@@ -252,7 +252,7 @@ def repeats_text(repeats: Repeats) -> str:
         if figure.changed.value is not None and (title := figure_title(figure))
     ]
     if not parts:
-        return f"Judged {repeats.n_times} times, but nothing got a verdict every time."
+        return f"Judged {repeats.n_times} times, but no item got a verdict every time."
     return f"Judged {repeats.n_times} times. Verdicts changed in {join_words(parts)}."
 
 

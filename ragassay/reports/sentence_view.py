@@ -65,7 +65,8 @@ def chip_of(verdict: VerdictBase | None) -> Chip:
 
 ENDS: dict[SearchEnd, str] = {
     "enough": "The judge found the passages sufficient.",
-    "closest_passages": "The closest passages were used. No judge checked if they are sufficient.",
+    "closest_passages": "The closest passages were used. No judge checked whether they are "
+    "sufficient.",
     "out_of_rounds": "The search ended after the last round without sufficient passages.",
     "out_of_tokens": "The search ended without sufficient passages because the answer's token "
     "budget was used up.",

@@ -43,8 +43,8 @@ class EvaluationSettings(SettingsGroup):
         tuple[str, ...], READ_LIST, RESULT, Flag(("--rubric",), metavar="NAME|FILE.yaml")
     ] = Field(
         default=(),
-        description="Rubric to rate: the name of a rubric, the name of a rubric set, or a YAML "
-        "file with custom rubrics. All rubrics of the rubric set by default.",
+        description="Rubric on which to rate answers: the name of a rubric, the name of a rubric "
+        "set, or a YAML file with custom rubrics. All rubrics of the rubric set by default.",
     )
     evaluators: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--evaluator",), metavar="MODULE:NAME")
@@ -55,8 +55,8 @@ class EvaluationSettings(SettingsGroup):
     )
     signals: Annotated[bool, RESULT] = Field(
         default=True,
-        description="Compute text statistics of each answer. A hosted judge sees them in its "
-        "prompt; without one, rubric ratings are computed from them.",
+        description="Compute text statistics of each answer. A hosted judge sees the statistics in "
+        "its prompt. Without a hosted judge, rubric ratings are computed from the statistics.",
     )
     correctness: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default=EMBEDDED,
@@ -149,7 +149,7 @@ class GradingSettings(SettingsGroup):
     ] = Field(
         default=("rating",),
         description="Grading method for passages. With a test bank: rating (0 to 5 for each item) "
-        "or extraction (answer to each item). Relevance to the query, without a test bank: fagb, "
+        "or extraction (answer to each item). Without a test bank, relevance to the query: fagb, "
         "fagb_few, sun, sun_few, helm, thomas.",
     )
     grader: Annotated[str, AffectsResult("chosen_grader"), Flag(metavar="NAME")] = Field(
@@ -157,7 +157,7 @@ class GradingSettings(SettingsGroup):
         min_length=1,
         description="Model that grades passages: judge, embedded (installed with ragassay), or an "
         "encoder-decoder such as google/flan-t5-large or a SQuAD2 reader, from the Hugging Face "
-        "Hub or a folder. auto uses the hosted judge if there is one, else embedded.",
+        "Hub or a folder. auto uses the hosted judge if there is one, and otherwise embedded.",
     )
     items_per_call: Annotated[int, RESULT] = Field(
         default=1,
@@ -189,8 +189,8 @@ class VerificationSettings(SettingsGroup):
         "with ragassay), ragassay/mean-verifier (slower, more accurate), ragassay/FOLDER (a "
         "fine-tuned model), an NLI model from the Hugging Face Hub, a published verifier such as "
         "minicheck, hhem or lettucedetect (listed by `ragassay verifiers kinds`), or a file "
-        "written by `ragassay verifiers fit`. With auto, a hosted judge also verifies; without "
-        "one, embedded is used.",
+        "written by `ragassay verifiers fit`. With auto, the verifier is the hosted judge if there "
+        "is one, and otherwise embedded.",
     )
     verdict_labels: Annotated[VerdictLabels, READ_NUMBER, RESULT, Flag(("--labels",))] = Field(
         default=4,
@@ -200,8 +200,8 @@ class VerificationSettings(SettingsGroup):
     citation_evidence: Annotated[CitationEvidence, RESULT, Flag(("--citations",))] = Field(
         default="passage",
         description="Part of a cited document to compare with the sentence: passage (the closest "
-        "three sentences), document, sentence (the closest one), nuggets (nuggets of both, one "
-        "by one) or nugget-lists (nuggets of both, as two lists).",
+        "three sentences), document, sentence (the closest one), nuggets (compares the nuggets of "
+        "sentence and document one by one) or nugget-lists (compares the two lists of nuggets).",
     )
     attribution: Annotated[bool, RESULT] = Field(
         default=False,

@@ -30,42 +30,45 @@ class JudgeSettings(SettingsGroup):
         default=DEFAULT_MODEL,
         min_length=1,
         description="LiteLLM name of the judge, e.g. openai/gpt-4.1-mini. Use hosted_vllm/NAME for "
-        "your own server; ragassay/judge runs in this process. By default no language model is "
-        "called, and instruments (small local models and rules) score as much as they can.",
+        "your own server; ragassay/judge runs in this process. By default, no language model is "
+        "called, and instruments (small local models and rules) compute the scores that need no "
+        "language model.",
     )
     panel: Annotated[tuple[str, ...], READ_LIST, AffectsResult("panel_names")] = Field(
         default=(),
-        description="Additional judges, which form a panel with the first. All of them rate the "
-        "rubrics; the first does everything else. Use NAME@URL to set the endpoint of a judge.",
+        description="Additional judges, which form a panel with the first judge. All judges rate "
+        "answers on the rubrics; the first judge also does everything else. Use NAME@URL to set "
+        "the endpoint of a judge.",
     )
     escalate: Annotated[str, AffectsResult("escalated_to"), Flag(metavar="NAME")] = Field(
         default="",
-        description="Second judge as NAME or NAME@URL, called when the first is unsure (a "
-        "cascade). The report shows the number of verdicts it decided, and their cost.",
+        description="Second judge as NAME or NAME@URL, called when the first judge is unsure (a "
+        "cascade). The report shows how many verdicts the second judge decided, and their cost.",
     )
     when: Annotated[str, AffectsResult("escalated_when"), Flag(metavar="CONDITION")] = Field(
         default="auto",
         description="When to call the second judge: entropy>X (in bits, over ratings or labels), "
         "confidence<X or undecided, combined with and/or. Undecided and failed verdicts are always "
-        "sent to it. auto sends only these with the embedded judge, and adds entropy>1.0 with "
-        "any other judge.",
+        "sent to the second judge. With the embedded judge, auto sends only these verdicts. With "
+        "any other judge, auto also applies entropy>1.0.",
     )
     api_base: Annotated[str | None, Flag(metavar="URL")] = Field(
         default=None,
-        description="URL of the judge's endpoint, if not the provider's default. Also used for "
-        "panel judges with the same provider as the first hosted judge.",
+        description="URL of the judge's endpoint, if it differs from the provider's default. Also "
+        "used for panel judges with the same provider as the first hosted judge.",
     )
     model_options: Annotated[
         tuple[str, ...], READ_LIST, Flag(("--model-option",), metavar="NAME=VALUE")
     ] = Field(
         default=(),
-        description="LiteLLM option for calls of hosted judges, e.g. temperature=1, "
+        description="LiteLLM option for calls to hosted judges, e.g. temperature=1, "
         "reasoning_effort=low or extra_body={...}. NAME= removes an option.",
     )
     judge_form: Annotated[FormChoice, AffectsResult("form_names")] = Field(
         default="auto",
-        description="Prompt format for rating: that of the fine-tuned judges YESciEval or "
-        "Prometheus 2, which only rate rubrics, or ragassay's own (plain). auto chooses by name.",
+        description="Prompt format for ratings: the format of the fine-tuned judges YESciEval or "
+        "Prometheus 2, which can only rate answers on rubrics, or ragassay's own format (plain). "
+        "auto chooses by model name.",
     )
     timeout_s: float = Field(default=600.0, gt=0, description="Timeout of a call, in seconds.")
     max_attempts: int = Field(
@@ -190,9 +193,9 @@ class PromptingSettings(SettingsGroup):
 
     strategy: Annotated[Strategy, RESULT] = Field(
         default="knowledge",
-        description="Prompting strategy for ratings: the rubric's name and range only (zero_shot), "
-        "with descriptions of the rubric and of each rating (knowledge), with two examples in "
-        "addition (few_shot), or with step-by-step reasoning (chain_of_thought).",
+        description="How to prompt for ratings: with only the rubric's name and range (zero_shot), "
+        "with descriptions of the rubric and of each rating (knowledge), with two additional "
+        "examples (few_shot), or with step-by-step reasoning (chain_of_thought).",
     )
     samples: Annotated[int, RESULT] = Field(
         default=1,
@@ -211,8 +214,8 @@ class PromptingSettings(SettingsGroup):
     judge_seed: Annotated[int, RESULT] = Field(
         default=1,
         ge=0,
-        description="Seed sent to providers that accept one. With several samples, each uses the "
-        "next seed.",
+        description="Seed sent to providers that accept a seed. With several samples, each sample "
+        "uses the next seed.",
     )
     prompts: Annotated[tuple[Path, ...], READ_LIST, Flag(metavar="PATH")] = Field(
         default=(), description="Compiled prompt written by `ragassay optimize`."
@@ -223,7 +226,8 @@ class PromptingSettings(SettingsGroup):
     max_source_chars: Annotated[int, AffectsResult("source_chars")] = Field(
         default=0,
         ge=0,
-        description="Maximum number of source characters in a prompt; 0 chooses by judge.",
+        description="Maximum number of source characters in a prompt; 0 chooses a limit that "
+        "depends on the judge.",
     )
     local_dtype: Annotated[Literal["auto", "bfloat16", "float32"], RESULT] = Field(
         default="auto",

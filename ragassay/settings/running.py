@@ -23,7 +23,7 @@ class RetrievalSettings(SettingsGroup):
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
         description="How to search for evidence: with search, the judge writes queries; with "
-        "agent, it gets tools to search, read and cite, if it supports tool calls.",
+        "agent, the judge gets tools to search, read and cite, if it supports tool calls.",
     )
     evidence_rounds: Annotated[int, RESULT] = Field(
         default=2,
@@ -67,7 +67,7 @@ class LiteratureSettings(SettingsGroup):
     search: Annotated[Search, RESULT, Flag(("--by",))] = Field(
         default="auto",
         description="Search method: keywords (bm25), embeddings (dense), or both (hybrid). auto "
-        "uses hybrid if the corpus has vectors from `ragassay corpus embed`, else bm25.",
+        "uses hybrid if the corpus has vectors from `ragassay corpus embed`, and otherwise bm25.",
     )
     reranker: Annotated[str, RESULT, Flag(metavar="NAME")] = Field(
         default="embedded",
@@ -77,7 +77,7 @@ class LiteratureSettings(SettingsGroup):
     )
     chroma_url: str = Field(
         default="",
-        description="URL of a Chroma server for the vectors. By default they are stored in the "
+        description="URL of a Chroma server for the vectors. By default, they are stored in the "
         "corpus folder.",
     )
     cache_dir: Path = Field(
@@ -97,7 +97,8 @@ class LiteratureSettings(SettingsGroup):
         "of 3.",
     )
     ncbi_email: str = Field(
-        default="", description="Your email address, sent to NCBI with the pubmed corpus."
+        default="",
+        description="Your email address, which is sent to NCBI when the pubmed corpus is used.",
     )
 
 
@@ -109,7 +110,7 @@ class LimitSettings(SettingsGroup):
         ge=0,
         le=4096,
         description="Maximum number of concurrent calls per judge; 0 uses 64 for the embedded "
-        "judge, which processes them in one batch, and 16 for others.",
+        "judge, which processes concurrent calls in one batch, and 16 for other judges.",
     )
     batch: bool = Field(
         default=False,
@@ -128,7 +129,7 @@ class LimitSettings(SettingsGroup):
         default=None,
         gt=0,
         description="Maximum cost of the run in US dollars, at LiteLLM's prices. The run stops "
-        "before it exceeds this. Run the same command with a higher limit to continue.",
+        "before it exceeds this cost. Run the same command with a higher limit to continue.",
     )
     engine: EngineName = Field(
         default="local",
@@ -137,14 +138,15 @@ class LimitSettings(SettingsGroup):
     address: Annotated[str, Flag(metavar="ADDRESS")] = Field(
         default="local",
         min_length=1,
-        description="Address of the Ray cluster: local starts one on this machine, auto joins the "
-        "cluster of this machine, ray://HOST:10001 connects to a remote one.",
+        description="Address of the Ray cluster: local starts a cluster on this machine, auto "
+        "joins the cluster that this machine belongs to, ray://HOST:10001 connects to a remote "
+        "cluster.",
     )
     workers: int = Field(
         default=0,
         ge=0,
-        description="Number of Ray worker processes; 0 for one per core. The limit on concurrent "
-        "calls is shared among them.",
+        description="Number of Ray worker processes; 0 for one per core. The workers share the "
+        "limit on concurrent calls.",
     )
     max_line_bytes: int = Field(
         default=MAX_LINE_BYTES,
@@ -168,6 +170,6 @@ class OutputSettings(SettingsGroup):
     )
     server_key: SecretStr | None = Field(
         default=None,
-        description="API key required from clients of `ragassay serve`. By default a new key is "
+        description="API key required from clients of `ragassay serve`. By default, a new key is "
         "generated.",
     )

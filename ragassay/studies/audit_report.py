@@ -48,8 +48,8 @@ from ragassay.studies.certificate import CHANCE
 ATTACK_TITLES = {
     "off_topic": "Off-topic sentence added at the end",
     "off_topic_inside": "Off-topic sentence inserted",
-    "same_domain": "Sentence of another answer added at the end",
-    "same_domain_inside": "Sentence of another answer inserted",
+    "same_domain": "Sentence from another answer added at the end",
+    "same_domain_inside": "Sentence from another answer inserted",
     "blog": "Blog snippet added at the end",
     "blog_inside": "Blog snippet inserted",
     "tweet": "Tweet added at the end",
@@ -75,13 +75,13 @@ ATTACK_TITLES = {
     "instruction": "Instructions to the judge",
     "forged_rating": "Forged rating",
     "forged_end": "Forged end of the answer",
-    "experts_said": "Claim that experts rated it highest",
+    "experts_said": "Claim that experts gave the answer the highest rating",
     "flattery": "Flattery of the judge",
     "given": "Perturbation from the input file",
     "wrong_number": "Wrong number",
     "points_to_paper": "Question that refers to its paper",
     "half_answer": "Half of the answer removed",
-    "foreign_question": "Question on another subject",
+    "foreign_question": "Question about another subject",
     "contradiction": "Answer that contradicts itself",
 }
 
@@ -97,10 +97,11 @@ DESIRED = (
     "5)."
 )
 MEASURES_NOTE = (
-    "Found: share of pairs in which the perturbed answer has the lower score, without ties. AUROC: "
+    "Found: share of pairs in which the perturbed answer has the lower score, not counting ties. "
+    "AUROC: "
     "how well the score separates perturbed from unperturbed answers. Lift: mean difference "
     "between perturbed and unperturbed scores. Too high: mean excess over the desired rating. 95 % "
-    "intervals resample questions."
+    "intervals are computed by resampling questions."
 )
 VARIANTS: tuple[Variant, ...] = ("benign", "subtle", "extreme")
 MEASURES = ("benign", "perturbed", "detection", "auroc", "lift", "optimism_error")
@@ -252,7 +253,7 @@ CHANCE_PLACE = CHANCE * 100
 LIFT_SHARE = 0.25
 """Maximum lift on the axis, as a share of the scale. It equals one point on a scale of 1 to 5."""
 
-SEVERITIES = {"extreme": "extreme damage", "subtle": "subtle damage"}
+SEVERITIES = {"extreme": "extreme perturbations", "subtle": "subtle perturbations"}
 RATINGS = {"benign": "unperturbed", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
 UNLISTED = TrustLine("Other scores", "not certified", "?", "unscored", "")
 

@@ -263,7 +263,7 @@ def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
         )
         for one in favourites
     )
-    caption = "n is the number of pairs of question and rubric with ratings of both systems"
+    caption = "n is the number of question-rubric pairs with ratings for both systems"
     return Sheet("Best rated systems", columns, rows, caption)
 
 
@@ -284,8 +284,8 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
     )
     titles = ("Own gap", "Others' gap", "Excess", "95 % interval", "n")
     caption = (
-        "A gap is the mean rating of the judge's own answers minus that of the others. The excess "
-        "is the judge's gap minus the gap of the other judges"
+        "A gap is the mean rating of the judge's own answers minus the mean rating of other "
+        "answers. The excess is the judge's gap minus the gap of the other judges"
     )
     columns = (*words("Judge", "Verdict"), *numbers(*titles))
     return Sheet("Self-preference", columns, rows, caption)

@@ -243,7 +243,7 @@ def ranking_sheet(rankings: Sequence[Ranking]) -> Sheet:
         for figure in ranking_figures(ranking)
     )
     title = "System rankings by humans and by the judge"
-    caption = "n is the number of systems. Intervals resample questions"
+    caption = "n is the number of systems. Intervals are computed by resampling questions"
     return Sheet(title, _columns("Score"), rows, caption)
 
 

@@ -48,7 +48,7 @@ def rationale_sheets(rubrics: Sequence[RubricReasons]) -> tuple[Sheet, ...]:
         "Rule-based measures of reasons",
         (*words("Rubric"), *numbers(*RULES.values())),
         tuple((_title(one), *(_cell(getattr(one, name)) for name in RULES)) for one in rubrics),
-        f"{RULES_CAPTION}; 95 % intervals resample questions",
+        f"{RULES_CAPTION}; 95 % intervals are computed by resampling questions",
     )
     labelled = (
         Sheet(

@@ -53,8 +53,8 @@ def strategy_views(rubrics: Sequence[RubricRobustness]) -> tuple[StrategyTable, 
             "Ratings with a misleading expert rating",
             ("Unmoved", "Followed"),
             tuple((r, (r.unmoved, r.followed)) for r in rubrics),
-            "Unmoved: share of unchanged ratings. Followed: share of different ratings that became "
-            "the misleading one",
+            "Unmoved: share of unchanged ratings. Followed: share of changed ratings that became "
+            "the misleading rating",
         ),
         StrategyTable(
             "Sentiment of the rationales",
@@ -84,7 +84,7 @@ def strategy_sheets(rubrics: Sequence[RubricRobustness]) -> tuple[Sheet, ...]:
                 (label_text(r.rubric), "{} to {}".format(*r.scale), *map(_cell, scores))
                 for r, scores in view.rows
             ),
-            f"{view.caption}; 95 % intervals resample questions",
+            f"{view.caption}; 95 % intervals are computed by resampling questions",
         )
         for number, view in enumerate(strategy_views(rubrics), 1)
     )
@@ -182,7 +182,7 @@ def how_asked(
         f"({inversion})."
     )
     if not n_pairs:
-        return perturbed, "Few-shot: the examples are those of the rubric."
+        return perturbed, "Few-shot: the examples come from the rubric."
     few_shot = (
         "Few-shot: the examples are the answers to other questions with the highest and lowest "
         "human ratings"

@@ -64,7 +64,7 @@ class Questions:
         """Warning about skipped questions, if there are any."""
         if not self.bare:
             return ()
-        return (f"questions without papers, skipped: {len(self.bare)} ({first_ids(self.bare)})",)
+        return (f"skipped questions without papers: {len(self.bare)} ({first_ids(self.bare)})",)
 
 
 def first_ids(ids: Sequence[str]) -> str:

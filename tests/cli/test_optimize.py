@@ -112,7 +112,7 @@ def test_evaluate_says_the_compiled_prompt_and_names_it(sample, tmp_path):
         read_compiled(path).sha256,
     )
     report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "verifier_ternary: found by copro for openai/scripted" in report
+    assert "verifier_ternary: optimized by copro for openai/scripted" in report
 
 
 def test_a_prompt_that_would_not_be_said_is_refused_by_name(sample, tmp_path, monkeypatch):

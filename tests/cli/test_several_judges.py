@@ -50,7 +50,7 @@ def test_judge_more_than_once_is_a_panel(judges, sample, tmp_path):
     assert (panel["n_disputed"], panel["n_heard_again"], panel["n_moved"]) == (2, 4, 0)
     assert json.loads(out)["usage"]["n_calls"] == 8
     shown, _ = run("report", tmp_path / "run")
-    assert "In 2 judgments, two judges differed by 2 points or more." in " ".join(shown.split())
+    assert "In 2 judgments, two judges differed by 2 points or more and" in " ".join(shown.split())
 
 
 @pytest.mark.integration
@@ -90,7 +90,7 @@ def test_escalate_is_a_second_judge_and_the_summary_says_what_it_cost(judges, sa
     assert (part["n"], part["n_kept"], part["n_escalated"]) == (2, 0, 2)
     assert cascade["full_cost_usd"] == pytest.approx(cascade["usage"]["cost_usd"])
     shown, _ = run("report", tmp_path / "run")
-    assert "2 went to openai/gpt-4.1-mini (entropy>0.01)." in " ".join(shown.split())
+    assert "2 were sent to openai/gpt-4.1-mini (entropy>0.01)." in " ".join(shown.split())
 
 
 @pytest.mark.integration

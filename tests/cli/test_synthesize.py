@@ -46,7 +46,7 @@ def test_models_write_answers_and_the_command_says_what_came_out(alpha, beta, qu
     assert code == 3  # One question has no paper.
     assert f"{file}: 6 answers to 3 questions by 2 models" in shown.replace("\n", "")
     assert "6 model calls" in shown
-    assert "questions without papers, skipped: 1 (q4)" in errors
+    assert "skipped questions without papers: 1 (q4)" in errors
     assert len(read_records(file).records) == 6
 
 
@@ -148,7 +148,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(alpha, beta, questions, tmp_pa
     code, shown, errors = call(*given)
     assert code == 0
     assert "3 questions, 2 models: at most 6 calls, about" in shown
-    assert "skipped: 1 (q4)" in errors
+    assert "skipped questions without papers: 1 (q4)" in errors
     assert json.loads(call(*given, "--json")[1])["n_syntheses"] == 6
     assert alpha.n_requests == 0 and not file.parent.exists()
 

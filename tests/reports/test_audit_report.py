@@ -122,7 +122,7 @@ def test_a_line_is_drawn_as_the_share_found():
     relevancy, coherence, *_ = groups_of(render_audit_html(build_audit()))
     (bar,) = relevancy.xpath("summary//rect[@class='fill']")
     assert (bar.get("x"), bar.get("width")) == ("0", "10.0")
-    assert "2 of 20 extreme damage" in text_of(relevancy.xpath("summary")[0])
+    assert "2 of 20 extreme perturbations" in text_of(relevancy.xpath("summary")[0])
     assert "16 of 20" in text_of(coherence.xpath("summary")[0])
     # Whole 5.00, damaged 4.60, on a scale of 1 to 5.
     widths = relevancy.xpath("div//div[@class='bars']//rect[@class='fill']/@width")
@@ -164,7 +164,7 @@ def test_scores_without_room_to_rise_are_no_trust_and_are_counted():
     stuck = pairs_of([(5.0, 5.0)] * 20, family="injection", attack="injection")
     audit = EMPTY.model_copy(update={"certificate": certify(stuck)})
     (line,) = view_certificate(audit).others
-    assert (line.word, line.tone) == ("no room", "unscored")
+    assert (line.word, line.tone) == ("at maximum", "unscored")
     assert line.reason.startswith("Cohesion: Injected text (injection)")
     free = pairs_of([(3.0, 3.0)] * 20, "rubric.relevancy", family="injection", attack="injection")
     audit = EMPTY.model_copy(update={"certificate": certify([*stuck, *free])})

@@ -228,8 +228,8 @@ def test_what_is_worth_a_look_is_ranked_and_capped(run):
     places = [worth.find(one.message) for one in ordered]
     assert places[:5] == sorted(places[:5]) and places[0] > 0 and places[5:] == [-1, -1]
     assert line in worth
-    assert "- 2 more that are less likely" in text
-    assert "- 3 more worth a look that are less likely" in text
+    assert "- Less likely findings that are not listed: 2" in text
+    assert "- Less likely findings that are not listed: 3" in text
 
 
 def test_a_measured_precision_ranks_before_confidence():

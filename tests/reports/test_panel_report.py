@@ -71,14 +71,16 @@ def test_the_agreement_is_said_in_words(evaluations):
     assert summary.panel is not None
     alone, disputes, final, alike = panel_lines(summary.panel)
     # Alone 5 and 2, 4 and 4: one of two judgments, as in the end (5 and 4, 4 and 4).
-    assert alone.startswith("Judging alone, they gave the same rating in 50\N{NO-BREAK SPACE}%")
+    assert alone.startswith(
+        "Without discussion, the judges gave the same rating in 50\N{NO-BREAK SPACE}%"
+    )
     assert "of 2 judgments; Krippendorff's alpha (ordinal) -0.50" in alone
     assert disputes == (
         "In 1 judgment, two judges differed by 2 points or more and read each other's reasons "
         "once. They repeated 2 ratings and changed 1. This resolved 1 of 1 dispute."
     )
     assert final.startswith(
-        "After the discussion, they gave the same rating in 50\N{NO-BREAK SPACE}%"
+        "After the discussion, the judges gave the same rating in 50\N{NO-BREAK SPACE}%"
     )
     # Ratings that differ beyond chance count as unrelated, not as worth more than two judges.
     assert alike.endswith("the 2 judges are worth at least 2.0 independent judges.")

@@ -64,7 +64,7 @@ def test_a_missing_synthesis_is_said_and_made_up_later(beta, questions, tmp_path
         assert broken.n_requests == n_asked
     assert code == 3
     assert "openai/alpha has no synthesis for 1 of 3 questions (q2): unparsable" in errors
-    assert "questions without papers, skipped: 1 (q4)" in errors
+    assert "skipped questions without papers: 1 (q4)" in errors
     assert len(read_records(out / "answers.jsonl").records) == 5
     n_before = beta.n_requests
     with ScriptedModel(reply=writer("alpha")) as whole:

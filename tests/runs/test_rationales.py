@@ -146,7 +146,7 @@ def test_reasons_of_a_run_are_measured_without_a_model(run_folder):
     assert "2 reasons by openai/first" in shown and "Rule-based measures of reasons" in shown
     table = (run_folder / "rationales" / "rationales.md").read_text(encoding="utf-8")
     assert "No reference to the answer" in table
-    assert "ratings without a reason, skipped: 1" in errors
+    assert "skipped ratings without a reason: 1" in errors
     names = {path.name for path in (run_folder / "rationales").iterdir()}
     assert names == {"rationales.csv", "reasons.csv", "rationales.md", "sheet.csv"}
 

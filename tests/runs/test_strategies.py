@@ -144,7 +144,7 @@ def test_without_two_other_questions_the_examples_are_the_rubrics_own(model, dia
     rows = json.loads(dialogues.read_text(encoding="utf-8"))
     dialogues.write_text(json.dumps(rows[:2]), encoding="utf-8")
     study = study_strategies(read_strategy_job(dialogues), settings_for(model))
-    assert study.how[1] == "Few-shot: the examples are those of the rubric."
+    assert study.how[1] == "Few-shot: the examples come from the rubric."
     own = load_rubrics("usr")["natural"].rendered_examples()
     assert sum(own in text for text in asked(model)) == 2
 

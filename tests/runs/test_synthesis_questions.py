@@ -52,7 +52,7 @@ def test_questions_of_yescieval_have_their_papers(tmp_path):
     found = kept(read(write_questions(tmp_path / "questions.jsonl")))
     assert [record.id for record in found.records] == ["q1", "q2", "q3"]
     assert found.bare == ("q4",)
-    assert found.warnings == ("questions without papers, skipped: 1 (q4)",)
+    assert found.warnings == ("skipped questions without papers: 1 (q4)",)
     assert [source.title for source in found.records[0].sources] == ["Trial", "Safety"]
 
 
