@@ -117,8 +117,10 @@ def _weakness(key: str) -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         return "the key contains spaces or characters that are not allowed in a header"
     if len(key) < N_KEY_CHARS_LEAST:
-        return f"the key is weak: it has only {len(key)} characters, but {N_KEY_CHARS_LEAST} are "
-        "required"
+        return (
+            f"the key is weak: it has only {len(key)} characters, but {N_KEY_CHARS_LEAST} are "
+            "required"
+        )
     if len(set(key)) < N_KEY_DIFFERENT_LEAST:
         return f"the key is weak: it has only {len(set(key))} different characters"
     if found := _GUESSED.search(key.lower()):
