@@ -139,7 +139,7 @@ def _list_indexes(sentences: Sequence[AnswerSentence]) -> str:
 CONTRADICTS = "contradicts"
 N_SHOWN_MARKS = 5
 MOST_POSITION_DIGITS = 5
-"""Maximum number of digits of a position. Longer numbers are PMIDs."""
+"""Minimum number of digits in a PMID. Numbers with fewer digits are list positions."""
 
 
 @dataclass(frozen=True)

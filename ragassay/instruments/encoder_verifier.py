@@ -45,7 +45,7 @@ OTHER_LANGUAGE = Failure.left_open(
 
 
 def explain_difference(difference: Difference) -> Failure:
-    """Describe the direction or negation that makes a seemingly supported claim undecided."""
+    """Return the failure for a seemingly supported claim whose direction or negation differs."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
     return Failure.left_open(detail)
 

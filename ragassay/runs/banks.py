@@ -261,7 +261,7 @@ def repeats(
     Args:
         texts: Texts of one query.
         kind: Whether the texts are nuggets or questions.
-        least: Minimum similarity of duplicates. The default is the value in `ALIKE`.
+        least: Minimum similarity of duplicate nuggets. The default is the value in `ALIKE`.
     """
     if len(texts) < 2:
         return {}

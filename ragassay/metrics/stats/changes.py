@@ -111,7 +111,7 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """True if it depends on undecided verdicts which side is better."""
+        """True if undecided verdicts leave open which side is better."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property
