@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from ragassay.workbench.cover import Rankings
-from ragassay.workbench.leaderboards import rubric_boards, with_official
+from ragassay.workbench.leaderboards import add_official, rubric_boards
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for training/
 
@@ -75,7 +75,7 @@ def main() -> None:
             ]
             for measure in MEASURES:
                 official = {name: value or 0.0 for name, value in boards[0][measure].items()}
-                found = with_official(boards[1][measure], official)
+                found = add_official(boards[1][measure], official)
                 pair = (found.kendall.value, found.spearman.value)
                 shown = ["none" if value is None else f"{value:.3f}" for value in pair]
                 print(

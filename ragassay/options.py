@@ -387,7 +387,7 @@ def settings_of(
     unknown = [part for part in settings.evaluation.only if part not in (*PARTS, RETRIEVAL)]
     has_custom = (
         settings.evaluation.evaluators
-        or any(own_of(options))
+        or any(custom_evaluators(options))
         or any(map(is_rubric_file, settings.evaluation.rubrics))
     )
     if unknown and not has_custom:
@@ -405,7 +405,9 @@ def _name_values(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple(str(name) for name in names if isinstance(name, str | Path))
 
 
-def own_of(options: Mapping[str, Any]) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
+def custom_evaluators(
+    options: Mapping[str, Any],
+) -> tuple[list[OwnEvaluator], list[Rubric | Criteria]]:
     """Return the evaluators and the rubrics passed as Python objects."""
     evaluators, rubrics = (several(options.get(name)) for name in ("evaluators", "rubrics"))
     return (

@@ -22,7 +22,7 @@ from ragassay.options import (
     EvaluateKeywords,
     Keywords,
     RunKeywords,
-    own_of,
+    custom_evaluators,
     settings_of,
 )
 from ragassay.process import importing, patient_collector
@@ -244,12 +244,12 @@ def request_grading(
         grade_passages,
         grading_job,
         grading_settings,
-        prepared_passages,
+        prepare_passages,
     )
 
     resolved = grading_settings(options, settings, presenter.style)
     with line_limit(resolved.limits.max_line_bytes):
-        passages = prepared_passages(
+        passages = prepare_passages(
             responses, options, most_words=words, depth=depth, settings=resolved
         )
     presenter.note_input(passages.rejections, passages.note)
@@ -342,7 +342,7 @@ def open_tools(
             from ragassay.evaluators.build_run import build_run
 
             importlib.import_module(REST)
-        return build_run(settings, corpus, *own_of(options))
+        return build_run(settings, corpus, *custom_evaluators(options))
 
 
 def folder_of(options: Keywords) -> RunFolder | None:

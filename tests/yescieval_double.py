@@ -98,7 +98,7 @@ def forget_words() -> None:
     from ragassay.agents import published_judge
 
     published_judge.yescieval_class.cache_clear()
-    published_judge.prometheus_words.cache_clear()
+    published_judge.prometheus_prompts.cache_clear()
 
 
 def _modules(name: str) -> list[str]:

@@ -29,7 +29,7 @@ from ragassay.optimizers.finetuning.claims import (
     Example,
     LabelledClaim,
     claim_examples,
-    contrary,
+    reverse_label,
 )
 from ragassay.settings import load_settings
 from ragassay.text.search import rank
@@ -129,7 +129,7 @@ def _labelled(claim: LabelledClaim, rng: random.Random) -> Iterator[Made]:
         if rest:
             other = dataclasses.replace(alone, sentences=(rng.choice(rest),), label=NEUTRAL)
             yield Made(other, "scifact other sentence")
-    turned = contrary(claim, rng)
+    turned = reverse_label(claim, rng)
     if turned:
         yield Made(turned, "scifact contrary")
     if claim.label == SUPPORTS:

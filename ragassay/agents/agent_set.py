@@ -17,7 +17,7 @@ from ragassay.agents.labellers import (
 from ragassay.agents.nugget_writers import AnswerNuggetizer, FactLister, NuggetCreator, NuggetWriter
 from ragassay.agents.pair_raters import IntentComparer, RacarRater
 from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
-from ragassay.agents.qa_writer import QAMender, QAWriter, SelfQuestioner
+from ragassay.agents.qa_writer import PairRepairer, QAWriter, SelfQuestioner
 from ragassay.agents.rubric_judge import Asker, RubricJudge
 from ragassay.agents.tuned_judge import AnswerReader, TunedJudge
 from ragassay.agents.verifiers import TunedVerifier, Verifier
@@ -62,7 +62,7 @@ class Agents:
     reasonableness_rater: RacarRater = field(default_factory=partial(RacarRater, "reasonableness"))
     intent_comparer: IntentComparer = field(default_factory=IntentComparer)
     qa_writer: QAWriter = field(default_factory=QAWriter)
-    qa_mender: QAMender = field(default_factory=QAMender)
+    qa_mender: PairRepairer = field(default_factory=PairRepairer)
     self_questioner: SelfQuestioner = field(default_factory=SelfQuestioner)
     synthesizer: Synthesizer = field(default_factory=Synthesizer)
     rationale_auditor: RationaleAuditor = field(default_factory=RationaleAuditor)
@@ -86,7 +86,7 @@ class Agents:
         return tuple(part for part in vars(self).values() if isinstance(part, Agent))
 
 
-def use_compiled(
+def apply_compiled(
     compiled: Sequence[CompiledPrompt],
     agents: Sequence[Agent],
     rubrics: Sequence[str] = (),
@@ -119,7 +119,7 @@ def use_compiled(
         agent.use(prompt)
 
 
-def agents_left_out(settings: Settings) -> dict[str, str]:
+def unused_agents(settings: Settings) -> dict[str, str]:
     """Return the agents that this run does not use, with the reason and how to enable them."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence

@@ -15,7 +15,7 @@ from ragassay.agents.replies import (
     is_label,
     is_refusal,
     read_reply,
-    refuse_correction,
+    require_no_correction,
     required_fields,
     value_of,
 )
@@ -90,7 +90,7 @@ class SharedPrefixAdapter(dspy.Adapter):
                 values[name] = value_of(name, None, kind)
         labels = [name for name in required if is_label(types[name])]
         if len(labels) == 1:
-            refuse_correction(text, fields[labels[0]], values[labels[0]], types[labels[0]])
+            require_no_correction(text, fields[labels[0]], values[labels[0]], types[labels[0]])
         return values
 
 

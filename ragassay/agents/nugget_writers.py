@@ -199,7 +199,7 @@ class NuggetCreator(Agent):
 
         def read(reply: dspy.Prediction, usage: Usage) -> Created:
             facts = [fact for fact in _deduplicate(reply.facts) if fact]
-            stated = [fact for fact in facts if is_carried_by(fact, documents)]
+            stated = [fact for fact in facts if is_stated_by(fact, documents)]
             return Created(tuple(stated), tuple(f for f in facts if f not in stated), usage)
 
         mark = fence_mark([question, *known, *(d.title + d.text for d in documents)])
@@ -208,7 +208,7 @@ class NuggetCreator(Agent):
         return self.asking(read, context=context, known=fence_text(listed, mark))
 
 
-def is_carried_by(fact: str, documents: Sequence[Document]) -> bool:
+def is_stated_by(fact: str, documents: Sequence[Document]) -> bool:
     """Return whether a sentence of the documents states a fact."""
     return any(
         is_carried(fact, document.text[start:end], document.text)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import dspy
 
-from ragassay.agents.replies import read_reply, refuse_correction, value_of
+from ragassay.agents.replies import read_reply, require_no_correction, value_of
 from ragassay.agents.sampling import ModelCall
 from ragassay.errors import ExtraError, UnparsableReplyError
 from ragassay.model_names import SCALE, FormName, JudgeForm
@@ -133,7 +133,7 @@ def _render_prometheus(case: Case, rubric: Rubric) -> Messages:
     As in training, the system prompt starts the user message.
     """
     reference = " ".join(case.reference_sentences)
-    system, template = prometheus_words(bool(reference))
+    system, template = prometheus_prompts(bool(reference))
     parts = {
         "instruction": _format_instruction(case),
         "response": _escape_headings(case.judged_answer),
@@ -165,7 +165,7 @@ def _escape_headings(text: str) -> str:
 
 
 @functools.cache
-def prometheus_words(has_reference: bool) -> tuple[str, str]:
+def prometheus_prompts(has_reference: bool) -> tuple[str, str]:
     """Return the system message and the template, from `prometheus-eval` if installed."""
     published = prometheus_module()
     if published is not None:
@@ -273,7 +273,7 @@ def _read_yescieval(text: str, rubric: str) -> PublishedRating:
         raise UnparsableReplyError(f"{error} in {text[:200]!r}") from error
     field = fields["rating"]
     rating = value_of("rating", field.value, Literal[1, 2, 3, 4, 5])
-    refuse_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
+    require_no_correction(text, field, rating, Literal[1, 2, 3, 4, 5])
     named = _YESCIEVAL_NAME.search(text[max(0, field.start - 300) : field.start])
     if named and named[1].strip().casefold() != rubric.casefold():
         raise UnparsableReplyError(f"the reply rates {named[1].strip()!r}, not {rubric!r}")

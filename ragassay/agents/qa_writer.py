@@ -67,7 +67,7 @@ class WrittenPairs:
     """The pairs in a reply.
 
     Attributes:
-        pairs: Pairs in reply order. `QAMender` returns None for pairs it could not repair.
+        pairs: Pairs in reply order. `PairRepairer` returns None for pairs it could not repair.
         n_empty: Number of dropped pairs without a question or an answer.
     """
 
@@ -118,7 +118,7 @@ class QAWriter(Agent):
         return self.asking(_build_reader(number), signature, number, context=context, **inputs)
 
 
-class QAMender(Agent):
+class PairRepairer(Agent):
     """Repairs all faulty pairs of a paper in one call."""
 
     name = "qa_mender"

@@ -243,7 +243,7 @@ _NAMED = re.compile(
 """A value that the text presents as the verdict, such as "rating is 2" or "to a 2"."""
 
 
-def refuse_correction(text: str, field: Field, value: Any, annotation: Any) -> None:
+def require_no_correction(text: str, field: Field, value: Any, annotation: Any) -> None:
     """Check that the text after the object does not change the verdict.
 
     Text without a cue such as "final" or "actually" is ignored.

@@ -58,7 +58,7 @@ class AnswerReader(Agent):
         """Request the mark of the n-th sentence."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
-            return sure_mark(reply.mark, SampledChoice.of(reply, "mark", MARKS).weights), usage
+            return likeliest_mark(reply.mark, SampledChoice.of(reply, "mark", MARKS).weights), usage
 
         return self.asking(read, context=read_context(case, n))
 
@@ -68,7 +68,7 @@ class AnswerReader(Agent):
         return self.adapter.format(self.predict.signature, [], inputs)
 
 
-def sure_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
+def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     """Return the most likely fault of a sentence, or "fine" if no fault is likely enough.
 
     Args:
@@ -76,7 +76,7 @@ def sure_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
         weights: Probability of each mark, or None if unknown.
 
     Example:
-        >>> sure_mark("subject", {"fine": 0.3, "subject": 0.7})
+        >>> likeliest_mark("subject", {"fine": 0.3, "subject": 0.7})
         'fine'
     """
     if weights is None:
@@ -130,7 +130,7 @@ class TunedJudge(Agent):
         """Request the rating of the answer. The score is the expected rating."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> Judgment:
-            reply["sentences"] = sentences_named(reply.rationale, reading.faults)
+            reply["sentences"] = named_sentences(reply.rationale, reading.faults)
             return judgment_of(reply, usage, case, rubric, (1, 5))
 
         return self.asking(read, **rating_inputs(case, reading.faults, rubric, papers))
@@ -152,7 +152,7 @@ def rating_inputs(
     return {"context": context, "marks": marks, "rubric": rubric.replace("_", " ")}
 
 
-def papers_shown(case: Case, n_chars: int) -> str:
+def papers_prompt(case: Case, n_chars: int) -> str:
     """Return the sources for the prompt of a judge that was trained with sources (figure 17).
 
     Args:
@@ -171,13 +171,13 @@ def papers_shown(case: Case, n_chars: int) -> str:
     return f"{load_prompts().context.sources}\n{fence_text(shown, fence_mark([shown]))}"
 
 
-def sentences_named(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
+def named_sentences(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
     """Return the numbers of all sentences a rationale refers to, in order.
 
     Rationales list a few sentences "and others". The others are the sentences with the same mark.
 
     Example:
-        >>> sentences_named("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})
+        >>> named_sentences("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})
         (2, 5)
     """
     named = {int(number) for number in re.findall(r"\d+", rationale)}

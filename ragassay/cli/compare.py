@@ -17,7 +17,7 @@ from ragassay.cli.terminal import (
     print_rejections,
     print_sheets,
     print_written,
-    tell_plots_left_out,
+    warn_without_plots,
 )
 from ragassay.safe_text import open_console
 
@@ -101,7 +101,7 @@ def compare(
     from ragassay.runs.compare import write_comparison
     from ragassay.runs.folder import check_writable
 
-    tell_plots_left_out(out)
+    warn_without_plots(out)
     for folder, option in ((out, "--out"), (html and html.parent, "--html")):
         if folder:
             check_writable(folder, option)
@@ -192,7 +192,7 @@ def meta_evaluate(
     from ragassay.studies.meta_evaluation import meta_evaluate as measure_run
     from ragassay.studies.meta_evaluation import write_meta_evaluation
 
-    tell_plots_left_out(out)
+    warn_without_plots(out)
     found = measure_run(run, human, clusters)
     _print_measured(found)
     print_written(write_meta_evaluation(found, out) if out else ())

@@ -122,10 +122,10 @@ def build(sources: list[Path], out: Annotated[Path, Option()], quiet: Quiet = Fa
     """
     from ragassay.reports.text import count_text
     from ragassay.retrievers.disk.build import REJECTED, build_corpus
-    from ragassay.retrievers.opening import refuse_address
+    from ragassay.retrievers.opening import require_local_path
 
     need("tantivy")
-    refuse_address(out)
+    require_local_path(out)
     with shown_build(enabled=not quiet) as listen:
         ledger = build_corpus(sources, out, listen)
     print_corpus(out)

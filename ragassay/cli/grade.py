@@ -94,7 +94,7 @@ def graded_file(
         takes_first: Whether only the grades of the first grader count.
     """
     from ragassay.runs.banks import read_graded
-    from ragassay.workbench.evaluation import graders_of
+    from ragassay.workbench.evaluation import accepted_graders
     from ragassay.workbench.graded_files import with_tentative_ratings
 
     file = read_graded(path, banks or ())
@@ -102,7 +102,7 @@ def graded_file(
         file = replace(file, queries=with_tentative_ratings(file.queries))
     print_rejections(file.rejections)
     if chosen is not None:
-        graders = graders_of(file, chosen)
+        graders = accepted_graders(file, chosen)
         if takes_first and len(graders) > 1:
             print_notes(
                 f"note: found {len(graders)} graders and used the first ({graders[0]}); choose "

@@ -92,9 +92,9 @@ def passages(
     Options:
         responses: Answers, rankings or graded files, as in `ragassay grade`.
     """
-    from ragassay.workbench.grading import prepared_passages
+    from ragassay.workbench.grading import prepare_passages
 
-    found = prepared_passages(responses, options, most_words=words, depth=depth, style="flag")
+    found = prepare_passages(responses, options, most_words=words, depth=depth, style="flag")
     print_rejections(found.rejections)
     _write(found.queries, target)
     return partial_if(found.rejections)
@@ -131,12 +131,12 @@ def filter_(
         self_rated: Keep only grades with ratings, or only grades without ratings.
     """
     from ragassay.formats import write_graded_paragraphs
-    from ragassay.workbench.evaluation import graders_of
+    from ragassay.workbench.evaluation import accepted_graders
     from ragassay.workbench.graded_files import filter_grades
 
     chosen = grade_filter(model, prompt_class, items, self_rated)
     file = graded_file(grades)
-    graders = graders_of(file, chosen)
+    graders = accepted_graders(file, chosen)
     write_graded_paragraphs(filter_grades(file.queries, chosen), out)
     typer.echo(f"{out}: grades of {'; '.join(graders)}")
     return partial_if(file.rejections)

@@ -154,7 +154,7 @@ def _generate_matrix(
     for name in () if dry_run else dict.fromkeys((*job.generators, *job.judges)):
         read = {"queries": job.questions, "corpus": options.get("corpus")}
         check_ready(_settings(name, options), {"out": job.out, **read})
-    from ragassay.runs.resume import states_of
+    from ragassay.runs.resume import work_store_path
     from ragassay.studies.syntheses import (
         ANSWERS,
         generate_and_judge,
@@ -168,7 +168,7 @@ def _generate_matrix(
     settings = writing_settings({**options, "model": job.generators}, style="flag")
     writers = writers_of(settings, job.words)
     judges = [_settings(name, options, only=["rubrics"]) for name in job.judges]
-    states = None if dry_run else states_of(job.out / ANSWERS)
+    states = None if dry_run else work_store_path(job.out / ANSWERS)
     bar = Presenter(not quiet).bar
     questions = run_sync(
         prepared_questions(job.questions, options, settings, job.papers, states=states, bar=bar)

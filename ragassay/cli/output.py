@@ -33,7 +33,7 @@ from ragassay.reports.run_sheets import (
     repeats_sheet,
     repeats_text,
 )
-from ragassay.reports.text import count_text, lost_text, shortfall
+from ragassay.reports.text import count_text, failures_text, shortfall
 from ragassay.runs.evaluate import Plan, RunResult
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
@@ -75,7 +75,10 @@ def print_run(
         print_lines(*_cost_lines(summary))
         print_lines(report_line, soft_wrap=True)
         return
-    above = (*worst_lines(evaluations), *filter(None, (lesser_text(summary), lost_text(summary))))
+    above = (
+        *worst_lines(evaluations),
+        *filter(None, (lesser_text(summary), failures_text(summary))),
+    )
     below = tuple(filter(None, _ending(manifest, summary, outlines)))
     advice = _advice(manifest, summary)
     print_lines(*above)

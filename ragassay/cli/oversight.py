@@ -170,14 +170,14 @@ def annotators(
     """
     from ragassay.runs.folder import write_whole
     from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
-    from ragassay.workbench.evaluation import graders_of
+    from ragassay.workbench.evaluation import accepted_graders
     from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
 
     found = annotator_tables(
         file.queries, chosen, min_relevant, min_answers or MIN_ANSWERS, like_original=like_original
     )
     if latex is not None:
-        write_whole(latex, annotators_latex(found, min_relevant, graders_of(file, chosen)[0]))
+        write_whole(latex, annotators_latex(found, min_relevant, accepted_graders(file, chosen)[0]))
         print_written([latex])
     return Tables([sheet for one in found for sheet in annotator_sheets(one, min_relevant)])
 

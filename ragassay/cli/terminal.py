@@ -65,7 +65,7 @@ def print_missing(n_missing: int) -> None:
         print_notes(f"documents missing for {n_missing} citations; add them with --corpus")
 
 
-def tell_plots_left_out(out: Path | None) -> None:
+def warn_without_plots(out: Path | None) -> None:
     """Print a note on stderr if plots cannot be written because matplotlib is missing.
 
     Args:

@@ -107,7 +107,7 @@ def print_lints(found: Sequence[Lint], as_json: bool) -> None:
 def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) -> BankFile:
     """Apply changes from options or from the user's editor, and print them."""
     from ragassay.runs.banks import read_bank_file
-    from ragassay.workbench.bank_edit import asked_reviews, edited_by_hand, keep_reviews
+    from ragassay.workbench.bank_edit import append_reviews, edited_by_hand, reviews_for_changes
     from ragassay.workbench.tables import history_sheet
 
     if changes.is_empty:
@@ -116,7 +116,7 @@ def edit_bank(file: BankFile, changes: ItemChanges, author: Author, query: str) 
             file, edit_in_editor, author, lambda message: typer.echo(message, err=True), query
         )
     else:
-        new = keep_reviews(file, asked_reviews(file, changes, author))
+        new = append_reviews(file, reviews_for_changes(file, changes, author))
     if new:
         print_sheets(history_sheet(new))
     else:
@@ -269,10 +269,10 @@ def merge(banks: Annotated[list[Path], Argument(metavar="BANK...")], *, target: 
         banks: Test banks to merge.
     """
     from ragassay.runs.banks import write_new_bank
-    from ragassay.workbench.bank_parts import merged_banks
+    from ragassay.workbench.bank_parts import merge_banks
 
     files = [opened_bank(path) for path in banks]
-    found = merged_banks([file.banks for file in files])
+    found = merge_banks([file.banks for file in files])
     write_new_bank(found.banks, target)
     for conflict in found.conflicts:
         typer.echo(f"conflict: {conflict}", err=True)

@@ -16,7 +16,7 @@ from ragassay.cli.terminal import (
     print_rejections,
     show_and_write,
     show_sheets,
-    tell_plots_left_out,
+    warn_without_plots,
 )
 from ragassay.errors import SettingsError
 from ragassay.model_names import MINILM, MINILM_VERIFIER
@@ -374,7 +374,7 @@ def at_k(
 
     ks, ways = parse_ks(k), ways_of(found_by)
     job, settings, models = _open(answers, options, quiet, verifiers, embedders)
-    tell_plots_left_out(folder)
+    warn_without_plots(folder)
     sentences = cited_sentences(job.records, job.corpus)
     total = n_steps(sentences, ways, len(models))
     with shown_steps(total, "searching and scoring", not quiet) as step:

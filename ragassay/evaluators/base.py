@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
-from ragassay.agents.agent_set import Agents, agents_left_out, use_compiled
+from ragassay.agents.agent_set import Agents, apply_compiled, unused_agents
 from ragassay.errors import FatalModelError
 from ragassay.evaluators.cases import OpenCase, OpenCases, Task, VerdictKey
 from ragassay.evaluators.display import EvaluatorDisplay
@@ -86,7 +86,7 @@ class Run:
 
     def __post_init__(self) -> None:
         """Apply the compiled prompts to the agents."""
-        use_compiled(
+        apply_compiled(
             self.compiled,
             self.agents.all,
             (*load_rubrics(self.settings.evaluation.rubric_set), *self.rubrics),
@@ -130,7 +130,7 @@ class Run:
                 f"{self.verifier_name} is used instead of the judge; add --verifier judge"
             )
         if not any(one.digest for one in self.registered):  # a custom one may use any agent
-            left_out = agents_left_out(self.settings)
+            left_out = unused_agents(self.settings)
             unused |= {a.prompt: left_out[a.name] for a in agents.all if a.name in left_out}
         judges = judge.members or (judge,)
         is_asked = any(one.deliberates(rubric) for one in judges for rubric in self.rubrics)

@@ -16,7 +16,7 @@ from ragassay.errors import SettingsError
 from ragassay.evaluators.base import Evaluator, Run, RunArguments
 from ragassay.evaluators.models import Grading, Models, Retrieval
 from ragassay.evaluators.own import OwnEvaluator
-from ragassay.evaluators.registry import find_evaluator, with_own
+from ragassay.evaluators.registry import add_custom_evaluators, find_evaluator
 from ragassay.evaluators.rubric import CriteriaEvaluator
 from ragassay.judges import build_judge
 from ragassay.models.gateway import NEEDS_JUDGE
@@ -58,7 +58,7 @@ def build_run(
     criteria = [CriteriaEvaluator(one) for one in own_rubrics if isinstance(one, Criteria)]
     available = joined_rubrics(load_rubrics(settings.evaluation.rubric_set), rated)
     own = [*map(find_evaluator, settings.evaluation.evaluators), *evaluators, *criteria]
-    registered = with_own(own)
+    registered = add_custom_evaluators(own)
     parts = dict.fromkeys((*PARTS, *(one.part for one in registered)))
     unknown = [part for part in settings.evaluation.only if part not in parts]
     if unknown:

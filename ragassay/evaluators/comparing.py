@@ -67,7 +67,7 @@ def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> b
     return not is_named and position in _NUMBER.findall(marker)
 
 
-def joined_text(documents: Sequence[Document]) -> str:
+def join_passages(documents: Sequence[Document]) -> str:
     """Join the texts of several passages."""
     return "\n\n".join(document.text for document in documents)
 
@@ -112,7 +112,7 @@ def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Ru
     others = {source.id for documents in cited for source in documents}
     others -= {source.id for source in whole}
     beside = (f"{s.title}\n{s.text}" for s in case.sources if s.id in others)
-    return Read(joined_text(whole), tuple(beside))
+    return Read(join_passages(whole), tuple(beside))
 
 
 async def compare(

@@ -87,7 +87,7 @@ def _entry_point(name: str) -> object:
     return points[name].load()
 
 
-def with_own(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
+def add_custom_evaluators(own: Sequence[OwnEvaluator]) -> tuple[Evaluator[Any], ...]:
     """Return the built-in evaluators, followed by the custom evaluators.
 
     Raises:

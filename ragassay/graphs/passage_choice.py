@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.cases import Cited, Found
-from ragassay.evaluators.comparing import cited_sources, joined_text
+from ragassay.evaluators.comparing import cited_sources, join_passages
 from ragassay.graphs.evidence_state import EvidenceState
 from ragassay.records import AnswerSentence, Case, Document, EvidenceSide, EvidenceSpan
 from ragassay.retrievers.evidence import N_CANDIDATES, Wanted, find_passages, reciprocal_rank_fusion
@@ -50,7 +50,7 @@ def _spans(
 
 
 def _whole_document(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
-    text = joined_text(documents)
+    text = join_passages(documents)
     if not text.strip():
         return ()
     first = documents[0]

@@ -24,8 +24,8 @@ from ragassay.graphs.base import (
 )
 from ragassay.graphs.qa_parts import (
     PairRules,
+    explain_misfit,
     low_ratings,
-    misfit,
     parts_of,
     questions_of,
     quoted_sentences,
@@ -79,7 +79,7 @@ async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
         keywords = await in_thread(find_keywords, paper.text)
     shares = shares_of(parts, state)
     state = replace(state, shares=shares)
-    if problem := await in_thread(misfit, paper, parts, state, tools):
+    if problem := await in_thread(explain_misfit, paper, parts, state, tools):
         failure = Failure(reason="too_long", detail=problem)
         return {"failures": [failure], "end": "does_not_fit"}
     queue = tuple((part, n) for part, n in enumerate(shares) if n)

@@ -67,7 +67,7 @@ def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...
     return tuple(shares)
 
 
-def misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools) -> str:
+def explain_misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools) -> str:
     """Return why a paper does not fit into the writer's context window, or ""."""
     longest = max((part.text for part in parts), key=len)
     reply = tools.tools.settings.prompting.max_reply_tokens * max(job.shares)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragassay.agents.agent_set import Agents
 from ragassay.agents.published_judge import is_rated_by, words_of
-from ragassay.agents.tuned_judge import papers_shown
+from ragassay.agents.tuned_judge import papers_prompt
 from ragassay.errors import SettingsError
 from ragassay.instruments.signals.facts import facts_text
 from ragassay.judges.base import BaseJudge, RatedAnswer
@@ -96,7 +96,7 @@ class FineTunedJudge(BaseJudge):
 
         reading = self._reading(rubric, answer) or await self.read(answer.case, agents)
         with dspy.context(lm=self.rating_lm):
-            papers = papers_shown(answer.case, self._source_chars)
+            papers = papers_prompt(answer.case, self._source_chars)
             rated: Any = await agents.tuned_judge.acall(
                 case=answer.case, reading=reading, rubric=rubric, papers=papers
             )
@@ -142,7 +142,7 @@ class FineTunedJudge(BaseJudge):
         reading = answer.readings.get(self.name)
         yield from reading.marks if reading else ()
         if _is_trained(rubric.name):
-            yield papers_shown(answer.case, self._source_chars)
+            yield papers_prompt(answer.case, self._source_chars)
 
     def rated_by(self, rubrics: Iterable[str]) -> str:
         """Return the name of the judge, and of the signal rater if it is used."""

@@ -32,7 +32,7 @@ from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
 from ragassay.records.qa import paper_record
 from ragassay.runs.banks import repeats
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import bounded_job, follow_graph, written_alone
+from ragassay.runs.resume import follow_graph, limited_job, locked_for_writing
 from ragassay.settings import Settings
 from ragassay.store import opened_store
 
@@ -181,10 +181,10 @@ async def make_pairs(
         InputError: The file cannot be written, or another process is writing it.
     """
     jobs = [replace(plan, paper=paper.id) for paper in papers]
-    with written_alone(out) as states, opened_store(states) as store:
+    with locked_for_writing(out) as states, opened_store(states) as store:
         tools = replace(tools, tools=replace(tools.tools, store=store))
         writer = _PairJobs(build_qa_graph(tools.tools.settings.judge.max_attempts), tools, listen)
-        with bounded_job(out, tools.tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        with limited_job(out, tools.tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
     generated = Generated(tuple(task.result() for task in started))

@@ -52,7 +52,7 @@ class PairScoreLine:
 
 
 @dataclass(frozen=True, slots=True)
-class LikenessView:
+class SimilarityView:
     """Question similarities in the bins of table 2, and as a histogram."""
 
     title: str
@@ -204,9 +204,9 @@ def _build_line(key: str, score: Score, chance: float | None) -> PairScoreLine:
 
 def view_likeness(
     measures: Sequence[PaperMeasures], intents: Sequence[IntentSimilarity]
-) -> tuple[LikenessView, ...]:
+) -> tuple[SimilarityView, ...]:
     """Return the question similarities by intent, if judged, and by cosine."""
-    views: list[LikenessView] = []
+    views: list[SimilarityView] = []
     if intents:
         scores = intent_similarities(intents)
         known = [value for value in scores if value is not None]
@@ -220,7 +220,7 @@ def view_likeness(
 
 def _build_likeness(
     title: str, diversity: QuestionDiversity, values: Sequence[float]
-) -> LikenessView:
+) -> SimilarityView:
     score = diversity.similarity
     unscored = f", {score.n_unscored:,} unscored" if score.n_unscored else ""
     mean = NOT_DEFINED if score.value is None else f"{score.value:.2f}"
@@ -230,4 +230,4 @@ def _build_likeness(
     )
     summary = f"mean {mean} of {count_text(score.n, 'question pair')}{unscored}"
     sheet = Sheet(title, (*words("Similarity"), *numbers("Pairs", "Share")), rows)
-    return LikenessView(title, summary, sheet, histogram(values))
+    return SimilarityView(title, summary, sheet, histogram(values))

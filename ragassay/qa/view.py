@@ -18,8 +18,8 @@ from ragassay.qa.plots import (
     sentence_heatmap,
 )
 from ragassay.qa.score_view import (
-    LikenessView,
     PairScoreLine,
+    SimilarityView,
     view_likeness,
     view_plots,
     view_scores,
@@ -201,7 +201,7 @@ class QAView:
     unscored: str
     unplotted: str
     scores: tuple[PairScoreLine, ...]
-    likeness: tuple[LikenessView, ...]
+    likeness: tuple[SimilarityView, ...]
     papers: tuple[PaperView, ...]
     cards: tuple[str, ...]
     notes: tuple[str, ...]

@@ -16,7 +16,7 @@ from ragassay.records import (
     RelevanceGrade,
 )
 from ragassay.reports.charts import spark_path
-from ragassay.reports.counterevidence import otherwise_text
+from ragassay.reports.counterevidence import conflict_text
 from ragassay.reports.display import (
     NOT_JUDGED,
     Tone,
@@ -228,7 +228,7 @@ def _view_rubric(judgment: Judgment, evaluation: Evaluation) -> RubricView:
         spark=spark_path(shares),
         detail=detail_text(judgment),
         pointing=pointing_text(judgment),
-        otherwise=otherwise_text(judgment, evaluation),
+        otherwise=conflict_text(judgment, evaluation),
         members=view_members(judgment),
     )
 

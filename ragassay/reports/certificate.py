@@ -21,12 +21,12 @@ NOT_AUDITED = (
     "This judge was not audited. To measure how reliable it is on each score, run the same command "
     "with --audit 20."
 )
-UNTOLD = "too few"
+TOO_FEW = "too few"
 WORDS: dict[Trust | None, tuple[str, str, TrustTone]] = {
     "trusted": ("trusted", "\u2713", "good"),
     "weak": ("weak", "~", "wary"),
     "blind": ("blind", "\u2717", "bad"),
-    None: (UNTOLD, "?", "unscored"),
+    None: (TOO_FEW, "?", "unscored"),
 }
 """Word, sign and tone of each verdict."""
 

@@ -21,7 +21,7 @@ _UNSUPPORTED = ("contradiction", "entailment", "source_support", "cited_support"
 """Signals that give missing support by the sources as their reason."""
 
 
-def otherwise_text(judgment: Judgment, evaluation: Evaluation) -> str:
+def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
     """Describe sentence verdicts that conflict with a rating, or return "".
 
     Only the correctness rubric is checked. Example: "However, a source may contradict sentence 1."

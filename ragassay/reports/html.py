@@ -55,7 +55,7 @@ from ragassay.reports.prose_view import view_prose
 from ragassay.reports.provenance import BOUNDS_NOTE, application_text, who_text
 from ragassay.reports.report_view import belief_text, view_report
 from ragassay.reports.run_sheets import COST_NOTE
-from ragassay.reports.text import AVERAGES_NOTE, count_text, lost_text
+from ragassay.reports.text import AVERAGES_NOTE, count_text, failures_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -199,7 +199,7 @@ def html_pieces(
         report=report,
         lead=lead_text(summary, outlines),
         who=who_text(manifest, summary),
-        lost="" if summary.judged_nothing else lost_text(summary),
+        lost="" if summary.judged_nothing else failures_text(summary),
         application=application_text(summary.application) if summary.application else "",
         notes=summary.notes,
         belief=belief_text(report),

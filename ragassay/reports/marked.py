@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ragassay.text.differences import places_of_difference
+from ragassay.text.differences import difference_spans
 from ragassay.text.search import rank
 from ragassay.text.sentences import split_sentences
 
@@ -50,7 +50,7 @@ def mark_places(text: str, places: Iterable[Span], mark: Mark = "wrong") -> tupl
 
 def marked_claim(claim: str, difference: str) -> tuple[Piece, ...]:
     """Mark the parts of a claim that the document does not support."""
-    return mark_places(claim, places_of_difference(difference, claim, "here"))
+    return mark_places(claim, difference_spans(difference, claim, "here"))
 
 
 def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piece, ...]:
@@ -63,7 +63,7 @@ def marked_passage(passage: str, claim: str, difference: str = "") -> tuple[Piec
     before = passage[spans[first][0] : spans[best][0]]
     close = passage[slice(*spans[best])]
     after = passage[spans[best][1] : spans[last][1]]
-    against = places_of_difference(difference, close, "there")
+    against = difference_spans(difference, close, "there")
     inner = tuple(
         Piece(piece.text, piece.mark or "close") for piece in mark_places(close, against, "against")
     )
@@ -81,7 +81,7 @@ def _shown_sentence(passage: str, spans: Sequence[Span], claim: str, difference:
     """Return the position of the sentence closest to a claim, or of one with the difference."""
     texts = [passage[start:end] for start, end in spans]
     ranked = [position for position, _ in rank(claim, texts)]
-    differing = (n for n in ranked if places_of_difference(difference, texts[n], "there"))
+    differing = (n for n in ranked if difference_spans(difference, texts[n], "there"))
     return next(differing, ranked[0])
 
 

@@ -208,7 +208,7 @@ _FIXES = {
 """Fix for each failure reason, to apply before the verdicts are requested again."""
 
 
-def lost_text(summary: Summary) -> str:
+def failures_text(summary: Summary) -> str:
     """Return the failed verdicts by cause and how to fix them, or "" without failures."""
     if not summary.unscored:
         return ""
@@ -226,7 +226,7 @@ def headline(summary: Summary) -> str:
     if not summary.n_evaluated:
         return f"No answers were evaluated ({count_text(summary.n_records, 'record')} read)."
     if summary.judged_nothing:
-        return f"Nothing could be judged. {lost_text(summary)}"
+        return f"Nothing could be judged. {failures_text(summary)}"
     subject = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
         subject += f" by {count_text(len(summary.systems), 'system')}"
@@ -236,7 +236,7 @@ def headline(summary: Summary) -> str:
     hidden = UNSCORED_KINDS if summary.unscored else ()
     findings = findings_text({k: n for k, n in summary.findings.items() if k not in hidden})
     line = f"{subject}: {scores_text}" + (f"; look first at {findings}." if findings else ".")
-    return " ".join(filter(None, (line, lost_text(summary))))
+    return " ".join(filter(None, (line, failures_text(summary))))
 
 
 RUBRIC_KEY = "rubric.mean"

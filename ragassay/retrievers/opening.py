@@ -138,7 +138,7 @@ def open_literature(
     if path.is_dir() or (path / LEDGER).exists():
         embedder = embedder or Embedder(settings.literature.embedder)
         return _open_built_corpus(path, settings, embedder)
-    refuse_address(where)
+    require_local_path(where)
     is_live = str(where) == LIVE and not path.exists()
     search = settings.literature.search
     if search in ("dense", "hybrid") and (is_live or path.exists()):
@@ -155,7 +155,7 @@ def open_literature(
     return OpenedCorpus(Corpus(file.documents), fingerprint, file.rejections)
 
 
-def refuse_address(where: str | Path) -> None:
+def require_local_path(where: str | Path) -> None:
     """Check that a corpus is not specified by a URL.
 
     Raises:

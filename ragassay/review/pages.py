@@ -26,7 +26,7 @@ FIELDS = {"answers": "known answers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReviewView:
     """A review formatted for display."""
 
     id: str
@@ -102,7 +102,7 @@ def row_of(session: ReviewSession, n: int, who: str) -> str:
         item=review_item,
         is_done=session.is_done(review_item, who),
         others=sorted({review.who for review in reviews if review.who != who}),
-        differs=session.people_differ(review_item),
+        differs=session.reviewers_disagree(review_item),
     )
 
 
@@ -137,7 +137,7 @@ def _key(item: ReviewItem, position: int) -> str:
     return item.choices[position].key or (str(position + 1) if position < 9 else "")
 
 
-def describe_review(review: Review, item: ReviewItem, who: str) -> Told:
+def describe_review(review: Review, item: ReviewItem, who: str) -> ReviewView:
     """Format a review for display."""
     word, tone = item.word_of(review.value)
     if review.field != item.field:
@@ -146,4 +146,4 @@ def describe_review(review: Review, item: ReviewItem, who: str) -> Told:
         word = ("remove" if review.value else "keep") if is_flag else f"{name}: {word}"
         tone = "bad" if is_flag and review.value else "plain"
     when = review.when.replace("T", " ")[:16]
-    return Told(review.id, review.who, when, word, tone, review.why, review.who == who)
+    return ReviewView(review.id, review.who, when, word, tone, review.why, review.who == who)

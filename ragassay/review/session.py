@@ -119,7 +119,7 @@ class ReviewSession:
         numbers = (self._numbers.get(review.about[:3]) for review in new)
         return {number for number in numbers if number is not None}
 
-    def people_differ(self, item: ReviewItem) -> bool:
+    def reviewers_disagree(self, item: ReviewItem) -> bool:
         """Return whether reviewers disagree about an item."""
         by_field: dict[str, set[str]] = {}
         for review in self.reviews_of(item):
@@ -174,7 +174,7 @@ STATES: Mapping[str, tuple[str, States]] = {
         lambda session, item, who: not {UNDECIDED, UNSCORED}.isdisjoint(item.states),
     ),
     "judges": ("judges differ", lambda session, item, who: "judges" in item.states),
-    "people": ("reviewers differ", lambda session, item, who: session.people_differ(item)),
+    "people": ("reviewers differ", lambda session, item, who: session.reviewers_disagree(item)),
     "leads": ("main finding", lambda session, item, who: "leads" in item.states),
 }
 """Text and test of each state that the queue can be filtered by."""

@@ -88,7 +88,7 @@ T = TypeVar("T")
 PROBLEM = "# PROBLEM: "
 
 
-def until_read(
+def read_with_repairs(
     text: str, read: Callable[[str], T], edit: Callable[[str], str], tell: Callable[[str], None]
 ) -> T:
     """Let a user edit a text until it can be parsed, and return the parsed result.

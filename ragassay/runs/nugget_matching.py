@@ -34,7 +34,7 @@ from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matche
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
 from ragassay.runs.folder import write_whole
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import bounded_job, written_alone
+from ragassay.runs.resume import limited_job, locked_for_writing
 from ragassay.store import opened_store
 
 
@@ -81,10 +81,10 @@ async def assign_nuggets(
     if not run.evaluators:
         _ = tools.judge.model  # raises without a judge
     slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
-    with written_alone(out) as verdicts, opened_store(verdicts) as store:
+    with locked_for_writing(out) as verdicts, opened_store(verdicts) as store:
         run = replace(run, store=store)
         graph = build_evaluate_graph(tools.settings.judge.max_attempts, run.registered)
-        with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        with limited_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 tasks = [
                     group.create_task(_assign(record, graph, run, slots, listen))

@@ -22,9 +22,9 @@ from ragassay.formats import NuggetBank, write_nugget_banks
 from ragassay.graphs.nugget_state import NuggetJob, NuggetList
 from ragassay.graphs.nuggets import NuggetGraph, build_nugget_graph, reviewed_nuggets
 from ragassay.records import Document, Record
-from ragassay.runs.journal import EditRequest, as_text, from_text, until_read
+from ragassay.runs.journal import EditRequest, as_text, from_text, read_with_repairs
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import bounded_job, follow_graph, written_alone
+from ragassay.runs.resume import follow_graph, limited_job, locked_for_writing
 from ragassay.store import hash_of, opened_store
 from ragassay.text.segmenter import segment
 
@@ -136,9 +136,9 @@ async def write_nuggets(
         SettingsError: There is no judge to write nuggets.
     """
     _ = tools.judge.model  # raises without a judge
-    with written_alone(out) as states, opened_store(states) as store:
+    with locked_for_writing(out) as states, opened_store(states) as store:
         writer = _NuggetJobs(replace(tools, store=store), listen)
-        with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        with limited_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
         written = [task.result() for task in started]
@@ -211,4 +211,4 @@ def _chooser(
 
 def edited_rows(asked: EditRequest, edit: Editor, tell: Callable[[str], None]) -> Rows:
     """Return the edited list. The editor reopens until the edit is valid."""
-    return until_read(as_text(asked), from_text, edit, tell)
+    return read_with_repairs(as_text(asked), from_text, edit, tell)

@@ -10,7 +10,7 @@ from ragassay.formats.assignments import AssignedAnswer, read_assignments
 from ragassay.formats.nuggetizer import ASSIGNED
 from ragassay.formats.problems import empty_file_error
 from ragassay.metrics.papers.nuggets import assignment_scores, nuggetizer_scores
-from ragassay.metrics.papers.rankings import by_people
+from ragassay.metrics.papers.rankings import with_human_labels
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.records import (
     Assignment,
@@ -51,7 +51,7 @@ def labelled_evaluations(path: Path) -> tuple[tuple[Evaluation, ...], tuple[Reje
     labelled = read_labels(path)
     answers = [_build_unlabelled(record) for record in read.records]
     alignment = align_labels(labelled.labels, answers)
-    evaluations = by_people(alignment, answers)
+    evaluations = with_human_labels(alignment, answers)
     # An unreadable answer is rejected as an answer and as a label.
     rejections = tuple(dict.fromkeys([*read.rejections, *labelled.rejections]))
     if not evaluations:

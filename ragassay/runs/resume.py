@@ -19,13 +19,13 @@ from ragassay.runs.progress import Event, Listener
 from ragassay.store import lock_file, storing
 
 
-def states_of(file: Path) -> Path:
+def work_store_path(file: Path) -> Path:
     """Return the path of the store with the finished work for a file."""
     return file.with_name(f"{file.name}.state.sqlite")
 
 
 @contextmanager
-def written_alone(file: Path) -> Iterator[Path]:
+def locked_for_writing(file: Path) -> Iterator[Path]:
     """Lock a file for writing, create its folder, and yield the path of its finished work.
 
     Raises:
@@ -36,7 +36,7 @@ def written_alone(file: Path) -> Iterator[Path]:
         file.parent.mkdir(parents=True, exist_ok=True)
     refusal = InputError(f"another process is writing {file}; wait until it has finished")
     with lock_file(file.with_name(f".{file.name}.lock"), refusal):
-        yield states_of(file)
+        yield work_store_path(file)
 
 
 async def follow_graph(
@@ -71,7 +71,7 @@ class _Spent(BaseModel):
 
 
 @contextmanager
-def bounded_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
+def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
     """Limit the calls of a job that writes a file, counting earlier starts of the job.
 
     Raises:

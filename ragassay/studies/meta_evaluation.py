@@ -175,8 +175,8 @@ def _render_plots(found: MetaEvaluation) -> dict[str, str]:
         name = f"ranking-{file_stem(ranking.name)}.svg"
         texts[name] = ranking_plot(ranking.name, ranking.human, ranking.judge)
     if means := _racar_means(found.tasks):
-        by_people, by_judge = ({name: one[side] for name, one in means.items()} for side in (0, 1))
-        texts["means-racar.svg"] = ranking_plot("RACAR, means by dimension", by_people, by_judge)
+        by_human, by_judge = ({name: one[side] for name, one in means.items()} for side in (0, 1))
+        texts["means-racar.svg"] = ranking_plot("RACAR, means by dimension", by_human, by_judge)
     return texts
 
 

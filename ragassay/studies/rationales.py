@@ -35,7 +35,7 @@ from ragassay.records.base import Frozen
 from ragassay.runs.compare import write_files
 from ragassay.runs.folder import RunFolder, append_line, read_lines
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import bounded_job
+from ragassay.runs.resume import limited_job
 from ragassay.settings import Settings
 from ragassay.store import hash_of
 from ragassay.studies.rationale_tables import (
@@ -282,7 +282,7 @@ async def _label_reasons(
     if missing:
         graph: Any = build_reason_graph(settings.judge.max_attempts)
         config = {"max_concurrency": settings.n_slots}
-        with bounded_job(file, limiter) if file else limit_calls(limiter):
+        with limited_job(file, limiter) if file else limit_calls(limiter):
             stream = graph.astream(Items(missing), config, context=tools, stream_mode="custom")
             async for chunk in stream:
                 found, key = chunk["result"].found, keys[chunk["result"].id]

@@ -128,7 +128,7 @@ async def repeat_run(
         for time in range(2, n_times + 1):
             own = folder and folder.repeat_folder(time)
             times.append(await run(job, tools, own, listen, has_reports=False))
-        figures = repeat_figures([asked_verdicts(one.evaluations, tools) for one in times])
+        figures = repeat_figures([model_verdicts(one.evaluations, tools) for one in times])
         usage = sum((one.summary.usage for one in times[1:]), Usage())
         repeats = repeats.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
@@ -138,7 +138,7 @@ async def repeat_run(
     return repeats
 
 
-def asked_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[AskedVerdict]:
+def model_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[AskedVerdict]:
     """Yield the verdicts of models, with panels replaced by their members."""
     for evaluation in evaluations:
         question = question_of(evaluation)

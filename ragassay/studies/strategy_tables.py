@@ -171,12 +171,12 @@ INVERSIONS: Mapping[Inversion, str] = {
 def how_asked(
     records: Sequence[Record],
     rubrics: Mapping[str, Rubric],
-    by_people: bool,
+    with_human_labels: bool,
     inversion: Inversion,
     n_pairs: int,
 ) -> tuple[str, ...]:
     """Describe the misleading ratings and the few-shot examples."""
-    raters = "human" if by_people else "the judge's"
+    raters = "human" if with_human_labels else "the judge's"
     perturbed = (
         f"Perturbed: the prompt contains {INVERSIONS[inversion]} for the mode of {raters} ratings "
         f"({inversion})."

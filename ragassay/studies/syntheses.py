@@ -23,7 +23,7 @@ from ragassay.runs.compare import file_stem
 from ragassay.runs.evaluate import job_of, plan, run
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Bar
-from ragassay.runs.resume import states_of, written_alone
+from ragassay.runs.resume import locked_for_writing, work_store_path
 from ragassay.settings import Settings
 from ragassay.store import hash_of
 from ragassay.studies.synthesis_questions import (
@@ -186,7 +186,7 @@ async def write_all(
         InputError: If there are no syntheses, or another process is writing the file.
         StorageError: If the disk is full.
     """
-    with written_alone(file) as states:
+    with locked_for_writing(file) as states:
         models = [ModelSyntheses(questions.records, writer, states, how) for writer in writers]
         await _run_models(models, bar)
         result = Syntheses(questions, tuple(one for m in models for one in m.syntheses), file)
@@ -228,7 +228,7 @@ async def make_syntheses(
     """
     writers = writers_of(settings, how.words)
     questions = await prepared_questions(
-        queries, options, settings, n_papers, states=states_of(file), bar=bar
+        queries, options, settings, n_papers, states=work_store_path(file), bar=bar
     )
     return await write_all(questions, writers, file, how, bar)
 

@@ -254,8 +254,8 @@ def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigur
     """Yield human and judge means for RACAR (Wan et al. 2024, section 5.1)."""
     if task == "racar":
         low, high = map(float, RACAR_SCALE)
-        by_people = [statistics.fmean(map(int, item.people)) for item in items]
-        yield TrustFigure(MEAN_OF_PEOPLE, mean_score(by_people, (low, high)))
+        with_human_labels = [statistics.fmean(map(int, item.people)) for item in items]
+        yield TrustFigure(MEAN_OF_PEOPLE, mean_score(with_human_labels, (low, high)))
         yield TrustFigure(MEAN_OF_JUDGE, mean_score([i.score for i in items], (low, high)))
 
 

@@ -133,15 +133,15 @@ def is_other_value(words: str) -> bool:
     return bool(_OTHER_VALUE.fullmatch(words))
 
 
-def places_of_difference(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
+def difference_spans(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
     """Return the spans of the words in a text that a difference quotes.
 
     `words` is the text of a `Difference`. Use "here" for the claim and "there" for its document.
 
     Example:
-        >>> places_of_difference("the source says 2, the answer 5", "It fell by 5 mm.", "here")
+        >>> difference_spans("the source says 2, the answer 5", "It fell by 5 mm.", "here")
         [(11, 12)]
-        >>> places_of_difference('"raised" here, "reduced" there', "It reduced pressure.", "there")
+        >>> difference_spans('"raised" here, "reduced" there', "It reduced pressure.", "there")
         [(3, 10)]
     """
     quoted = re.findall(rf'"([^"]+)" {of}', words)

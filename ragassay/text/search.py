@@ -24,11 +24,11 @@ def tokenize(text: str) -> list[str]:
     return [_stem(word) for word in words if word not in _STOPWORDS]
 
 
-def words_with_places(text: str) -> list[tuple[int, str]]:
+def word_positions(text: str) -> list[tuple[int, str]]:
     """Return each word that starts with a letter, in the form used by `tokenize`, with its start.
 
     Example:
-        >>> words_with_places("Of 5-day cycles")
+        >>> word_positions("Of 5-day cycles")
         [(5, 'day'), (9, 'cycle')]
     """
     words = ((match.start(), match.group().lower()) for match in _SIMPLE_WORD.finditer(text))

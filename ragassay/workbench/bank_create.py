@@ -25,7 +25,7 @@ from ragassay.runs.banks import folded_banks, repeats
 from ragassay.runs.job import opened_corpus
 from ragassay.runs.nuggets import nugget_jobs
 from ragassay.runs.progress import Event, Listener
-from ragassay.runs.resume import bounded_job, follow_graph, written_alone
+from ragassay.runs.resume import follow_graph, limited_job, locked_for_writing
 from ragassay.settings import Settings
 from ragassay.store import opened_store
 from ragassay.text.clauses import clauses_of
@@ -215,10 +215,10 @@ def _no_sources(origin: Origin) -> str:
 async def _write_with_judge(
     jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
-    with written_alone(out) as states, opened_store(states) as store:
+    with locked_for_writing(out) as states, opened_store(states) as store:
         graph = build_exam_graph(tools.settings.judge.max_attempts)
         writer = _BankJobs(graph, replace(tools, store=store), listen)
-        with bounded_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        with limited_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
     return tuple(task.result() for task in started)

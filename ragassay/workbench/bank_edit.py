@@ -13,7 +13,7 @@ from ragassay.formats import BankItem, RubricBank, bank_item_id
 from ragassay.formats.workbench.bank_items import BankKind
 from ragassay.records import BANK, Review
 from ragassay.runs.banks import AddedItem, BankFile, all_history, apply_reviews
-from ragassay.runs.journal import journal_of, until_read
+from ragassay.runs.journal import journal_of, read_with_repairs
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ItemChanges:
         item: Id or id prefix of an item. See `item_of`.
         answers: Known answers of the item, or of the new item.
         secret: Whether the item is hidden from systems.
-        undo: Id or id prefix of a review to undo. See `taken_back`.
+        undo: Id or id prefix of a review to undo. See `undo_review`.
     """
 
     item: str = ""
@@ -51,7 +51,7 @@ class ItemChanges:
         return self == ItemChanges()
 
 
-def asked_reviews(file: BankFile, asked: ItemChanges, author: Author) -> list[Review]:
+def reviews_for_changes(file: BankFile, asked: ItemChanges, author: Author) -> list[Review]:
     """Return reviews that make the requested changes.
 
     Raises:
@@ -60,7 +60,7 @@ def asked_reviews(file: BankFile, asked: ItemChanges, author: Author) -> list[Re
     if sum(map(bool, (asked.item, asked.add, asked.undo))) != 1:
         raise InputError("pass exactly one of --item ID, --add QUERY TEXT and --undo NAME")
     if asked.undo:
-        return [taken_back(file, asked.undo, author)]
+        return [undo_review(file, asked.undo, author)]
     if asked.add:
         query, text = asked.add
         return [
@@ -83,7 +83,7 @@ def asked_reviews(file: BankFile, asked: ItemChanges, author: Author) -> list[Re
     return [change(file, asked.item, name, value, author) for name, value in changes.items()]
 
 
-def keep_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, ...]:
+def append_reviews(file: BankFile, reviews: Sequence[Review]) -> tuple[Review, ...]:
     """Check that the reviews apply, then add them to the bank's journal.
 
     Raises:
@@ -210,7 +210,7 @@ def review_of_added(added: AddedItem, banks: Sequence[RubricBank], author: Autho
     )
 
 
-def taken_back(file: BankFile, name: str, author: Author) -> Review:
+def undo_review(file: BankFile, name: str, author: Author) -> Review:
     """Return a review that undoes an earlier review.
 
     Args:
@@ -271,7 +271,7 @@ def edited_by_hand(
     reviews: list[Review] = []
     for bank in chosen:
         read = functools.partial(reviews_of_text, bank=bank, author=author)
-        reviews += keep_reviews(file, until_read(bank_as_text(bank), read, edit, tell))
+        reviews += append_reviews(file, read_with_repairs(bank_as_text(bank), read, edit, tell))
     return tuple(reviews)
 
 

@@ -98,7 +98,7 @@ class MergedBanks:
     conflicts: tuple[str, ...]
 
 
-def merged_banks(files: Sequence[Sequence[RubricBank]]) -> MergedBanks:
+def merge_banks(files: Sequence[Sequence[RubricBank]]) -> MergedBanks:
     """Merge banks by query, facet and kind, and items by id.
 
     Merged items get the answers and history of all versions. Items from later banks store their

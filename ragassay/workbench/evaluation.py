@@ -32,13 +32,13 @@ from ragassay.workbench.leaderboards import (
     RubricBoard,
     RubricQrels,
     TopicOf,
+    add_official,
     covered_items,
     facets_of_banks,
     highest_rating,
     number_covered,
+    query_topic,
     rubric_boards,
-    whole_query,
-    with_official,
 )
 
 LabelBy = Literal["rating", "covered"]
@@ -47,7 +47,7 @@ LabelBy = Literal["rating", "covered"]
 DEFAULT_MEASURES = ("nDCG@10", "RR")
 
 
-def graders_of(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
+def accepted_graders(file: GradedFile, chosen: GradeFilter) -> tuple[str, ...]:
     """Return the graders accepted by a filter, as "prompt class by model".
 
     Raises:
@@ -142,7 +142,7 @@ def cover_tables(
     Raises:
         InputError: No grades match the filter, or there are no rankings.
     """
-    graders_of(file, chosen)
+    accepted_graders(file, chosen)
     rankings = _get_rankings(file.queries, systems)
     tables: list[CoverTable] = []
     for k in ks:
@@ -150,7 +150,7 @@ def cover_tables(
             rows = rubric_cover(file.queries, chosen, k, least, rankings)
             means = {row.system: row.cover.value for row in rows if row.system != OVERALL}
             official = systems.official
-            correlation = None if official is None else with_official(means, official)
+            correlation = None if official is None else add_official(means, official)
             tables.append(CoverTable(k, least, rows, correlation))
     return tuple(tables)
 
@@ -182,8 +182,8 @@ def rubric_qrels(
     Raises:
         InputError: No grades match the filter, or ratings are required but missing.
     """
-    graders_of(file, chosen)
-    topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else whole_query
+    accepted_graders(file, chosen)
+    topic_of: TopicOf = facets_of_banks(file.banks) if by_facet else query_topic
     if by == "covered":
         return number_covered(file.queries, chosen, min_rating, topic_of)
     return highest_rating(file.queries, chosen, topic_of)
@@ -207,7 +207,7 @@ def write_item_qrels(
     Raises:
         InputError: No grades match the filter, or the file cannot be written.
     """
-    graders_of(file, chosen)
+    accepted_graders(file, chosen)
     rows = [
         (query, item, passage, "1")
         for query, passages in covered_items(file.queries, chosen, min_rating).items()

@@ -98,7 +98,7 @@ def grading_settings(
     return chosen
 
 
-def prepared_passages(
+def prepare_passages(
     responses: Sequence[Path],
     options: EvaluateKeywords,
     *,

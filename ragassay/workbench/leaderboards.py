@@ -37,7 +37,7 @@ class RubricQrels:
     n_uncertain: int = 0
 
 
-def whole_query(query: str, item: str) -> str:
+def query_topic(query: str, item: str) -> str:
     """Return the query id, to use whole queries as topics."""
     return query
 
@@ -67,7 +67,7 @@ def number_covered(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
     min_rating: int | None = None,
-    topic_of: TopicOf = whole_query,
+    topic_of: TopicOf = query_topic,
 ) -> RubricQrels:
     """Label each passage with the number of items it covers (Dietz 2024, 4.5, (1)).
 
@@ -93,7 +93,7 @@ def number_covered(
 def highest_rating(
     queries: Sequence[QueryParagraphs],
     chosen: GradeFilter,
-    topic_of: TopicOf = whole_query,
+    topic_of: TopicOf = query_topic,
 ) -> RubricQrels:
     """Label each passage with its highest item rating (Dietz 2024, 4.5, (2)).
 
@@ -292,7 +292,7 @@ def board(
     return RubricBoard(
         measure=measure,
         rows=tuple(map(build_row, order)),
-        correlation=None if official is None else with_official(means, official),
+        correlation=None if official is None else add_official(means, official),
         only_official=tuple(sorted((official or {}).keys() - means.keys())),
     )
 
@@ -302,7 +302,7 @@ def _rank(system: str, scores: Mapping[str, float]) -> int | None:
     return None if own is None else 1 + sum(score > own for score in scores.values())
 
 
-def with_official(
+def add_official(
     means: Mapping[str, float | None], official: Mapping[str, float]
 ) -> RankCorrelation:
     """Correlate means with official scores, leaving out systems that lack a mean or a score.

@@ -9,7 +9,7 @@ from typing import Any
 import dspy
 import pytest
 
-from ragassay.agents.tuned_judge import MOST_SENTENCES, AnswerReader, shown_lines, sure_mark
+from ragassay.agents.tuned_judge import MOST_SENTENCES, AnswerReader, likeliest_mark, shown_lines
 from ragassay.errors import ModelError
 from ragassay.models.gateway import JudgeLM
 from ragassay.records import MARKS, AnswerSentence, Case, Reading
@@ -59,11 +59,11 @@ def test_of_a_very_long_answer_the_first_sentences_are_read() -> None:
 
 def test_a_sentence_is_marked_where_it_is_surely_not_fine() -> None:
     doubtful = dict.fromkeys(MARKS, 0.0) | {"fine": 0.2, "question": 0.5, "subject": 0.3}
-    assert sure_mark("question", doubtful) == "fine"
+    assert likeliest_mark("question", doubtful) == "fine"
     sure = doubtful | {"fine": 0.05, "subject": 0.6, "question": 0.35}
-    assert sure_mark("question", sure) == "subject"
+    assert likeliest_mark("question", sure) == "subject"
     # A model that tells no probabilities is taken at its word.
-    assert sure_mark("question", None) == "question"
+    assert likeliest_mark("question", None) == "question"
 
 
 @pytest.mark.integration

@@ -10,7 +10,7 @@ import pytest
 from ragassay.agents.base import ADAPTER, response_format
 from ragassay.agents.qa_writer import (
     FaultyPair,
-    QAMender,
+    PairRepairer,
     QAWriter,
     SelfQuestioner,
     generator_instruction,
@@ -32,7 +32,7 @@ def read(asked, *pairs):
 
 def test_writer_and_mender_share_the_paper_as_a_prefix_and_fence_what_they_show():
     written = QAWriter().request(PAPER, ("tides\nobey", "moon"), 3, ["Why?"])
-    mended = QAMender().request(PAPER, [FaultyPair("Why?", "So.", ("too short",))])
+    mended = PairRepairer().request(PAPER, [FaultyPair("Why?", "So.", ("too short",))])
     for asked in (written, mended):
         _, user = ADAPTER.format(asked.signature, (), asked.inputs)
         assert user["content"].startswith(f"{paper_context(PAPER)}\n\nTask: ")
@@ -70,7 +70,7 @@ def test_a_reply_keeps_whole_pairs_and_counts_the_others():
 
 
 def test_a_mender_gives_up_pairs_but_answers_for_each():
-    asked = QAMender().request(PAPER, [FaultyPair("a?", "b", ()), FaultyPair("c?", "d", ())])
+    asked = PairRepairer().request(PAPER, [FaultyPair("a?", "b", ()), FaultyPair("c?", "d", ())])
     found = read(asked, PAIR, EMPTY)
     assert found.pairs[0].answer == "The moon does." and found.pairs[1] is None
     with pytest.raises(UnparsableReplyError, match="expected 2 pairs, got 1"):

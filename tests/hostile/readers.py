@@ -36,7 +36,7 @@ from ragassay.safe_text import visible
 from ragassay.text.answer_match import is_known_answer, is_unanswered
 from ragassay.text.citation_markers import bare, doi_of, expand, is_list
 from ragassay.text.clauses import clauses_of
-from ragassay.text.differences import difference_of, places_of_difference
+from ragassay.text.differences import difference_of, difference_spans
 from ragassay.text.faults import is_cut_off, languages, refuses, says_nothing
 from ragassay.text.grounding import find_quote, is_carried
 from ragassay.text.number_comparison import compare_numbers
@@ -51,7 +51,7 @@ from ragassay.text.search import (
     rank,
     tokenize,
     windows,
-    words_with_places,
+    word_positions,
 )
 from ragassay.text.segmenter import segment
 
@@ -115,7 +115,7 @@ READERS: dict[str, Reader] = {
     "numbers of an answer": lambda text: answer_numbers(text, SourceNumbers.of("1, 2 and 10 h")),
     "context marks": lambda text: (context_marks(text, ""), context_marks("Why?", text)),
     "clauses": clauses_of,
-    "words": lambda text: (tokenize(text), words_with_places(text)),
+    "words": lambda text: (tokenize(text), word_positions(text)),
     "passages": lambda text: (passages_of(text), windows(record(text).sources[0])),
     "closest passage": lambda text: passage_of("It fell in 12 adults.", text),
     "condensed": lambda text: condense(record(text).sources, "it fell", 500),
@@ -124,7 +124,7 @@ READERS: dict[str, Reader] = {
     "grounding": lambda text: is_carried(text, text[2:], text),
     "difference": lambda text: difference_of("It fell by 12 days.", [text], beside=[]),
     "difference of a claim": lambda text: difference_of(text, ["It fell by 12 days."], beside=[]),
-    "places of a difference": lambda text: places_of_difference(text, text, "here"),
+    "places of a difference": lambda text: difference_spans(text, text, "here"),
     "compared sides": lambda text: (
         unconfirmed_roles(text, ["It fell more with A than with B."]),
         unconfirmed_roles("It fell more with A than with B.", [text]),

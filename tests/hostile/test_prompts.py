@@ -22,9 +22,9 @@ from ragassay.agents.labellers import (
 from ragassay.agents.nugget_writers import AnswerNuggetizer, FactLister, NuggetCreator, NuggetWriter
 from ragassay.agents.pair_raters import IntentComparer, RacarRater
 from ragassay.agents.passage_graders import AnswerChecker, ItemExtractor, ItemRater, RelevanceGrader
-from ragassay.agents.qa_writer import FaultyPair, QAMender, QAWriter, SelfQuestioner
+from ragassay.agents.qa_writer import FaultyPair, PairRepairer, QAWriter, SelfQuestioner
 from ragassay.agents.rubric_judge import Asker, RubricJudge
-from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_shown
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_prompt
 from ragassay.agents.verifiers import TunedVerifier, Verifier
 from ragassay.agents.writers import ExamWriter, Paraphraser, Synthesizer
 from ragassay.prompts import load_rubrics
@@ -139,8 +139,10 @@ ASKED: dict[str, Asked] = {
     "QAWriter": lambda c: asked(
         QAWriter(), document_of(c), [evil("moon", c)], 2, [evil("Why?", c)]
     ),
-    "QAMender": lambda c: asked(
-        QAMender(), document_of(c), [FaultyPair(evil("Why?", c), evil("So.", c), (evil("no", c),))]
+    "PairRepairer": lambda c: asked(
+        PairRepairer(),
+        document_of(c),
+        [FaultyPair(evil("Why?", c), evil("So.", c), (evil("no", c),))],
     ),
     "SelfQuestioner": lambda c: asked(SelfQuestioner(), evil("It rose.", c)),
     "Paraphraser": lambda c: asked(Paraphraser(), evil("It fell.", c)),
@@ -156,7 +158,7 @@ ASKED: dict[str, Asked] = {
 
 def tuned(closing: str) -> tuple[Agent, AgentRequest]:
     case = case_of(closing)
-    return asked(TunedJudge(), case, Reading(marks=()), "relevancy", papers_shown(case, 5_000))
+    return asked(TunedJudge(), case, Reading(marks=()), "relevancy", papers_prompt(case, 5_000))
 
 
 FENCED = re.compile(r"<data ([0-9a-f]{8})>\n(.*?)\n</data \1>", re.DOTALL)

@@ -190,7 +190,7 @@ def ranked_run() -> tuple[list[Evaluation], list[HumanLabel]]:
     """Three systems, two questions; the judge puts the first two the wrong way round."""
     counts = {"s1": (4, 3), "s2": (3, 4), "s3": (1, 1)}
     run, labels = [], []
-    for system, (by_people, by_judge) in counts.items():
+    for system, (with_human_labels, by_judge) in counts.items():
         for topic in ("t1", "t2"):
             name = f"{system}-{topic}"
             words = [("w", "required" if i < by_judge else "unnecessary") for i in range(4)]
@@ -198,7 +198,7 @@ def ranked_run() -> tuple[list[Evaluation], list[HumanLabel]]:
             labels += [
                 human(
                     "relevance",
-                    "required" if i < by_people else "unnecessary",
+                    "required" if i < with_human_labels else "unnecessary",
                     name,
                     sentence=i + 1,
                 )

@@ -22,8 +22,8 @@ from ragassay.reports.display import (
 from ragassay.reports.labels import finding_rank, finding_title, place_text
 from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import (
+    failures_text,
     headline,
-    lost_text,
     rubric_mean,
     score_direction,
     score_name,
@@ -127,7 +127,7 @@ def test_the_headline_of_nothing_claims_nothing():
 
 def test_the_headline_says_once_what_failed_by_cause_and_what_to_do():
     whole = Summary(n_records=8, n_evaluated=8, n_failed=0, n_rejected=0, n_judged=4)
-    assert lost_text(whole) == ""
+    assert failures_text(whole) == ""
     some = whole.model_copy(update={"unscored": {"connection": 88, "timeout": 1}})
     assert headline(some) == (
         "8 answers: no score is available. No connection: 88 verdicts unscored; time-out: "

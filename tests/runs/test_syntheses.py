@@ -22,7 +22,7 @@ from ragassay.formats import read_records
 from ragassay.process import run_sync
 from ragassay.records import Usage
 from ragassay.runs.progress import Event, Presenter
-from ragassay.runs.resume import states_of, written_alone
+from ragassay.runs.resume import locked_for_writing, work_store_path
 from ragassay.settings import load_settings
 from ragassay.store import Store
 from ragassay.studies.syntheses import Syntheses, make_syntheses, writers_of, writing_settings
@@ -45,7 +45,7 @@ def made(queries: Any, file: Path, *models: ScriptedModel, **given: Any) -> Synt
 
 def test_two_processes_do_not_write_one_file(alpha, questions, tmp_path):
     file = tmp_path / "answers.jsonl"
-    with written_alone(file), pytest.raises(InputError, match="another process is writing"):
+    with locked_for_writing(file), pytest.raises(InputError, match="another process is writing"):
         made(questions, file, alpha)
     assert alpha.n_requests == 0
     assert len(made(questions, file, alpha).records) == 3
@@ -264,4 +264,4 @@ def test_a_listener_hears_what_is_under_way_and_what_it_costs(alpha, questions, 
     assert [event.phase for event in heard if event.phase] == ["openai/alpha writes"]
     assert sum(event.n_records for event in heard) == 3
     assert sum((event.usage for event in heard), Usage()) == found.usage
-    assert states_of(tmp_path / "a.jsonl").name == "a.jsonl.state.sqlite"
+    assert work_store_path(tmp_path / "a.jsonl").name == "a.jsonl.state.sqlite"

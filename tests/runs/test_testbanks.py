@@ -21,10 +21,10 @@ from ragassay.workbench.bank_edit import (
     change,
     item_of,
     reviews_of_text,
-    taken_back,
+    undo_review,
 )
 from ragassay.workbench.bank_lint import lint_banks
-from ragassay.workbench.bank_parts import merged_banks, split_banks
+from ragassay.workbench.bank_parts import merge_banks, split_banks
 
 ADA, BO = Author("Ada", "clearer"), Author("Bo")
 QUESTIONS = RubricBank(
@@ -80,9 +80,9 @@ def test_the_later_word_wins_between_people_and_undo_gives_the_earlier_one_back(
     say(path, change(file, "q1/aa", "text", "By Ada", ADA))
     file = say(path, change(file, "q1/aa", "text", "By Bo", BO))
     assert first_text(file) == "By Bo"
-    file = say(path, taken_back(file, "last", BO))
+    file = say(path, undo_review(file, "last", BO))
     assert first_text(file) == "By Ada"
-    file = say(path, taken_back(file, file.reviews[-1].id[:8], BO))  # takes the taking back back
+    file = say(path, undo_review(file, file.reviews[-1].id[:8], BO))  # takes the taking back back
     assert first_text(file) == "By Bo"
     assert len(file.banks[0].items[0].history) == 4
 
@@ -91,7 +91,7 @@ def test_removed_items_are_gone_told_and_come_back(path: Path):
     file = say(path, change(read_bank_file(path), "q1/ab", "removed", True, ADA))
     assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/bb"]
     assert [(r.item, r.who) for r in file.banks[0].history] == [("q1/ab", "Ada")]
-    file = say(path, taken_back(file, "last", ADA))
+    file = say(path, undo_review(file, "last", ADA))
     assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/ab", "q1/bb"]
     assert not file.banks[0].history
 
@@ -115,7 +115,7 @@ def test_added_items_get_an_id_of_the_originals_form(path: Path):
 
 def test_an_addition_that_was_taken_back_stays_told(path: Path):
     file = say(path, addition(read_bank_file(path), "q1", "Which town?", ADA))
-    file = say(path, taken_back(file, "last", ADA))
+    file = say(path, undo_review(file, "last", ADA))
     assert [item.id for item in file.banks[0].items] == ["q1/aa", "q1/ab", "q1/bb"]
     assert [r.field for r in all_history(file.banks[0])] == ["added", "added"]
     assert file.n_stray == 0
@@ -161,7 +161,7 @@ def test_items_are_found_by_the_beginning_of_their_id(path: Path):
     with pytest.raises(InputError, match="empty"):
         change(file, "ab", "text", " ", ADA)
     with pytest.raises(InputError, match="no change"):
-        taken_back(file, "last", ADA)
+        undo_review(file, "last", ADA)
 
 
 def test_an_edit_of_the_text_becomes_reviews_of_what_changed():
@@ -234,7 +234,7 @@ def test_what_is_secret_stays_secret():
 
 def test_the_parts_of_a_split_merge_to_the_whole():
     found = split_banks(MANY)
-    merged = merged_banks([found.public, found.secret])
+    merged = merge_banks([found.public, found.secret])
     assert not merged.conflicts
     for whole, bank in zip(merged.banks, MANY, strict=True):
         assert {item.id for item in whole.items} == {item.id for item in bank.items}
@@ -254,7 +254,7 @@ def test_a_merge_keeps_each_item_once_and_names_what_differs():
         ),
         history=(gone,),
     )
-    merged = merged_banks([[QUESTIONS], [second, OTHER], [second]])
+    merged = merge_banks([[QUESTIONS], [second, OTHER], [second]])
     first, other = merged.banks
     assert [item.id for item in first.items] == ["q1/aa", "q1/ab", "q1/bb", "q1/cc"]
     assert first.items[0].answers == ("Bolden", "Buddy") and first.items[0].is_secret
@@ -268,7 +268,7 @@ def test_a_merge_keeps_each_item_once_and_names_what_differs():
 
 
 def merge_conflicts(second: RubricBank) -> tuple[str, ...]:
-    return merged_banks([[second], [QUESTIONS]]).conflicts
+    return merge_banks([[second], [QUESTIONS]]).conflicts
 
 
 def test_lint_names_wording_duplicates_and_what_no_document_answers():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragassay.text.differences import absent_numbers, difference_of, places_of_difference
+from ragassay.text.differences import absent_numbers, difference_of, difference_spans
 
 
 @pytest.mark.parametrize(
@@ -32,14 +32,14 @@ def test_another_value_is_told_in_plain_words_and_marked_on_both_sides(claim, te
     assert found and (found.kind, found.words) == ("number", words)
     *_, here = words.split("answer ")
     there = words.removeprefix("the source says ").split(" for ")[0].split(",")[0]
-    assert [claim[slice(*span)] for span in places_of_difference(words, claim, "here")] == [here]
-    assert [text[slice(*span)] for span in places_of_difference(words, text, "there")] == [there]
+    assert [claim[slice(*span)] for span in difference_spans(words, claim, "here")] == [here]
+    assert [text[slice(*span)] for span in difference_spans(words, text, "there")] == [there]
 
 
 def test_a_number_is_marked_where_it_is_not_a_part_of_a_longer_one():
     words = "the source says 45, the answer 60"
-    assert places_of_difference(words, "160, 60.5, 1,60 and 60.", "here") == [(20, 22)]
-    assert places_of_difference(words, "45 of 1,450", "there") == [(0, 2)]
+    assert difference_spans(words, "160, 60.5, 1,60 and 60.", "here") == [(20, 22)]
+    assert difference_spans(words, "45 of 1,450", "there") == [(0, 2)]
 
 
 def test_a_number_that_no_document_states_is_absent_and_no_difference():

@@ -53,7 +53,7 @@ def read_notes(value: object) -> BankNotes:
     return BankNotes(info, bool(row.secret), tuple(row.history))
 
 
-def written_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
+def format_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
     """Return an `info` field with ragassay's notes, which `read_notes` can read."""
     own = parse_value(info) if info else None
     looks_like_notes = _notes(own) is not None  # Then it must be nested in the notes.

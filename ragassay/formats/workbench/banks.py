@@ -50,11 +50,11 @@ from ragassay.formats.workbench.bank_items import (
     BankKind,
     RubricBank,
     bank_item_id,
+    format_notes,
     item_id,
     parse_value,
     read_notes,
     without_repeats,
-    written_notes,
 )
 from ragassay.records import Rejection
 
@@ -384,7 +384,7 @@ def _bank_row(bank: RubricBank) -> JsonRow:
     texts = {"facet_id": bank.facet_id, "facet_text": bank.facet_text}
     row |= {name: text for name, text in texts.items() if text}
     row |= {"test_collection": bank.test_collection, "query_text": bank.query_text}
-    row |= written_notes(bank.info, bank.history)
+    row |= format_notes(bank.info, bank.history)
     items = [_item_fields(bank_item, bank) for bank_item in bank.items]
     key = "nugget_id" if bank.kind == "nuggets" else "question_id"
     ids = [str(item[key]) for item in items]
@@ -405,4 +405,4 @@ def _item_fields(item: BankItem, bank: RubricBank) -> JsonRow:
     row |= {f"{stem}_id": item_id(item, bank), f"{stem}_text": item.text}
     if item.answers:
         row["gold_answers"] = list(item.answers)
-    return row | written_notes(item.info, item.history, item.is_secret)
+    return row | format_notes(item.info, item.history, item.is_secret)

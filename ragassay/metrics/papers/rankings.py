@@ -74,7 +74,9 @@ def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> 
     )
 
 
-def by_people(alignment: Alignment, evaluations: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+def with_human_labels(
+    alignment: Alignment, evaluations: Sequence[Evaluation]
+) -> tuple[Evaluation, ...]:
     """Return answers with all human labels, and the scores computed from these labels.
 
     Items without a majority are left out. The answers must contain a verdict for each item.

@@ -14,7 +14,7 @@ from ragassay.metrics.stats.intervals import mean_score
 from ragassay.records import MOST_INTENT, RACAR, RACAR_SCALE, IntentSimilarity, RacarRating, Score
 from ragassay.records.qa import AnswerNumber
 from ragassay.text.quantities import Quantity, read_quantities
-from ragassay.text.search import words_with_places
+from ragassay.text.search import word_positions
 
 STRETCH = 40
 """Number of words in a text segment. Words in many segments have a low weight."""
@@ -46,7 +46,7 @@ class Surroundings:
     @classmethod
     def of(cls, text: str) -> Surroundings:
         """Read the words and tables of a text."""
-        located = words_with_places(text)
+        located = word_positions(text)
         words = [word for _, word in located]
         segments: dict[str, set[int]] = {}
         for i, word in enumerate(words):
@@ -82,7 +82,7 @@ def _find_rows(text: str) -> list[Row]:
 
 
 def _words(line: re.Match[str]) -> set[str]:
-    return {word for _, word in words_with_places(line[0][:MOST_ROW])}
+    return {word for _, word in word_positions(line[0][:MOST_ROW])}
 
 
 MOST_ROUNDING = Fraction(1, 20)

@@ -19,9 +19,9 @@ from ragassay.optimizers.finetuning.claims import (
     NOT_RELEVANT,
     WORDS,
     LabelledClaim,
-    contrary,
     group_claims,
     read_claims,
+    reverse_label,
 )
 from ragassay.optimizers.finetuning.examples import ChatExample, as_messages, as_reply
 from ragassay.records import Document, Paper, QAPair, Rejection
@@ -79,7 +79,7 @@ def verifier_examples(
     examples: list[ChatExample] = []
     for claim in claims:
         examples.append(_claim_example(claim, embedder))
-        turned = contrary(claim, rng) if claim.rationale else None
+        turned = reverse_label(claim, rng) if claim.rationale else None
         if turned:
             examples.append(_claim_example(turned, embedder, "turned"))
         other = rng.choice(claims)

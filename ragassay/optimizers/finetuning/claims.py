@@ -198,7 +198,7 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
     return rng.choice(options) if options else None
 
 
-def contrary(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
+def reverse_label(claim: LabelledClaim, rng: random.Random) -> LabelledClaim | None:
     """Change a claim so that its label is reversed.
 
     For a contradicted claim, only directions are reversed, because a document that contradicts a

@@ -24,9 +24,9 @@ from ragassay.optimizers.finetuning.claims import (
     LabelledClaim,
     claim_examples,
     claim_names,
-    contrary,
     link_names,
     read_claims,
+    reverse_label,
 )
 from ragassay.optimizers.finetuning.tunings import EncoderJob, Finetuned, command_text, head_card
 from ragassay.records import Rejection
@@ -151,7 +151,7 @@ def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list
     made: dict[int, list[Example]] = {}
     for claims in sets:
         if id(claims) not in made:
-            turned = [other for c in claims if c.rationale and (other := contrary(c, rng))]
+            turned = [other for c in claims if c.rationale and (other := reverse_label(c, rng))]
             made[id(claims)] = claim_examples([*claims, *turned])
     return [example for claims in sets for example in made[id(claims)]]
 

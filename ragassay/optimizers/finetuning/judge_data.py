@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_shown, shown_lines
+from ragassay.agents.tuned_judge import AnswerReader, TunedJudge, papers_prompt, shown_lines
 from ragassay.formats.reviews import read_answers
 from ragassay.graphs.case import case_of
 from ragassay.optimizers.finetuning.examples import ChatExample, Method, as_messages, as_reply
@@ -161,7 +161,7 @@ def replied_examples(
             perturbed = [r for r in records if r is not original and (r.topic, r.system) == key]
             for record in (original, *(perturbed if method == "cpo" else ())):
                 case = case_of(record, settings, corpus)
-                papers = papers_shown(case, source_chars)
+                papers = papers_prompt(case, source_chars)
                 examples += reply_examples(
                     case, record, original, replies, perturbed, method, papers
                 )
@@ -199,7 +199,7 @@ def _add_sentences(
 def _of_unperturbed(
     case: Case, record: Record, ratings: dict[str, int], rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
-    papers = papers_shown(case, n_chars)
+    papers = papers_prompt(case, n_chars)
     words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))
     return [
         *_build_mark_examples(case, record, {}, "whole"),
@@ -237,7 +237,7 @@ def _draw_perturbed(
 def _of_damaged(
     case: Case, one: PerturbedAnswer, rng: random.Random, n_chars: int
 ) -> list[ChatExample]:
-    papers = papers_shown(case, n_chars)
+    papers = papers_prompt(case, n_chars)
     words = load_rationales()
     first = one.targets[0].removeprefix("rubric.")
     among = FOREIGN_TO if one.family == "injection" else one.record.rubrics

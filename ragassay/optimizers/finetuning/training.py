@@ -72,7 +72,7 @@ def tokenise_examples(
     ]
 
 
-def that_fit(
+def drop_long_examples(
     examples: Sequence[ChatExample], tokenizer: PreTrainedTokenizerFast, n_most: int
 ) -> list[ChatExample]:
     """Return the examples with at most `n_most` tokens.
@@ -118,7 +118,7 @@ def train(
     data_sha256 = digest_of(examples, recipe.method)
     claim_folder(work, {"data_sha256": data_sha256, **asdict(recipe)})
     adapted = with_adapter(model, recipe, start)
-    fitting = that_fit(examples, tokenizer, recipe.row_tokens)
+    fitting = drop_long_examples(examples, tokenizer, recipe.row_tokens)
     if n_long := len(examples) - len(fitting):
         say(f"skipped {n_long} examples longer than {recipe.row_tokens} tokens")
     build = _sft if recipe.method == "sft" else _cpo

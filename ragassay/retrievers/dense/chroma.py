@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 VECTORS = "vectors"
 """Name of the corpus folder with the Chroma database, unless a server is used."""
 
-MEND = "if its files are damaged, remove {where} and embed again"
+REBUILD_HINT = "if its files are damaged, remove {where} and embed again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
 """Metadata of a vector: the digest of the embedded text, and fields for filters."""
@@ -59,7 +59,7 @@ def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
     return {**dict.fromkeys(stored or ()), **facts}
 
 
-def where_of(filters: Filters) -> dict[str, Any] | None:
+def chroma_where(filters: Filters) -> dict[str, Any] | None:
     """Return filters as a Chroma `where` clause equivalent to `is_kept`, or None for all articles.
 
     `no_retracted` is not included, because Chroma lists all matching articles before the search,
@@ -143,5 +143,5 @@ def explain_errors(where: str) -> Iterator[None]:
             raise
         raise CorpusError(f"cannot reach the Chroma server at {where}: {error}") from error
     except ChromaError as error:
-        mend = "" if where.startswith("http") else f"; {MEND.format(where=where)}"
+        mend = "" if where.startswith("http") else f"; {REBUILD_HINT.format(where=where)}"
         raise CorpusError(f"Chroma at {where} failed: {error}{mend}") from error

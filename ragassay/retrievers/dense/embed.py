@@ -27,7 +27,7 @@ from ragassay.retrievers.dense.index import (
     find_collection,
     state_of,
 )
-from ragassay.retrievers.disk.corpus import N_A_PAGE, DiskCorpus
+from ragassay.retrievers.disk.corpus import PAGE_SIZE, DiskCorpus
 from ragassay.retrievers.reranked_literature import STORE, TokenStore
 from ragassay.retrievers.rerankers import encode_tokens, reranked_texts
 from ragassay.store import lock_file
@@ -221,14 +221,14 @@ class _Embedding:
         deleted: list[str] = []
         offset = 0
         while len(deleted) < n_extra:
-            names = self._collection.get(limit=N_A_PAGE, offset=offset, include=[])["ids"]
+            names = self._collection.get(limit=PAGE_SIZE, offset=offset, include=[])["ids"]
             if not names:
                 break
             existing = self._corpus.select(names)
             deleted += [name for name in names if name not in existing]
             offset += len(names)
-        for start in range(0, len(deleted), N_A_PAGE):
-            self._collection.delete(ids=deleted[start : start + N_A_PAGE])
+        for start in range(0, len(deleted), PAGE_SIZE):
+            self._collection.delete(ids=deleted[start : start + PAGE_SIZE])
         n_vectors = self._collection.count()
         if n_vectors != len(self._corpus):
             raise CorpusError(

@@ -16,7 +16,13 @@ from ragassay.errors import CorpusError
 from ragassay.models.embeddings import encode_role
 from ragassay.process import Rebuilt
 from ragassay.records import Frozen
-from ragassay.retrievers.dense.chroma import MEND, VECTORS, connect, explain_errors, where_of
+from ragassay.retrievers.dense.chroma import (
+    REBUILD_HINT,
+    VECTORS,
+    chroma_where,
+    connect,
+    explain_errors,
+)
 from ragassay.retrievers.disk.corpus import DiskCorpus
 from ragassay.retrievers.literature import ANY, Filters
 from ragassay.retrievers.rerankers import TextEncoder
@@ -204,7 +210,7 @@ class DenseIndex(Rebuilt):
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
         """Return ids, cosines and whether the article is retracted, best first."""
-        where = where_of(filters)
+        where = chroma_where(filters)
         with explain_errors(self._where):
             result = self._collection.query(
                 query_embeddings=vector,
@@ -215,7 +221,7 @@ class DenseIndex(Rebuilt):
         names, distances = result["ids"][0], (result["distances"] or [[]])[0]
         # If files are missing, Chroma creates an empty graph. An intact graph reaches nearly all.
         if where is None and len(names) < n / 2:
-            mend = MEND.format(where=self._where)
+            mend = REBUILD_HINT.format(where=self._where)
             raise CorpusError(f"the vectors at {self._where} are incomplete: {mend}")
         facts = (result["metadatas"] or [[{}] * len(names)])[0]
         hits = [

@@ -202,7 +202,7 @@ def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
 
 INDEX = "index"
 
-N_A_PAGE = 500
+PAGE_SIZE = 500
 """Default number of articles per page in `DiskCorpus.pages`."""
 
 
@@ -254,7 +254,7 @@ class DiskCorpus(Rebuilt):
         articles = map(self._read, self._find(identifiers))
         return {article.id: article for article in articles}
 
-    def pages(self, n: int = N_A_PAGE) -> Iterator[list[Article]]:
+    def pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
         """Yield all articles in pages. The order is stable until the corpus changes.
 
         Args:

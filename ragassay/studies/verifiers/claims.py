@@ -148,7 +148,7 @@ def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
     return frozenset(mark_of(text) for claim in claims for text in _texts(claim))
 
 
-def apart_from(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
+def exclude_groups(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
     """Return the claims from groups that have no claim or document in `marks`."""
     seen = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
     return [claim for claim in claims if claim.group not in seen]
@@ -284,7 +284,7 @@ def measure(
     """
     models = {(name, n): present_model(name, cache_dir, n) for n in n_labels for name in names}
     fitted = [one.fitted for one in models.values() if isinstance(one, FittedVerifier)]
-    own = apart_from(claims, frozenset(text for one in fitted for text in one.texts))
+    own = exclude_groups(claims, frozenset(text for one in fitted for text in one.texts))
     if not own:
         raise InputError(
             "the thresholds were fitted to all of these claims; pass claims that were not used "
@@ -360,7 +360,7 @@ def fit(
     import numpy as np
 
     marks = marks_of(learnt)
-    if len(apart_from(held, marks)) < len(held):
+    if len(exclude_groups(held, marks)) < len(held):
         raise InputError(
             "some held-out claims share their text or document with the training claims; split "
             "the claims by text and document"

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from ragassay.models.entailment import CONTRADICTS, NEUTRAL, SUPPORTS
-from ragassay.optimizers.finetuning.claims import LabelledClaim, contradict, contrary
+from ragassay.optimizers.finetuning.claims import LabelledClaim, contradict, reverse_label
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_claim_is_turned_over_with_its_label(
     text: str, label: int, turned: tuple[str, int] | None
 ):
     claim = LabelledClaim(text, "Title", ("One.",), (0,), label, "g")
-    found = contrary(claim, random.Random(0))
+    found = reverse_label(claim, random.Random(0))
     assert (found and (found.claim, found.label)) == turned
     assert found is None or (found.group, found.sentences, found.rationale) == (
         "g",

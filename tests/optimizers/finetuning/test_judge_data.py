@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragassay.agents.tuned_judge import sentences_named
+from ragassay.agents.tuned_judge import named_sentences
 from ragassay.optimizers.finetuning.examples import ChatExample
 from ragassay.optimizers.finetuning.judge_data import N_UNPERTURBED, UNSEEN, judge_examples
 from ragassay.optimizers.finetuning.judge_replies import HELD_OUT_PERCENT, is_held_out
@@ -32,7 +32,7 @@ def ratings(examples: list[ChatExample]) -> list[ChatExample]:
 
 
 def named(example: ChatExample) -> tuple[int, ...]:
-    return sentences_named(str(reply(example)["rationale"]), {})
+    return named_sentences(str(reply(example)["rationale"]), {})
 
 
 def marks(examples: list[ChatExample]) -> list[ChatExample]:

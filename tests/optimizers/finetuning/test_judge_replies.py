@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from yescieval import ANSWER, PAPERS, REDUNDANT
 
-from ragassay.agents.tuned_judge import papers_shown
+from ragassay.agents.tuned_judge import papers_prompt
 from ragassay.errors import InputError
 from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
@@ -135,12 +135,12 @@ def test_a_file_without_ratings_says_what_to_do(replied: Path) -> None:
 def test_a_judge_that_reads_sources_is_shown_what_fits(replied: Path) -> None:
     record = read_answers(replied).records[0]
     case = case_of(record, SETTINGS, Corpus())
-    whole = papers_shown(case, 10_000)
+    whole = papers_prompt(case, 10_000)
     assert "[1] Trial. Drug A lowered" in whole and "[2] Safety. Cough" in whole
-    cut = papers_shown(case, 90)
+    cut = papers_prompt(case, 90)
     assert "[...]" in cut and "Trial" in cut and len(cut) < len(whole)
-    assert "Trial" not in papers_shown(case, 20)
-    assert papers_shown(case, 0) == ""
+    assert "Trial" not in papers_prompt(case, 20)
+    assert papers_prompt(case, 0) == ""
     for examples in (
         judge_examples([replied], SETTINGS, source_chars=10_000),
         replied_examples([replied], SETTINGS, method="cpo", source_chars=10_000),

@@ -26,7 +26,7 @@ from waiting import wait_until
 
 from ragassay.errors import CorpusError, SettingsError
 from ragassay.records import Article, ArticleLink, Document
-from ragassay.retrievers.dense.chroma import embedded_text, facts_of, replacing, where_of
+from ragassay.retrievers.dense.chroma import chroma_where, embedded_text, facts_of, replacing
 from ragassay.retrievers.dense.embed import EmbedEvent, embed_corpus
 from ragassay.retrievers.dense.index import DenseIndex, vector_states, vectors_status
 from ragassay.retrievers.disk import build
@@ -212,9 +212,9 @@ def test_retracted_articles_crowd_nobody_out(add: Add, k: int) -> None:
 
 
 def test_no_filter_is_no_where() -> None:
-    assert where_of(Filters()) is None
-    assert where_of(Filters(no_retracted=True)) is None
-    assert where_of(Filters(types=("A",))) == {"types": {"$contains": "a"}}
+    assert chroma_where(Filters()) is None
+    assert chroma_where(Filters(no_retracted=True)) is None
+    assert chroma_where(Filters(types=("A",))) == {"types": {"$contains": "a"}}
 
 
 def test_facts_that_are_gone_are_forgotten() -> None:

@@ -23,7 +23,7 @@ from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 from ragassay.studies.verifiers.claims import (
     Claims,
-    apart_from,
+    exclude_groups,
     fit,
     marks_of,
     measure,
@@ -220,8 +220,8 @@ def test_no_group_is_on_both_sides_of_a_split(tmp_path: Path):
     learnt, held = split_claims(claims, 0.5, 1)
     assert (len(learnt), len(held)) == (6, 6)
     assert not {c.group for c in learnt} & {c.group for c in held}
-    assert apart_from(held, marks_of(learnt)) == held
-    assert apart_from(claims, marks_of(learnt)) == [c for c in claims if c in held]
+    assert exclude_groups(held, marks_of(learnt)) == held
+    assert exclude_groups(claims, marks_of(learnt)) == [c for c in claims if c in held]
     with pytest.raises(InputError, match="pass a separate file with --dev"):
         split_claims(claims[:1], 0.5, 1)
 
