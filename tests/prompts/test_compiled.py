@@ -79,7 +79,9 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path):
 def test_no_two_prompts_are_for_the_same_agent_and_rubric(tmp_path):
     first = written(tmp_path / "1.json", compiled())
     second = written(tmp_path / "2.json", compiled(says="Weigh."))
-    with pytest.raises(SettingsError, match=r"2\.json are both compiled prompts for verifier"):
+    with pytest.raises(
+        SettingsError, match=r"1\.json and .*2\.json are both compiled prompts for verifier"
+    ):
         read_all_compiled([first, second])
     cohesion = written(tmp_path / "3.json", compiled("rubric_judge", ("cohesion",)))
     both = written(tmp_path / "4.json", compiled("rubric_judge", ("relevancy", "cohesion")))
