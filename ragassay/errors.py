@@ -162,7 +162,7 @@ def simplify_message(message: str) -> str:
     """Rewrite a pydantic message in plain English.
 
     Example:
-        >>> plain_words("Input should be greater than or equal to 1")
+        >>> simplify_message("Input should be greater than or equal to 1")
         'it must be at least 1'
     """
     for pattern, replacement in PLAIN_WORDS:

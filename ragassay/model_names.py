@@ -73,9 +73,9 @@ def is_ragassay_model(model: str) -> bool:
     The server may be behind a proxy. Prompt and reply limits are the same in all cases.
 
     Example:
-        >>> is_ours("hosted_vllm/ragassay/judge"), is_ours("hosted_vllm//models/ragassay/other")
+        >>> is_ragassay_model("hosted_vllm/ragassay/judge"), is_ragassay_model("hosted_vllm//models/ragassay/other")
         (True, False)
-        >>> is_ours("litellm_proxy/hosted_vllm/ragassay/judge")
+        >>> is_ragassay_model("litellm_proxy/hosted_vllm/ragassay/judge")
         True
     """
     served = model.partition("/")[2]
@@ -229,7 +229,7 @@ def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return options as NAME=VALUE texts. A None value becomes NAME=, which removes an option.
 
     Example:
-        >>> written_options({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
+        >>> options_as_text({"temperature": 1, "logprobs": None, "reasoning_effort": "low"})
         ('temperature=1', 'logprobs=', 'reasoning_effort=low')
     """
     return tuple(
