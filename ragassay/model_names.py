@@ -73,8 +73,10 @@ def is_ragassay_model(model: str) -> bool:
     The server may be behind a proxy. Prompt and reply limits are the same in all cases.
 
     Example:
-        >>> is_ragassay_model("hosted_vllm/ragassay/judge"), is_ragassay_model("hosted_vllm//models/ragassay/other")
-        (True, False)
+        >>> is_ragassay_model("hosted_vllm/ragassay/judge")
+        True
+        >>> is_ragassay_model("hosted_vllm//models/ragassay/other")
+        False
         >>> is_ragassay_model("litellm_proxy/hosted_vllm/ragassay/judge")
         True
     """
