@@ -236,7 +236,10 @@ def test_a_frame_with_the_columns_of_a_sample_is_a_frame():
     [
         (3, "answers have the unsupported type int; pass a file, records, dicts, a pandas"),
         ([3, 4], "answers are a list of the unsupported type int; pass a file, records"),
-        ([object()], "a list of the unsupported type object; .*DeepEval test cases"),
+        (
+            [object()],
+            "a list of the unsupported type object; .*ragas samples or DeepEval test cases",
+        ),
         ({"question": ["Q?"], "answer": []}, "columns differ in length: question has 1"),
         ({"question": "Q?", "answer": "A."}, "pass one of its datasets, a list of rows"),
     ],

@@ -52,7 +52,7 @@ def test_a_grade_without_ratings_has_no_verdicts_at_a_minimum() -> None:
     grade = grade_of(passage("p", extracted({"a": "x"}, ["b"])), GradeFilter())
     assert grade is not None and grade.check_cover() == {"a": True, "b": False}
     assert grade.check_cover(1) == {}
-    with pytest.raises(InputError, match=r"q/p: .*QuestionExtractionPrompt by m have no ratings"):
+    with pytest.raises(InputError, match=r"q/p: .*QuestionExtractionPrompt include no ratings"):
         grade.verdicts(1, "q/p")
 
 

@@ -321,7 +321,7 @@ def test_answers_to_one_topic_become_one_question_for_the_nuggetizer(tmp_path):
         ("biogen-2024", {"answer": (SentenceInput(text="S", citations=tuple("1234")),)},
          "4 citations"),
         ("biogen-2025-a", {"metadata": {"contradicted_citations": "[1]"}}, "for each sentence"),
-        ("biogen-2025-a", {"metadata": {"contradicted_citations": "x"}}, "a list with an entry"),
+        ("biogen-2025-a", {"metadata": {"contradicted_citations": "x"}}, "not a list with an"),
         ("biogen-2025-a", {"metadata": {"contradicted_citations": '[[1,2,3,4],[],[],[]]'}},
          "4 entries"),
         ("biogen-2025-b", {"topic": " "}, "empty id"),

@@ -123,7 +123,7 @@ def test_file_that_is_no_matcher_is_named(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(SettingsError, match=r"matcher\.json is not a matcher"):
         opened_matcher(str(path), "words")
-    with pytest.raises(SettingsError, match="cannot be read"):
+    with pytest.raises(SettingsError, match="cannot read"):
         opened_matcher(str(tmp_path / "none.json"), "words")
 
 

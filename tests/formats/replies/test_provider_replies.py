@@ -551,8 +551,14 @@ def test_an_offset_outside_the_text_is_reported_and_what_lies_in_it_kept(start, 
             gemini([{"text": "It fell."}], [WEB], [support(0, 8, "It fell.", 3)]),
             "missing chunk",
         ),
-        (gemini([{"text": "A."}], [WEB], [support(0, 2, "A.", 0, part=4)]), "refers to part 4"),
-        (chat({"content": "A.", "annotations": [{"type": "new_kind"}]}), "'new_kind' does not"),
+        (
+            gemini([{"text": "A."}], [WEB], [support(0, 2, "A.", 0, part=4)]),
+            "part 4, but the number of parts is 1",
+        ),
+        (
+            chat({"content": "A.", "annotations": [{"type": "new_kind"}]}),
+            "'new_kind' does not specify a source",
+        ),
         (
             {"choices": [{"message": {"content": "A."}}, {"message": {"content": "B."}}]},
             "first of 2 choices",

@@ -110,7 +110,7 @@ def test_a_record_without_pmid_does_not_take_the_next_ones(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("PMID- 1\nAU  - Nobody A\n", "PMID 1: neither a title nor an abstract"),
+        ("PMID- 1\nAU  - Nobody A\n", "PMID 1: the article has neither a title nor an abstract"),
         ("PMID- x\nTI  - A.\n", 'found "x"'),
         (short(1, "DP  - 2021 Feb 30"), "PMID 1: found the date"),
         (short(1, "DEP - 20211301"), "PMID 1: found the date"),
