@@ -205,8 +205,8 @@ def plan(
     """Count the calls and tokens of an evaluation without calling a model.
 
     Args:
-        answers: As for `evaluate`.
-        settings: As for `evaluate`.
+        answers: Same as for `evaluate`.
+        settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
@@ -214,7 +214,7 @@ def plan(
         of a second judge.
 
     Raises:
-        InputError, SettingsError: As for `evaluate`.
+        InputError, SettingsError: Same as for `evaluate`.
     """
     check_options(options, EvaluateKeywords)
     run_options: RunKeywords = {**options}
@@ -230,7 +230,7 @@ def audit(
     Args:
         answers: As for `evaluate`. Answers with a `variant` other than "benign" in their metadata
             are already perturbed and skipped.
-        settings: As for `evaluate`.
+        settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
     Returns:
@@ -238,7 +238,7 @@ def audit(
 
     Raises:
         InputError: The data are invalid, an attack is unknown, or no answer can be perturbed.
-        SettingsError, FatalModelError: As for `evaluate`.
+        SettingsError, FatalModelError: Same as for `evaluate`.
     """
     return run_sync(aaudit(answers, settings=settings, **options))
 
@@ -275,14 +275,14 @@ def grade(
         words: Maximum number of words of a passage. Longer texts are split at sentence boundaries.
         depth: Number of documents to grade per ranking. 0 for all documents.
         like_original: Whether a failed grade counts as rating 1 and as correct.
-        settings: As for `evaluate`.
+        settings: Same as for `evaluate`.
         options: See below. `testbank` and `grades` select the grading methods.
 
     Returns:
         Graded passages and the run, which are also written to `out` if `out` is set.
 
     Raises:
-        InputError, SettingsError, FatalModelError: As for `evaluate`.
+        InputError, SettingsError, FatalModelError: Same as for `evaluate`.
     """
     return run_sync(
         agrade(
@@ -336,14 +336,14 @@ def evaluate_pairs(
         pairs: Path of a pairs file, or question-answer pairs.
         papers: Path of a file or folder with papers, or paper objects. Not needed for files that
             contain the papers (SciQAG JSON).
-        settings: As for `evaluate`.
+        settings: Same as for `evaluate`.
         options: See below. Without a `model`, measures that need a judge are omitted.
 
     Returns:
         Pairs with measures and ratings. If `out` is set, the report is written there.
 
     Raises:
-        InputError, SettingsError, FatalModelError: As for `evaluate`.
+        InputError, SettingsError, FatalModelError: Same as for `evaluate`.
     """
     return run_sync(aevaluate_pairs(pairs, papers, settings=settings, **options))
 

@@ -42,7 +42,7 @@ def generate_pairs(
         plan: Number of pairs and generation options. The default is ten pairs per paper.
         evaluator: LiteLLM name of a second model that rates each pair. If empty, only rules check
             the pairs.
-        settings: As for `evaluate`.
+        settings: Same as for `evaluate`.
         options: See below. `model` is the writing model and is required.
 
     Returns:
@@ -50,7 +50,7 @@ def generate_pairs(
 
     Raises:
         InputError: The papers cannot be read, or the file cannot be written.
-        SettingsError, FatalModelError: As for `evaluate`.
+        SettingsError, FatalModelError: Same as for `evaluate`.
     """
     return run_sync(
         agenerate_pairs(papers, file, plan=plan, evaluator=evaluator, settings=settings, **options)
@@ -117,8 +117,8 @@ def synthesize(
         papers: Number of papers to retrieve from `corpus` for a question without sources.
         words: Approximate number of words per answer.
         max_tokens: Number of tokens after which a model starts no further answer. 0 for no limit.
-        settings: As for `evaluate`.
-        progress: As for `evaluate`.
+        settings: Same as for `evaluate`.
+        progress: Same as for `evaluate`.
         options: See below. Each `model` answers each question. `retry_failed` repeats failed
             answers.
 

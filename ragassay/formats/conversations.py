@@ -56,7 +56,7 @@ ROLES: dict[str, Role] = {
     **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage"), "tool"),
     **dict.fromkeys(("observation", "tool_response", "context", "ipython"), "tool"),
 }
-"""Role names of OpenAI, LangChain, ShareGPT, Gemini, Cohere, Llama and OpenAssistant."""
+"""Role names used by OpenAI, LangChain, ShareGPT, Gemini, Cohere, Llama and OpenAssistant."""
 
 _ROLE_NAMES = ("role", "from", "type", "author", "speaker")
 _CONTENT_NAMES = ("content", "value", "text", "message", "parts")

@@ -70,7 +70,7 @@ NO_SOURCE_NAMES = frozenset(
         *("tool_calls", "tools_called", "expected_tools", "usage", "config", "settings"),
     }
 )
-"""Fields whose texts are not sources. They are not reported as unread."""
+"""Fields whose texts are not sources and are not reported as unread."""
 
 TEXT_NAMES = (
     *("text", "content", "page_content", "body", "abstract", "snippet", "passage", "chunk"),
@@ -106,7 +106,7 @@ ONE_PASSAGE_NAMES = (
 
 
 _MAX_NAME = 100
-"""Maximum number of characters of a known field name."""
+"""Maximum number of characters in a known field name."""
 
 
 def fold(name: str) -> str:

@@ -103,7 +103,7 @@ def _is_named(row: dict[str, object]) -> bool:
 
 
 class RecordRow(Row):
-    """A line of the format."""
+    """A line in ragassay's format."""
 
     id: IdText | None = None
     question: str

@@ -323,7 +323,7 @@ def read_refactored(item: Item) -> Record:
 
 
 def read_refactored_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the rating in a row."""
+    """Return the rating in a row as a label."""
     row = parse(RefactoredRow, item.fields)
     rating, rationale = row.synthesis_evaluation_rating, row.synthesis_evaluation_rationale
     if rating is None:

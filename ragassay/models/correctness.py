@@ -78,7 +78,7 @@ class EntailmentCorrectness:
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's doubt, unless another passage surely supports the sentence.
+        """Return the first passage's failure, unless another clearly supports the sentence.
 
         With bounds, a passage with a different number, direction or negation does not support the
         sentence. Numbers may come from any of the passages.
@@ -112,7 +112,7 @@ class HeadCorrectness:
         return self._model.probabilities(pairs)[:, 0]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's doubt, unless another passage surely supports the sentence."""
+        """Return the first passage's failure, unless another clearly supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 

@@ -140,7 +140,7 @@ def doubt_about(
             (n_passages,). May be empty if no bound has a minimum cosine.
 
     Returns:
-        The first passage's doubt, unless another passage surely supports the sentence.
+        The first passage's failure, unless another passage clearly supports the sentence.
 
     Example:
         >>> bound = Bound(label="correct", threshold=0.9, risk=0.2, delta=0.1, n=90)

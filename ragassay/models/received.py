@@ -24,7 +24,7 @@ MOST_REPLY_BYTES = 16 * 2**20
 """Maximum response size after decompression. A rating token with its alternatives takes 1 kB."""
 
 MOST_ERROR_BYTES = 64 * 2**10
-"""Number of bytes read from error responses, which start with the message."""
+"""Number of bytes read from an error response. The message is at the start."""
 
 MOST_UNCHECKED_BYTES = 64 * 2**10
 """Size above which a response is checked to be JSON before LiteLLM receives it."""

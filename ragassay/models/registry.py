@@ -285,7 +285,7 @@ def _package(name: str) -> str:
 
 
 State = Literal["ok", "damaged", "missing", "unproven"]
-"""State of a file. "unproven" means that it is readable but its expected digest is unknown."""
+"""State of a file. An "unproven" file is readable, but its expected digest is unknown."""
 
 
 @dataclass(frozen=True)

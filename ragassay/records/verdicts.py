@@ -480,7 +480,7 @@ class Assessment(Frozen):
 
     Attributes:
         value: Label, or number on the scale of the evaluator.
-        confidence, entropy_bits: As in `VerdictBase`.
+        confidence, entropy_bits: Same as in `VerdictBase`.
     """
 
     value: str | float

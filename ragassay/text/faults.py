@@ -103,7 +103,7 @@ def find_reasoning(text: str) -> list[tuple[int, int]]:
 
 
 def blank_spans(text: str, spans: list[tuple[int, int]]) -> str:
-    """Overwrite spans of a text with spaces, preserving offsets and line breaks."""
+    """Overwrite spans in a text with spaces, preserving offsets and line breaks."""
     pieces, position = [], 0
     for start, end in spans:
         pieces += [text[position:start], re.sub(r"[^\n]", " ", text[start:end])]

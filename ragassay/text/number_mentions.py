@@ -114,7 +114,7 @@ def _sentence_mentions(
     quantities: Sequence[Quantity],
     topic: frozenset[str],
 ) -> Iterator[NumberMention]:
-    """Yield the mentions of a sentence, except the levels of confidence intervals."""
+    """Yield the numbers in a sentence, except the levels of confidence intervals."""
     lead_text = text[max(span[0], quantities[0].start - LEAD) : quantities[0].start]
     lead, lead_names, words = stems_of(lead_text), names_of(lead_text), stems_of(text[slice(*span)])
     clauses, partners = clauses_of(text, span, quantities), partners_of(text, quantities)
@@ -169,7 +169,7 @@ def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
 
 
 ROUNDING, COARSE = Fraction(1, 5), Fraction(1, 20)
-"""Relative tolerances for numbers rounded by the claim and by the text."""
+"""Relative tolerances for numbers rounded in the claim and in the text."""
 ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
 """Relative tolerance for "about", largest multiple of a bound that still satisfies the bound, and
 relative tolerance between calendar units (3 months are 12 weeks)."""
