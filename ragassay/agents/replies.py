@@ -264,7 +264,9 @@ def require_no_correction(text: str, field: Field, value: Any, annotation: Any) 
         named = {words[word] for word in map(_normalize, rest.split()) if word in words}
         named = set() if value in named else named
     if named - {value}:
-        raise UnparsableReplyError(f"the reply says {value!r} and then {rest.strip()[:200]!r}")
+        raise UnparsableReplyError(
+            f"the reply contradicts its value {value!r} in the text after it: {rest.strip()[:200]!r}"
+        )
 
 
 def _find_label(word: str, labels: Sequence[Any]) -> Any:

@@ -51,7 +51,7 @@ MinRating = Annotated[
         min=0,
         max=5,
         help="Minimum rating at which an item counts as covered. By default, an item "
-        "counts as covered if its grade is marked correct.",
+        "counts as covered if it was graded as correct.",
     ),
 ]
 Csv = Annotated[Path | None, Option(help="Write all rows and columns to this CSV file.")]

@@ -48,7 +48,7 @@ def merge(
     out: Out,
     later_wins: bool = False,
 ) -> int:
-    """Merge graded files of several graders into one file.
+    """Merge grade files from several graders into one file.
 
     Passages are matched by query and id. It is an error if their texts or judgments differ, or if
     two files have different grades by the same model and prompt class.

@@ -228,8 +228,8 @@ def write_gguf(merged: Merged, path: Path) -> None:
     """
     if merged.base != SMOLLM2:
         raise SettingsError(
-            f"--gguf requires the base {SMOLLM2}, but the base is {merged.base}; write "
-            "--hf and convert that folder with llama.cpp's convert_hf_to_gguf.py"
+            f"--gguf requires the base model {SMOLLM2}, but this model's base is {merged.base}; "
+            "use --hf and convert the resulting folder with llama.cpp's convert_hf_to_gguf.py"
         )
     import gguf
     from gguf.scripts.gguf_new_metadata import MetadataDetails, copy_with_new_metadata

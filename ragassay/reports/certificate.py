@@ -35,7 +35,7 @@ NO_ROOM: tuple[str, str, TrustTone] = ("at maximum", "?", "unscored")
 
 ABOUT_RUBRICS: tuple[AttackFamily, ...] = ("rubric", "pair")
 
-OTHERS = "Changed facts and instructions to the judge"
+OTHERS = "Changed facts, and injected instructions to the judge"
 """Heading of the lines that are not about rubrics."""
 
 WORST_FIRST: tuple[Trust | None, ...] = ("blind", "weak", None, "trusted")

@@ -67,8 +67,8 @@ ENDS: dict[SearchEnd, str] = {
     "enough": "The judge found the passages sufficient.",
     "closest_passages": "The closest passages were used. No judge checked whether they are "
     "sufficient.",
-    "out_of_rounds": "The search ended after the last round without sufficient passages.",
-    "out_of_tokens": "The search ended without sufficient passages because the answer's token "
+    "out_of_rounds": "The search reached its last round without finding enough passages.",
+    "out_of_tokens": "The search did not find enough passages before the answer's token "
     "budget was used up.",
     "agent_done": "The agent ended its search.",
     "sources_only": "Only the answer's own sources were searched because there is no corpus.",

@@ -273,7 +273,7 @@ def check_writable(folder: Path, option: str = "--out") -> None:
         ) from error
     except OSError as error:
         why = error.strerror or error
-        raise InputError(f"{folder} cannot be written ({why}); choose another {option}") from error
+        raise InputError(f"cannot write to {folder} ({why}); choose another {option}") from error
     finally:
         for path in missing:
             with suppress(OSError):

@@ -120,8 +120,8 @@ class NuggetSettings(SettingsGroup):
     )
     nugget_matcher: Annotated[str, AffectsResult("nugget_matcher_sha256")] = Field(
         default="",
-        description="File written by `ragassay nuggets fit`. The model in it decides whether two "
-        "nuggets state the same fact, instead of nugget_threshold.",
+        description="File written by `ragassay nuggets fit`. Its model, rather than "
+        "nugget_threshold, decides whether two nuggets state the same fact.",
     )
 
     @property

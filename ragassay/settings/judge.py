@@ -115,8 +115,8 @@ class JudgeSettings(SettingsGroup):
         second = form_of(self.escalated_to or "")
         if second is not None:
             raise ValueError(
-                f"escalate: {self.escalated_to} ({second.title}) only rates rubrics. Use it as the "
-                "judge or in the panel, and set escalate to a general-purpose model"
+                f"escalate: {self.escalated_to} ({second.title}) can only rate answers on rubrics. "
+                "Use it as the judge or in the panel, and set escalate to a general-purpose model"
             )
         return self
 
@@ -202,8 +202,8 @@ class PromptingSettings(SettingsGroup):
         ge=1,
         le=100,
         description="Number of replies to sample at temperature 1 for each rating or label, if "
-        "the judge returns no log-probabilities. The share of each value is its probability, and "
-        "the score is the mean.",
+        "the judge returns no log-probabilities. The fraction of samples with a value is its "
+        "probability, and the score is the mean over the samples.",
     )
     decisions: Annotated[Literal["auto", "on", "off"], RESULT] = Field(
         default="auto",

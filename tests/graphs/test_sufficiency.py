@@ -77,7 +77,7 @@ async def test_a_claim_on_transplants_is_not_settled_by_articles_on_blood_pressu
     closest = max(e.evidence.relevance_score for e in found.evidence if e.evidence)
     assert closest > 0.6
     assert search.end == "out_of_rounds"
-    assert "without sufficient passages" in view_search(search).summary
+    assert "enough passages" in view_search(search).summary
     queries = [q.text for q in search.queries if q.side == "for"]
     assert [q.round for q in search.queries if q.side == "for"] == [1, 1, 2, 3]
     assert len(set(queries)) == len(queries) == 4, "each round asks something else"
@@ -274,8 +274,8 @@ def test_a_run_of_an_earlier_version_called_a_cosine_enough():
 ENDS = {
     "enough": (1, "judge found the passages sufficient"),
     "closest_passages": (0, "closest passages were used"),
-    "out_of_rounds": (1, "ended after the last round without sufficient passages"),
-    "out_of_tokens": (1, "ended without sufficient passages because the answer's token budget"),
+    "out_of_rounds": (1, "reached its last round without finding enough passages"),
+    "out_of_tokens": (1, "did not find enough passages before the answer's token budget"),
     "agent_done": (0, "agent ended its search"),
     "sources_only": (0, "no corpus"),
     "nowhere_to_search": (0, "no corpus and no source"),

@@ -279,7 +279,7 @@ def test_the_certificate_is_a_line_of_the_report_with_its_parts_folded(run):
         "Instructions in the answer": ("✗ blind", "c bad"),
     }
     (heading,) = folded.xpath(".//th[@scope='rowgroup']")
-    assert text_of(heading) == "Changed facts and instructions to the judge"
+    assert text_of(heading) == "Changed facts, and injected instructions to the judge"
     assert NOT_AUDITED not in text_of(tree)
     check_well_formed(page)
     assert "**✗ blind**" in render_markdown(*run, audit=build_audit())

@@ -266,7 +266,7 @@ class TestAnswers:
         assert "because there is no corpus. 2 documents read." in text_of(first)
         for words in (
             "against · 10 found, 7 new",
-            "The search ended after the last round without sufficient passages. 9 documents read.",
+            "The search reached its last round without finding enough passages. 9 documents read.",
             "1 retracted document was excluded.",
             "The model failed (time-out)",
         ):

@@ -140,7 +140,7 @@ def test_what_it_cannot_rate_is_refused_in_words() -> None:
         ({"model": PROMETHEUS, "verifier": "judge"}, "verifier judge: .* rates rubrics only"),
         ({"model": PROMETHEUS, "grader": "judge"}, "grader judge: .* rates rubrics only"),
         ({"model": PROMETHEUS, "evidence": "agent"}, "cannot call tools"),
-        ({"model": "openai/a", "escalate": PROMETHEUS}, "only rates rubrics"),
+        ({"model": "openai/a", "escalate": PROMETHEUS}, "can only rate answers on rubrics"),
         ({"model": "ragassay/instruments", "judge_form": "prometheus"}, "requires a judge"),
     ):
         with pytest.raises(SettingsError, match=told):
