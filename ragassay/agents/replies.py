@@ -265,7 +265,7 @@ def require_no_correction(text: str, field: Field, value: Any, annotation: Any) 
         named = set() if value in named else named
     if named - {value}:
         raise UnparsableReplyError(
-            f"the reply contradicts its value {value!r} in the text after it: {rest.strip()[:200]!r}"
+            f"the text after the value {value!r} contradicts it: {rest.strip()[:200]!r}"
         )
 
 
