@@ -299,5 +299,5 @@ def test_the_command_line_asks_an_application(settings, tmp_path, monkeypatch):
 
 
 def test_the_retriever_is_no_part_of_an_evaluation_without_an_application():
-    with pytest.raises(SettingsError, match="only: there is no part 'retrieval'"):
+    with pytest.raises(SettingsError, match="only: unknown part 'retrieval'"):
         ragassay.evaluate(question="Q?", answer="A.", only="retrieval")

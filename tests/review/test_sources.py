@@ -165,4 +165,4 @@ def test_the_command_says_in_a_line_what_is_wrong(tmp_path):
 def test_a_damaged_journal_is_named_before_anything_is_served(bank):
     bank.with_name("bank.jsonl.reviews.jsonl").write_text('{"who": 3}\n')
     done = CliRunner().invoke(app, ["review", str(bank), "--no-open"])
-    assert done.exit_code == 1 and "bank.jsonl.reviews.jsonl:1: no review" in done.stderr
+    assert done.exit_code == 1 and "bank.jsonl.reviews.jsonl:1: not a review" in done.stderr
