@@ -93,7 +93,8 @@ def test_an_import_leaves_alone_what_its_host_has_turned_off_or_frozen():
         n_frozen = gc.get_freeze_count()
         with importing("no_module"):
             pass
-        assert gc.get_freeze_count() >= n_frozen > 0
+        # A thread may free a few frozen objects meanwhile; unfreezing would leave none.
+        assert gc.get_freeze_count() > n_frozen // 2 > 0
     finally:
         gc.unfreeze()
 

@@ -136,7 +136,7 @@ def test_a_wrong_variable_is_named_and_a_strangers_is_left_alone(monkeypatch):
     monkeypatch.setenv("RAGASSAY_GRADING__GRADES", "rating")
     with pytest.raises(SettingsError, match=r"GRADING__GRADES: must be a JSON list"):
         load_settings()
-    with pytest.raises(SettingsError, match=r"^judges of a panel must be unique"):
+    with pytest.raises(SettingsError, match=r"^the judges in a panel must be unique"):
         load_settings(grades=("rating",), model="openai/a", panel=("openai/a",))
 
 

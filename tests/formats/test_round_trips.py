@@ -104,7 +104,7 @@ def test_a_packed_file_is_gzip_and_the_same_each_time(tmp_path: Path):
     ("change", "message"),
     [
         ({"id": " "}, "empty id"),
-        ({"answer": "\ud800"}, "answer: text with a lone surrogate"),
+        ({"answer": "\ud800"}, "answer: found text with a lone surrogate"),
         ({"question": "\x00"}, "NUL"),
     ],
 )

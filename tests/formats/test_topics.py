@@ -45,7 +45,7 @@ def test_a_line_that_is_no_topic_is_rejected_alone(write):
     topics, rejections = read_topics(path)
     assert topics == EXPECTED
     assert [(one.line, one.problem) for one in rejections] == [
-        (3, "no id, tab and question"),
+        (3, "the line has no id, tab and question"),
         (5, 'the topic "1" already appeared'),
     ]
     assert {one.id: one.text for one in read_exam_queries(path).queries} == EXPECTED

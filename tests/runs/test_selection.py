@@ -44,7 +44,7 @@ def test_a_value_may_hold_an_equals_sign():
     [
         ("variant", "FIELD=VALUE"),
         ("=benign", "FIELD=VALUE"),
-        ("colour=red", "no answer has the field 'colour'; there are id, system, variant"),
+        ("colour=red", "no answer has the field 'colour'; use one of id, system, variant"),
         ("variant=wild", "none of 4 answers has variant=wild"),
     ],
 )

@@ -64,7 +64,7 @@ async def test_a_hosted_models_errors_pass_with_when_to_come_again() -> None:
         ({"max_tokens": 0}, "max_tokens"),
         ({"max_completion_tokens": "many"}, "max_completion_tokens"),
         ({"tools": [{"type": "function"}]}, "tools"),
-        ({"n": 2}, "one reply"),
+        ({"n": 2}, "n: must be 1"),
         ({"response_format": {"type": "json_object"}}, "json_schema"),
         ({"response_format": "json"}, "json_schema"),
     ],
