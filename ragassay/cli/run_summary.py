@@ -56,7 +56,7 @@ def lesser_text(summary: Summary) -> str:
 
 
 def rows_left(lines: Sequence[str], n_systems: int) -> int:
-    """Return the number of score rows that fit on the screen with other lines and systems.
+    """Return the number of score rows that fit on the screen along with the other lines.
 
     Example:
         >>> rows_left(["x" * 81], n_systems=0), rows_left([], n_systems=2)
@@ -138,7 +138,7 @@ def brief_system_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
 
 
 def judges_lines(summary: Summary) -> Iterator[str]:
-    """Yield a sentence about which judge produced which scores, if any judge is known."""
+    """Yield a sentence that states which judge produced which scores, if any judge is known."""
     groups: dict[str, list[str]] = {}
     for key, score in summary.scores.items():
         if score.judge:

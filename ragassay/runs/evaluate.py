@@ -1,4 +1,4 @@
-"""Evaluation runs from start to end: plan, run, aggregate, report."""
+"""Evaluation runs from start to finish: plan, run, aggregate, report."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ __all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_jo
 
 
 def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
-    """Return notes on mixed models, unnecessary samples and failed samples of the judges.
+    """Return notes on judges with mixed models, unnecessary samples or failed samples.
 
     Args:
         n_samples: Value of the setting `samples`.
@@ -94,7 +94,7 @@ TASK_CHARS = 700
 
 @dataclass(frozen=True)
 class RunResult:
-    """Result of a run, with evaluations in input order."""
+    """Result of a run, with the evaluations in input order."""
 
     summary: Summary
     evaluations: CompactEvaluations

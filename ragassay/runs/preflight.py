@@ -212,9 +212,9 @@ def check_ready(
     answers: Path | None = None,
     fields: Iterable[str] = JUDGE_FIELDS,
 ) -> None:
-    """Check that a run can work before anything is read, loaded or computed.
+    """Check that a run can succeed before anything is read, loaded or computed.
 
-    One token is requested from each hosted model, unless the run is already finished.
+    A one-token test request is sent to each hosted model, unless the run is already finished.
 
     Args:
         options: Options of the run: `out`, `retry_failed`, `paraphraser`, `corpus` and input files.
