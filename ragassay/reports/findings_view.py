@@ -54,7 +54,7 @@ class FindingCard:
         pieces: Sentence text with the wrong words marked. Empty for the whole answer.
         passage: Passage that the sentence was compared with.
         shown: Passage text around the sentence closest to the claim.
-        sure: Measured precision of such findings. Empty if unmeasured.
+        sure: Measured precision of this kind of finding. Empty if unmeasured.
         likelihood: Probability in [0, 1] that a secondary finding is right. 0 if unknown, and for
             primary findings.
     """
@@ -160,7 +160,7 @@ class FindingGroup:
 
     Attributes:
         n: Number of findings, including `n_unlisted` findings that the table omits.
-        measured: Measured precision of such findings.
+        measured: Measured precision of this kind of finding.
     """
 
     title: str

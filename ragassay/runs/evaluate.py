@@ -112,7 +112,7 @@ class Plan:
             searches end early, and panels only deliberate after disputes.
         n_prompt_tokens: Approximate number of tokens sent.
         n_shared_tokens: Number of prompt tokens that repeat the context of an answer.
-        n_escalated: Maximum number of calls of a second judge.
+        n_escalated: Maximum number of calls to a second judge.
         n_escalated_tokens: Approximate number of tokens sent to the second judge.
         escalated_usd: Maximum cost of the second judge in USD according to LiteLLM's price list.
             None if the price is unknown.
@@ -177,7 +177,7 @@ def plan(job: Job, tools: Run) -> Plan:
 
 
 def n_most_escalated(open_case: OpenCase, tools: Run) -> int:
-    """Return the maximum number of calls of the second judge for an answer, one per question."""
+    """Return the maximum number of calls to the second judge for an answer, one per question."""
     if tools.second is None or not open_case.case.sentences:
         return 0
     weighed = (evaluator for evaluator in tools.evaluators if evaluator.is_weighed)

@@ -270,7 +270,7 @@ def _check_same_run(
 
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
-    """Return settings for each model that a run calls, with the model as the only judge."""
+    """For each model that a run calls, return settings in which it is the only judge."""
     judges = [
         settings.of_judge(n)
         for n in range(len(settings.judge.judges))

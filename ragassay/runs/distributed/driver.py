@@ -221,7 +221,7 @@ class _Driver:
         self.work = ray.put(work)
 
     def _share_calls(self, settings: Any) -> Any:
-        """Divide the concurrent calls of a judge among the workers."""
+        """Divide a judge's concurrent calls among the workers."""
         if is_local(settings.judge.model):
             return settings
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})

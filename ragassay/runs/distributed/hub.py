@@ -89,7 +89,7 @@ class Hub(RunLimiter):
         return not self._store.is_empty
 
     async def find(self, key: str) -> bytes | None:
-        """Return the finished work with a key, or None if it is missing."""
+        """Return the finished work stored under a key, or None if it is missing."""
         return await self._store.find(key)
 
     @property
@@ -169,7 +169,7 @@ class SharedStore(Store):
         self._known: dict[str, bytes] = {}
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work with a key, from this worker or the hub."""
+        """Return finished work stored under a key, from this worker or the hub."""
         if key not in self._known and self._asks:
             return await self._hub.find.remote(key)
         return self._known.get(key)
