@@ -263,10 +263,10 @@ class AuditKeywords(Keywords, total=False):
 
 
 HEADINGS = (*(group.title() for group in GROUPS), "Input")
-"""Headings of the options in the help."""
+"""Headings for groups of options in the help."""
 
 SETS = {"model": ("model", "panel")}
-"""Settings set by options that set more than the setting of the same name."""
+"""Settings changed by an option, if it changes more than the setting of the same name."""
 
 
 @dataclass(frozen=True)
@@ -426,7 +426,7 @@ def several(value: Any) -> tuple[Any, ...]:
 
 
 def check_options(options: Mapping[str, object], keywords: type) -> None:
-    """Check for unknown options, and for too small numbers that settings do not check.
+    """Reject unknown options, and numbers below a minimum that the settings do not enforce.
 
     Raises:
         TypeError: An option is unknown.

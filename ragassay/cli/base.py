@@ -32,10 +32,10 @@ PARTIAL = 3
 """Part of the input was rejected, or a record or verdict failed."""
 
 BELOW = 4
-"""A score is below its `--fail-under`."""
+"""A score is below its `--fail-under` minimum."""
 
 UNMEASURED = 5
-"""A score of `--fail-under` could not be measured, or depends on undecided verdicts."""
+"""A score in `--fail-under` could not be measured, or depends on undecided verdicts."""
 
 USUAL_CODES = (
     "Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected or could not be "
@@ -172,7 +172,7 @@ def _end_with(error: Exception) -> None:
 
 
 def results_code(results: Results) -> int:
-    """Print the missed thresholds, and return the exit code of an evaluation."""
+    """Print the thresholds that were missed, and return the exit code of an evaluation."""
     for _, line in results.verdicts:
         if line:
             typer.echo(line, err=True)
@@ -210,7 +210,7 @@ N_EXAMPLES, N_CHARS = 3, 170
 """Maximum number of examples, and of characters per option, in the short help."""
 
 LONG = ("evaluate",)
-"""Commands whose `--help` shows only the most used options."""
+"""Commands whose `--help` shows only the most common options."""
 
 EXAMPLE = "  ragassay "
 REST = "Output"

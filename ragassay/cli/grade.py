@@ -87,7 +87,7 @@ def graded_file(
     tentative_ratings: bool = False,
     takes_first: bool = True,
 ) -> GradedFile:
-    """Read a graded file, and print rejected lines and a note about several graders.
+    """Read a graded file, print rejected lines, and print a note if there are several graders.
 
     Args:
         chosen: Filter that must match at least one grader, if set.

@@ -1,4 +1,4 @@
-"""Command-line options from `ragassay.options`, and options without a Python keyword."""
+"""Command-line options from `ragassay.options`, and options that have no Python keyword."""
 
 from __future__ import annotations
 

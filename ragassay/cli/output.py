@@ -121,7 +121,7 @@ def _cost_lines(summary: Summary) -> list[str]:
 
 
 def _advice(manifest: Manifest, summary: Summary) -> str:
-    """Suggest a better verifier if the embedded one was used without a judge."""
+    """Suggest a better verifier if the embedded verifier was used and there was no judge."""
     compared = any(key.startswith(("citations.", "evidence.")) for key in summary.scores)
     if compared and (manifest.judge, manifest.verifier) == (INSTRUMENTS, MINILM_VERIFIER):
         return better_verifier_text(load_settings().literature.cache_dir)
@@ -129,7 +129,7 @@ def _advice(manifest: Manifest, summary: Summary) -> str:
 
 
 def print_graded(graded: Graded, folder: Path, testbank: Path | None) -> None:
-    """Print coverage by system, the grader, and the next command."""
+    """Print the coverage of each system, the grader, and the command to run next."""
     from ragassay.workbench.evaluation_tables import cover_sheet
     from ragassay.workbench.grading import GRADED_FILE, covers
 

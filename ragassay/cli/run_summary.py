@@ -25,7 +25,7 @@ from ragassay.reports.text import (
 
 MOST_FINDINGS = 5
 MOST_LINES_OF_RUBRICS = 4
-"""Number of rubrics above which only their mean and the lowest two are shown."""
+"""Number of rubrics above which only their mean and the two lowest are shown."""
 MOST_LINES, WIDTH = 40, 80
 FIXED_LINES = 8
 """Lines for the progress bar, the headline, the report path and the table header."""
@@ -56,7 +56,7 @@ def lesser_text(summary: Summary) -> str:
 
 
 def rows_left(lines: Sequence[str], n_systems: int) -> int:
-    """Return the number of score rows that fit on the screen with other lines and systems.
+    """Return the number of score rows that fit on the screen along with the other lines.
 
     Example:
         >>> rows_left(["x" * 81], n_systems=0), rows_left([], n_systems=2)
@@ -70,9 +70,9 @@ def rows_left(lines: Sequence[str], n_systems: int) -> int:
 def brief_score_sheet(summary: Summary, n_most: int) -> Sheet:
     """Return the scores of a run as a short table.
 
-    Many rubrics are reduced to their mean and the lowest two. Scores whose verdicts all failed
-    are omitted and counted in the caption. If the other scores do not fit, the first ones of each
-    group are shown.
+    If there are many rubrics, only their mean and the two lowest are shown. Scores whose verdicts
+    all failed are omitted and counted in the caption. If the other scores do not fit, only the
+    first scores of each group are shown.
     """
     scores = {key: one for key, one in summary.scores.items() if not _is_lost(one, summary)}
     rubrics = {key: one for key, one in scores.items() if score_group(key) == "rubric"}
@@ -138,7 +138,7 @@ def brief_system_sheet(systems: Mapping[str, Mapping[str, Score]]) -> Sheet:
 
 
 def judges_lines(summary: Summary) -> Iterator[str]:
-    """Yield a sentence about which judge produced which scores, if any judge is known."""
+    """Yield a sentence that states which judge produced which scores, if any judge is known."""
     groups: dict[str, list[str]] = {}
     for key, score in summary.scores.items():
         if score.judge:

@@ -406,7 +406,7 @@ def _open(
     verifiers: Sequence[str] | None,
     cosines: Sequence[str] | None,
 ) -> tuple[Job, Settings, Sequence[CorrectnessModel]]:
-    """Read answers and open the selected models, or the embedded ones if none is selected."""
+    """Read answers and open the selected models, or the embedded models if none is selected."""
     from ragassay.models.availability import need_verifiers
     from ragassay.requests import read_input
     from ragassay.studies.verifiers.sentences import open_models

@@ -29,7 +29,7 @@ Mark = Literal["", "del", "ins"]
 
 @dataclass(frozen=True, slots=True)
 class SentenceLine:
-    """A sentence in deleted, inserted and unchanged parts, with the state of its finding."""
+    """A sentence split into deleted, inserted and unchanged parts, with its finding state."""
 
     index: int
     parts: tuple[tuple[str, Mark], ...]
@@ -60,7 +60,7 @@ class ScoreMove:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChangeView:
-    """Two answers to one question; `place` is the position of their comparison."""
+    """Two answers to the same question; `place` is the position of their comparison."""
 
     place: int
     direction: Direction

@@ -106,7 +106,7 @@ def _gold_note(evaluation: Evaluation) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RubricView:
-    """Rating on a rubric, with the rating by each judge of a panel.
+    """Rating on a rubric, with the ratings by the judges of a panel.
 
     `otherwise` describes sentence verdicts that conflict with the rating.
     """
@@ -248,7 +248,7 @@ def _score_sheet(evaluation: Evaluation) -> Sheet:
 
 
 def _list_missing_steps(evaluation: Evaluation) -> str:
-    """List the steps without a verdict, so that empty cells are not misread."""
+    """List the steps without a verdict, so that readers do not misinterpret empty cells."""
     cited = any(sentence.citations for sentence in evaluation.sentences)
     steps = (
         ("rubrics", evaluation.judgments),

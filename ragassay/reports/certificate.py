@@ -86,7 +86,7 @@ class CertificateView:
 
 
 def view_certificate(audit: Audit) -> CertificateView:
-    """Return the certificate of an audit, with a single line for injections."""
+    """Return the view of an audit's certificate, with a single line for injections."""
     groups = certificate_groups(audit)
     rubrics = [group for group in groups if group[1][0].family in ABOUT_RUBRICS]
     return CertificateView(
@@ -177,7 +177,7 @@ def _injection_lines(trusts: Sequence[TargetTrust]) -> tuple[TrustLine, ...]:
 
 
 def _lift(trust: TargetTrust) -> float:
-    """Return the lift as a share of the scale, -1 for an unscored target."""
+    """Return the lift as a share of the scale, or -1 if the target is unscored."""
     lift = trust.lift
     if lift is None or lift.value is None:
         return -1.0

@@ -40,7 +40,7 @@ class PlotMark:
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """A score with a mark for each series; `label` is the truncated title."""
+    """A score with one mark per series; `label` is the truncated title."""
 
     title: str
     label: str
@@ -69,7 +69,8 @@ def dot_plot(title: str, keys: Sequence[str], series: Mapping[str, Mapping[str, 
 
     Args:
         keys: Score keys, one row each. All scores must share a scale.
-        series: Scores by series name, at most `MAX_SERIES`. Values are printed for a single series.
+        series: Scores by series name, at most `MAX_SERIES`. Values are printed only if
+            there is a single series.
     """
     right = RIGHT_SINGLE if len(series) == 1 else RIGHT_SERIES
     scale = _scale(keys, series)

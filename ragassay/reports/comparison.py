@@ -88,7 +88,7 @@ def pair_test_sheet(board: Leaderboard) -> Sheet:
 
 
 def coverage_text(board: Leaderboard) -> str:
-    """Explain how ties are determined and how many questions all systems share."""
+    """Describe how ties are determined and how many questions all systems share."""
     text = (
         f"The column Tied shows the ranks that are possible according to the paired tests (Holm, "
         f"{ALPHA:g}). "

@@ -1,7 +1,7 @@
 """Notes on ratings that conflict with sentence verdicts.
 
-Signals and the verifier use different measurements, so they may disagree. The report then explains
-the disagreement next to the rating.
+Signals and the verifier use different measurements, so they may disagree. If they do, the report
+explains the disagreement next to the rating.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ragassay.reports.sentence_view import CONTRADICTS, SUPPORTS, Compared
 from ragassay.reports.text import join_words
 
 ABOUT_SOURCES = "correctness"
-"""Rubric that is rated against the sources."""
+"""Rubric that compares the answer with the sources."""
 
 _UNSUPPORTED = ("contradiction", "entailment", "source_support", "cited_support")
-"""Signals that give missing support by the sources as their reason."""
+"""Signals whose stated reason is missing support from the sources."""
 
 
 def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
@@ -33,7 +33,7 @@ def conflict_text(judgment: Judgment, evaluation: Evaluation) -> str:
 
 
 def _contradicted_text(judgment: Judgment, evaluation: Evaluation) -> str:
-    """List contradicted sentences that a rating without criticism ignores."""
+    """List contradicted sentences if the rating does not criticize the answer."""
     is_uncritical = judgment.rationale == load_signals().reasons.none
     if not is_uncritical and judgment.rating != judgment.scale[1]:
         return ""

@@ -65,7 +65,7 @@ def label_text(label: str) -> str:
 
 
 def label_tone(label: str | None, failure: Failure | None = None) -> Tone:
-    """Return a label's tone, "plain" if unknown. Without a label, return the failure state."""
+    """Return a label's tone ("plain" if unknown), or the failure state if there is no label."""
     if label is None:
         return failure.state if failure else UNSCORED
     return LABEL_TONES.get(label, "plain")
@@ -97,17 +97,17 @@ def count_missing(n_undecided: int, n_unscored: int, unscored: str = UNSCORED) -
 
 
 def judge_text(judge: str) -> str:
-    """Return the judge's name, or "no model used" without a judge."""
+    """Return the judge's name, or "no model used" if there is no judge."""
     return judge or "no model used"
 
 
 def judged_by_text(judge: str) -> str:
-    """Return "judged by" and the judge's name, or "no model used"."""
+    """Return "judged by" followed by the judge's name, or "no model used"."""
     return f"judged by {judge}" if judge else judge_text(judge)
 
 
 def decided_text(verdict: VerdictBase) -> str:
-    """Describe the second judge's decision and the first verdict; "" without escalation."""
+    """Describe the second judge's decision and the first verdict, or return "" if not escalated."""
     escalation = verdict.escalation
     if escalation is None:
         return ""
@@ -142,7 +142,7 @@ def is_number(value: float | None) -> bool:
 
 
 def share_of_scale(value: float | None, scale: tuple[float, float]) -> float | None:
-    """Rescale a value to [0, 1] and clip it. Return None without a finite value."""
+    """Rescale a value to [0, 1] and clip it. Return None if the value is not finite."""
     low, high = scale
     if value is None or not math.isfinite(value):
         return None
@@ -215,7 +215,7 @@ def format_bounds(score: Score) -> str:
     """Format the worst and best case given the unscored verdicts.
 
     Returns:
-        Empty without unscored verdicts, or if the score is already shown as a range.
+        Empty if no verdict is unscored, or if the score is already shown as a range.
     """
     if not score.n_unscored or score.is_open:
         return ""
@@ -245,7 +245,7 @@ def range_text(low: float, high: float, scale: tuple[float, float]) -> str:
 
 
 def difference_text(difference: float | None, scale: tuple[float, float]) -> str:
-    """Format a signed difference, in percentage points for shares, else with two decimals."""
+    """Format a signed difference, in percentage points for shares, otherwise with two decimals."""
     if difference is None:
         return NOT_DEFINED
     number = signed_text(difference, scale)
@@ -253,7 +253,7 @@ def difference_text(difference: float | None, scale: tuple[float, float]) -> str
 
 
 def interval_text(test: PairTest, scale: tuple[float, float]) -> str:
-    """Format the interval of a difference without the unit, or return "" without an interval."""
+    """Format the interval of a difference without the unit. Return "" if there is no interval."""
     if test.low is None or test.high is None:
         return ""
     return f"{signed_text(test.low, scale)} to {signed_text(test.high, scale)}"

@@ -32,7 +32,7 @@ _NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def can_plot() -> bool:
-    """Return whether matplotlib is installed. Plots are skipped without it."""
+    """Return whether matplotlib is installed. If it is not, plots are skipped."""
     return is_installed("matplotlib")
 
 

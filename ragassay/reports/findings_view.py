@@ -53,8 +53,8 @@ class FindingCard:
         sentence: 1-based sentence number, or 0 for a finding about the whole answer.
         pieces: Sentence text with the wrong words marked. Empty for the whole answer.
         passage: Passage that the sentence was compared with.
-        shown: Passage text around the closest sentence.
-        sure: Measured precision of such findings. Empty if unmeasured.
+        shown: Passage text around the sentence closest to the claim.
+        sure: Measured precision of this kind of finding. Empty if unmeasured.
         likelihood: Probability in [0, 1] that a secondary finding is right. 0 if unknown, and for
             primary findings.
     """
@@ -160,7 +160,7 @@ class FindingGroup:
 
     Attributes:
         n: Number of findings, including `n_unlisted` findings that the table omits.
-        measured: Measured precision of such findings.
+        measured: Measured precision of this kind of finding.
     """
 
     title: str
@@ -243,7 +243,7 @@ def unmeasured_text(evaluations: Iterable[Outlined]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OpenLines:
-    """Counts of verdicts without a value, one line per kind.
+    """Lines that count the verdicts without a value, one line per kind.
 
     Attributes:
         unscored: Failed verdicts, with the reasons.

@@ -154,7 +154,7 @@ TEXTS = {
 """Texts available to all page templates."""
 
 N_STATIC = 10
-"""Number of findings per level that the page contains without running its script."""
+"""Number of findings per level that the page shows even if scripts are disabled."""
 
 PAGE, STYLE, SCRIPT = "report.html.j2", "report_style.html.j2", "script.html.j2"
 
@@ -166,7 +166,7 @@ STATES = (
     *((state, f"{state} verdicts") for state in (UNDECIDED, UNSCORED)),
     ("none", "no findings"),
 )
-"""Filters for answers, besides the finding kinds."""
+"""Filters for answers, in addition to the finding kinds."""
 
 
 def html_pieces(

@@ -23,7 +23,7 @@ from ragassay.reports.sentence_view import article_url
 from ragassay.reports.text import MAIN_SCORES, RUBRIC_MEAN, rubric_mean, score_title
 
 MAIN = ("", "exam.cover", *(key for key in MAIN_SCORES if key != "nuggets.f1"))
-"""Scores in the system lines and the answer list; "" is the rubric mean."""
+"""Scores in the system lines and the answer list; "" stands for the rubric mean."""
 
 MOST_SOURCE_CHARS = 6_000
 """Maximum length of a source on the page, enough for abstracts but not for full texts."""
@@ -97,7 +97,7 @@ def _score(evaluation: Evaluation, key: str) -> Score | None:
 
 
 def _value(evaluation: Evaluation, key: str) -> float | None:
-    """Return the value for sorting and filtering, the worst case for a range."""
+    """Return the value for sorting and filtering. For a range, this is the worst case."""
     score = _score(evaluation, key)
     value = score.worst if score and score.is_open else score.value if score else None
     return round(value, 4) if value is not None and is_number(value) else None

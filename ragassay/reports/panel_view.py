@@ -42,10 +42,10 @@ INDEPENDENT = (
 
 
 ALIKE = 0.8
-"""Chance-corrected agreement or error correlation from which a second judge adds little.
+"""Chance-corrected agreement or error correlation at which a second judge starts to add little.
 
 At this value, two judges are worth 1.1 independent ones. Krippendorff (2004) considers coders
-interchangeable from there.
+interchangeable from this value on.
 """
 
 
@@ -211,7 +211,7 @@ class CascadeView:
 
 
 def view_cascade(cascade: CascadeSummary | None) -> CascadeView | None:
-    """Return the view of a run's cascade, or None without a cascade."""
+    """Return the view of a run's cascade, or None if there is no cascade."""
     if cascade is None:
         return None
     return CascadeView(cascade_lines(cascade), _parts_sheet(cascade))
@@ -241,7 +241,7 @@ def cascade_lines(cascade: CascadeSummary) -> tuple[str, ...]:
 
 
 def _full_cost_text(cascade: CascadeSummary) -> str:
-    """Describe the cost of escalating everything, except question kinds never escalated."""
+    """Describe the cost of escalating everything except question kinds that are never escalated."""
     unknown = "The cost of sending every question to the second judge is unknown because"
     if cascade.usage.cost_usd is None:
         return f"{unknown} the judge's price is not listed."

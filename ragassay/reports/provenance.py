@@ -58,7 +58,7 @@ class JudgeView:
 
 
 def who_text(manifest: Manifest, summary: Summary) -> str:
-    """Return the number of answers and systems and the judges on one line."""
+    """Return one line with the number of answers, the number of systems, and the judges."""
     answers = count_text(summary.n_evaluated, "answer")
     if len(summary.systems) > 1:
         answers += f" by {count_text(len(summary.systems), 'system')}"

@@ -204,7 +204,7 @@ def answer_sheet(evaluations: Sequence[Outlined]) -> Sheet:
 
 
 def cost_sheet(summary: Summary) -> Sheet:
-    """Return one row per cost item and a total, or no rows if the costs by part are unknown."""
+    """Return one row per cost item and a total, or no rows if the cost of each part is unknown."""
     rows: list[tuple[Cell, ...]] = []
     if summary.usage_by_part:
         rows = [_cost_row(part_title(part), used) for part, used in summary.usage_by_part.items()]
@@ -257,7 +257,7 @@ def repeats_text(repeats: Repeats) -> str:
 
 
 def confidence_text(counts: Mapping[str, int]) -> str:
-    """Describe the source of the rating and label distributions, "" if no model was asked.
+    """Describe the source of rating and label distributions, or return "" if no model was asked.
 
     Args:
         counts: Number of verdicts by source, from `Summary.confidence_from`.

@@ -42,7 +42,7 @@ Compared = CitationVerdict | EvidenceVerdict
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """Text of a verdict or of its failure, with the judge's confidence and details."""
+    """Text of a verdict or its failure, with the judge's confidence and further details."""
 
     word: str
     tone: Tone
@@ -51,7 +51,7 @@ class Chip:
 
 
 def chip_of(verdict: VerdictBase | None) -> Chip:
-    """Return the chip of a verdict or its failure, "not judged" for None."""
+    """Return the chip of a verdict or its failure, or "not judged" for None."""
     if verdict is None:
         return Chip(NOT_JUDGED, UNSCORED)
     value = verdict.value
@@ -128,7 +128,7 @@ class PassageView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictView:
-    """A verdict on a sentence by evidence or by a cited document.
+    """A verdict that compares a sentence with evidence or with a cited document.
 
     Attributes:
         side: "for" or "against" for evidence, otherwise empty.
@@ -229,7 +229,7 @@ def titles_of(evaluation: Evaluation) -> dict[str, str]:
 
 
 def view_passage(span: EvidenceSpan | None, titles: Mapping[str, str]) -> PassageView | None:
-    """Return the view of a passage, or None without a passage."""
+    """Return the view of a passage, or None if there is no passage."""
     if span is None:
         return None
     return PassageView(

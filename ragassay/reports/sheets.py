@@ -201,7 +201,7 @@ def score_cells(score: Score) -> tuple[Cell, ...]:
 
 
 def value_cell(text: str, is_scored: bool, interval: str = "", *notes: str) -> Shown:
-    """Return a value in bold, or a placeholder for a missing value."""
+    """Return a value in bold, or a placeholder if the value is missing."""
     return Shown(text, None, "strong" if is_scored else "missing", interval, notes)
 
 
@@ -259,7 +259,7 @@ def join_sheets(sheets: Sequence[Sheet], key: str) -> Sheet:
 
 
 def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
-    """Return a sheet as a rich table.
+    """Return a sheet as a `rich` table.
 
     Args:
         n_most: Maximum number of rows, or None for all. The caption counts omitted rows.

@@ -51,11 +51,11 @@ MEASURED = {
     "rubric.completeness": "Coverage of the sources",
     "rubric.informativeness": "Closeness to question and sources",
 }
-"""Titles of the signal-based substitutes for rubrics that only a judge can rate."""
+"""Titles of the signal-based scores that replace rubrics that only a judge can rate."""
 
 
 def score_group(key: str) -> str:
-    """Return the part of a score key before the dot, or "" without a dot."""
+    """Return the part of a score key before the dot, or "" if there is no dot."""
     group, dot, _ = key.partition(".")
     return group if dot else ""
 
@@ -96,7 +96,7 @@ def verdict_title(evaluator: str, n: int = 1) -> str:
 
 
 def score_direction(key: str) -> Direction | None:
-    """Return the better direction of a score, or None if neither is better or it is unknown."""
+    """Return which direction of a score is better, or None if neither is or it is unknown."""
     known = SCORES.get(key) or GROUPS.get(score_group(key))
     return known.direction if known else None
 
@@ -108,8 +108,8 @@ def rubric_mean(scores: Mapping[str, Score]) -> Score | None:
         scores: Keyed as in `Evaluation.scores`.
 
     Returns:
-        Score without an interval in which `n` and `n_unscored` count rubrics. None without
-        rubrics, or if their scales differ.
+        Score without an interval in which `n` and `n_unscored` count rubrics. None if there are
+        no rubrics, or if their scales differ.
     """
     rubrics = [score for key, score in scores.items() if score_group(key) == "rubric"]
     if len({score.scale for score in rubrics}) != 1:
@@ -209,7 +209,7 @@ _FIXES = {
 
 
 def failures_text(summary: Summary) -> str:
-    """Return the failed verdicts by cause and how to fix them, or "" without failures."""
+    """Return the failed verdicts by cause and how to fix them, or "" if there are none."""
     if not summary.unscored:
         return ""
     causes = [

@@ -18,7 +18,7 @@ HEADERS: Mapping[str, str] = {
 """Headers of every response."""
 
 OWN_SITE = ("same-origin", "none")
-"""Accepted values of the Sec-Fetch-Site header: requests from the page or the address bar."""
+"""Accepted values of the Sec-Fetch-Site header, sent by requests from the page or address bar."""
 
 
 @dataclass(frozen=True)

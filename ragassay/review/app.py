@@ -63,7 +63,7 @@ def read_submission(body: bytes) -> Submission:
 
 
 def review_of(submission: Submission, item: ReviewItem, source: ReviewSource) -> Review:
-    """Return the review for a submission. The model's value is taken from the item.
+    """Return the review for a submission. The value set by the model is taken from the item.
 
     Raises:
         InputError: The value is not valid for the item.

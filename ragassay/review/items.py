@@ -64,8 +64,8 @@ class ReviewItem:
         field: Review field that a choice sets, such as "label", "rating" or "removed".
         place: Location such as "sentence 2, citation 1". Empty for the whole answer.
         item_text: Text that is judged.
-        model_choice: Choice by the model. None if the model made no choice.
-        tentative_choice: Choice that an undecided verdict leans to.
+        model_choice: Choice made by the model. None if the model made no choice.
+        tentative_choice: Choice that an undecided verdict leans toward.
         choices: Values that the reviewer can choose.
         edits: Fields that the reviewer can edit: "label", "text", "answers", "texts".
         written: Texts of a verdict that is a list of texts.
@@ -112,7 +112,7 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A sentence of the answer or passage; `number` is 0 without numbering."""
+    """A sentence of the answer or passage; `number` is 0 if sentences are not numbered."""
 
     text: str
     number: int = 0
@@ -183,7 +183,7 @@ class ReviewSource(ABC):
     """A run, graded file or test bank to review.
 
     Attributes:
-        noun: Noun for its texts: "answer", "passage" or "item".
+        noun: Noun for the reviewed texts: "answer", "passage" or "item".
     """
 
     name: str

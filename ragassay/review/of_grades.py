@@ -112,7 +112,7 @@ def _build_grade(key: str, rating: int) -> ExamGrade:
 
 
 def _direct_grade(row: DirectGrade) -> Graded:
-    """Return a direct grade as a rating if there is one, otherwise as a relevance label."""
+    """Return a direct grade as a rating if it has a rating, otherwise as a relevance label."""
     criterion = str((row.prompt_info or {}).get("prompt_class") or "direct")
     if row.self_ratings is None:
         label = "yes" if row.correct_answered else "no"
@@ -154,7 +154,7 @@ def _items(
 
 @dataclass(frozen=True)
 class GradesSource(ReviewSource):
-    """Grades of a file; `passages` by record, item `texts` by id, `queries` by id."""
+    """Grades of a file; `passages` are keyed by record, `texts` (of items) and `queries` by id."""
 
     passages: Mapping[str, ReviewedPassages]
     texts: Mapping[str, str]

@@ -23,7 +23,7 @@ def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
     """Open nugget lists for review.
 
     Args:
-        asked: Lists with distinct topics.
+        asked: Lists to review, with distinct topics.
         journal: Journal for the reviews.
     """
     items = tuple(item for request in asked for item in _items(request))

@@ -15,7 +15,7 @@ from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
-"""Minimum time between two reviews that counts as a pause, which the pace ignores."""
+"""Minimum time between two reviews that counts as a pause. The pace ignores pauses."""
 
 N_PACE = 40
 """Number of recent reviews used to estimate the pace."""
@@ -40,7 +40,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Reviews:
-    """Current reviews grouped by item, rebuilt when the journal changes."""
+    """Current reviews grouped by item. The groups are rebuilt when the journal changes."""
 
     fingerprint: tuple[int, int]
     reviews: tuple[Review, ...]
@@ -177,7 +177,7 @@ STATES: Mapping[str, tuple[str, States]] = {
     "people": ("reviewers differ", lambda session, item, who: session.reviewers_disagree(item)),
     "leads": ("main finding", lambda session, item, who: "leads" in item.states),
 }
-"""Text and test of each state that the queue can be filtered by."""
+"""Display text and predicate of each state that can filter the queue."""
 
 ORDERS = {"priority": "highest priority first", "file": "file order"}
 

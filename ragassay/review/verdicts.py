@@ -24,7 +24,7 @@ from ragassay.review.items import Choice, Opinion, ReviewItem, State, Value
 
 LEADS, DIFFERS, UNSURE = 3.0, 2.0, 1.0
 MISSING: dict[VerdictState, float] = {UNDECIDED: 2.0, UNSCORED: 1.5}
-"""Priority weights. Main findings come first because everyone reads them."""
+"""Weights of the review priority. Main findings come first because everyone reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Doubt:
 
 
 STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
-"""Texts of review reasons that differ from their names."""
+"""Display texts of review reasons, if they differ from the names."""
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:

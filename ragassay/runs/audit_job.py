@@ -18,7 +18,7 @@ from ragassay.retrievers.literature import Filters, Literature
 from ragassay.runs.evaluate import Job
 
 N_ANSWERS = 20
-"""Default number of answers to perturb. If all 20 are detected, the rate is at least .84."""
+"""Default number of answers to perturb. If all 20 are detected, the true rate is at least .84."""
 
 RUBRIC = "rubric."
 GIVEN = "given"
@@ -26,7 +26,7 @@ N_RETRACTED = 5
 RETRACTED = Filters(types=("Retracted Publication",))
 
 PART_OF = {e.display.group: e.part for e in OURS if e.display.group} | {"findings": "citations"}
-"""Part of an evaluation, keyed by score group."""
+"""Part of an evaluation that produces each score group."""
 
 SEVERITIES: dict[str, Severity] = {"subtle": "subtle", "extreme": "extreme"}
 
@@ -66,7 +66,7 @@ class AuditJob:
         job: Job with the unperturbed answers.
         perturbed: Perturbed answers with the scores that each attack targets.
         asks: Unperturbed and perturbed answers, each with the parts to evaluate.
-        n_unchanged: Number of answers that each attack did not change.
+        n_unchanged: Number of answers that an attack left unchanged, by attack.
         paraphrases: Paraphrases by a model. Empty if rules are used, or before the model is called.
     """
 

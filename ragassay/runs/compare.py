@@ -87,7 +87,7 @@ class SystemComparison:
         return self.save_changes(self.changes(baseline), path)
 
     def save_changes(self, changes: Sequence[Change], path: str | Path) -> Path:
-        """Write precomputed changes like `save`."""
+        """Like `save`, but write precomputed changes."""
         page = render_changes_html(changes, self.warnings)
         return write_files(Path(path).parent, {Path(path).name: page})[0]
 
@@ -284,7 +284,7 @@ def _choose_keys(systems: dict[str, list[Evaluation]], wanted: Sequence[str]) ->
 
 
 def _warnings(runs: Sequence[_ComparedRun]) -> list[str]:
-    """Return warnings about missing parts of the runs and differences in how they were judged."""
+    """Return warnings about missing parts of runs and about differences in how runs were judged."""
     warnings: list[str] = []
     for run in runs:
         if not run.is_finished:

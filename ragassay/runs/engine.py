@@ -75,7 +75,7 @@ class RunOutcome:
             self.failures[result.record_id] = result
 
     def in_order(self, ids: Sequence[str]) -> CompactEvaluations:
-        """Return the existing evaluations of the given records, in order."""
+        """Return the evaluations that exist for the given records, in order."""
         return CompactEvaluations(self.evaluations[i] for i in ids if i in self.evaluations)
 
 
@@ -131,7 +131,7 @@ async def run_records(
 
 @dataclass(frozen=True)
 class Judging:
-    """Judging as a kind of work for cluster workers. See `WorkKind`."""
+    """Judging of answers as a kind of work for cluster workers. See `WorkKind`."""
 
     def identity(self, tools: Run) -> str:
         """Return the identity of the run."""

@@ -1,4 +1,4 @@
-"""Evaluation runs from start to end: plan, run, aggregate, report."""
+"""Evaluation runs from start to finish: plan, run, aggregate, report."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ __all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_jo
 
 
 def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
-    """Return notes on mixed models, unnecessary samples and failed samples of the judges.
+    """Return notes on judges with mixed models, unnecessary samples or failed samples.
 
     Args:
         n_samples: Value of the setting `samples`.
@@ -94,7 +94,7 @@ TASK_CHARS = 700
 
 @dataclass(frozen=True)
 class RunResult:
-    """Result of a run, with evaluations in input order."""
+    """Result of a run, with the evaluations in input order."""
 
     summary: Summary
     evaluations: CompactEvaluations
@@ -112,7 +112,7 @@ class Plan:
             searches end early, and panels only deliberate after disputes.
         n_prompt_tokens: Approximate number of tokens sent.
         n_shared_tokens: Number of prompt tokens that repeat the context of an answer.
-        n_escalated: Maximum number of calls of a second judge.
+        n_escalated: Maximum number of calls to a second judge.
         n_escalated_tokens: Approximate number of tokens sent to the second judge.
         escalated_usd: Maximum cost of the second judge in USD according to LiteLLM's price list.
             None if the price is unknown.
@@ -177,7 +177,7 @@ def plan(job: Job, tools: Run) -> Plan:
 
 
 def n_most_escalated(open_case: OpenCase, tools: Run) -> int:
-    """Return the maximum number of calls of the second judge for an answer, one per question."""
+    """Return the maximum number of calls to the second judge for an answer, one per question."""
     if tools.second is None or not open_case.case.sentences:
         return 0
     weighed = (evaluator for evaluator in tools.evaluators if evaluator.is_weighed)

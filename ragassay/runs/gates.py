@@ -1,4 +1,4 @@
-"""Gates that a run can fail: score thresholds and changes relative to a baseline."""
+"""Gates that a run can fail: score thresholds and comparisons with a baseline."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ class Side(NamedTuple):
 
 
 class ChangeVerdict(NamedTuple):
-    """Verdict of a gate about a score that is worse or could not be measured."""
+    """Verdict of a gate on a score that is worse or could not be measured."""
 
     key: str
     is_worse: bool

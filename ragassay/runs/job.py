@@ -48,7 +48,7 @@ class Job:
 
     Attributes:
         rejections: Unreadable lines of the input.
-        corpus: Documents for cited ids and evidence.
+        corpus: Documents in which to look up cited ids and evidence.
         note: Note on how the corpus is searched.
         failures: Questions that an application did not answer.
         application: Latency and cost of the application, if it wrote the answers.
@@ -83,7 +83,7 @@ def read_job(
     Args:
         answers: File in any known format, records, dictionaries, or a table: a pandas or polars
             data frame, an Arrow table, a Hugging Face dataset or a dictionary of columns.
-        corpus: Corpus accepted by `open_literature`, documents, a LangChain retriever or any
+        corpus: Any corpus that `open_literature` accepts, documents, a LangChain retriever or any
             `Literature`.
         limit: Maximum number of answers, counted from the first.
         testbank: File of a test bank, or items for all answers.

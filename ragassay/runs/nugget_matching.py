@@ -145,7 +145,7 @@ class MatchFile:
 
     Attributes:
         cases: Answers with gold and system nuggets.
-        n_one_sided: Number of answers without gold or system nuggets.
+        n_one_sided: Number of answers that lack gold nuggets or system nuggets.
     """
 
     cases: tuple[MatchCase, ...]

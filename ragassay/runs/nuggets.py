@@ -46,7 +46,7 @@ ACCEPTED = TypeAdapter(NuggetList)
 
 @dataclass(frozen=True)
 class Written:
-    """Nuggets for one question, or the problem. `waits` is True if they need a review."""
+    """Nuggets for one question, or the problem. `waits` is True if the nuggets need a review."""
 
     job: NuggetJob
     found: NuggetList | None = None

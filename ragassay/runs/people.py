@@ -1,4 +1,4 @@
-"""Human labels as evaluations of a run, to reproduce the papers' tables without a judge."""
+"""Human labels converted to evaluations, to reproduce the papers' tables without a judge."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Encode = Callable[[Sequence[str]], "NDArray[np.float32]"]
 
 
 Clusters = Mapping[str, Mapping[str, Mapping[Place, str]]]
-"""Cluster of each sentence (system and number), keyed by question and kind of cluster."""
+"""Clusters of sentences (system and number), keyed by question and kind of cluster."""
 
 
 def with_pooled_scores(

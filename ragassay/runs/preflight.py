@@ -212,9 +212,9 @@ def check_ready(
     answers: Path | None = None,
     fields: Iterable[str] = JUDGE_FIELDS,
 ) -> None:
-    """Check that a run can work before anything is read, loaded or computed.
+    """Check that a run can succeed before anything is read, loaded or computed.
 
-    One token is requested from each hosted model, unless the run is already finished.
+    A one-token test request is sent to each hosted model, unless the run is already finished.
 
     Args:
         options: Options of the run: `out`, `retry_failed`, `paraphraser`, `corpus` and input files.
@@ -270,7 +270,7 @@ def _check_same_run(
 
 
 def judges_of(settings: Settings, others: Iterable[str] = ()) -> list[Settings]:
-    """Return settings for each model that a run calls, with the model as the only judge."""
+    """For each model that a run calls, return settings in which it is the only judge."""
     judges = [
         settings.of_judge(n)
         for n in range(len(settings.judge.judges))

@@ -57,7 +57,7 @@ Listener = Callable[[Event], None]
 T = TypeVar("T")
 
 Bar = Callable[[int, str], AbstractContextManager[Listener]]
-"""Function that opens a progress bar, given a number of answers or questions and a description."""
+"""Function that opens a progress bar for a number of answers or questions with a description."""
 
 
 class Presenter:
@@ -68,7 +68,7 @@ class Presenter:
     """
 
     style: OptionStyle = "keyword"
-    """How error messages spell options."""
+    """How to write option names in error messages."""
 
     def __init__(self, progress: bool | Listener = False) -> None:
         self.progress = progress

@@ -1,4 +1,4 @@
-"""Resuming of jobs: finished work, progress and the cost so far."""
+"""Resumption of jobs: finished work, progress and the cost so far."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def limited_job(out: Path, limiter: RunLimiter) -> Iterator[None]:
 
 
 def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> None:
-    """Write the cost of a run over all its starts, unless it is zero.
+    """Write the total cost of a run over all its starts, unless the cost is zero.
 
     A failed write, such as on a full disk, is ignored because it should not end the run.
     """

@@ -28,7 +28,7 @@ CitationEvidence = Literal["passage", "document", "sentence", "nuggets", "nugget
 
 
 class EvaluationSettings(SettingsGroup):
-    """Which parts to evaluate, and the models used for them."""
+    """Parts to evaluate, and the models used for them."""
 
     only: Annotated[tuple[str, ...], READ_SPLIT, RESULT, Flag(metavar="PART")] = Field(
         default=(),
@@ -90,7 +90,7 @@ class EvaluationSettings(SettingsGroup):
 
     @property
     def looks_for_evidence(self) -> bool:
-        """Return whether to search passages for the sentences."""
+        """Return whether to search for passages about the sentences."""
         return self.wants("evidence") or self.wants("correctness")
 
     @property
@@ -126,7 +126,7 @@ class NuggetSettings(SettingsGroup):
 
     @property
     def nugget_matcher_sha256(self) -> str:
-        """SHA-256 of the matcher file; empty without a matcher.
+        """SHA-256 of the matcher file; empty if there is no matcher.
 
         Raises:
             SettingsError: The file cannot be read.

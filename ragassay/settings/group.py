@@ -55,7 +55,7 @@ class Flag:
     """Command-line option of a field, if it differs from the field's name and type.
 
     Attributes:
-        metavar: Placeholder of the value in the help; the type or the choices by default.
+        metavar: Placeholder for the value in the help. Default: the type or the choices.
         group: Help heading, for an option without a setting.
     """
 

@@ -140,12 +140,12 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def names_model(self) -> bool:
-        """Return whether a judge model is set. If not, only a second judge may be called."""
+        """Return whether a judge model is set. Otherwise, only a second judge may be called."""
         return self.model != INSTRUMENTS
 
     @property
     def has_judge(self) -> bool:
-        """Return whether there is a general-purpose judge, not one that only rates rubrics."""
+        """Return whether there is a general-purpose judge and not only a rubric judge."""
         return self.names_model and self.form is None
 
     @property
@@ -171,7 +171,7 @@ class JudgeSettings(SettingsGroup):
 
     @property
     def escalated_when(self) -> str | None:
-        """Condition for calling the second judge, with "auto" resolved; None without one."""
+        """Condition for calling the second judge, with "auto" resolved; None if there is none."""
         if self.when != "auto":
             return self.when if self.escalate else None
         chosen = "undecided" if self.instruments_decide else "entropy>1"

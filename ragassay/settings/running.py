@@ -18,7 +18,7 @@ EngineName = Literal["local", "ray"]
 
 
 class RetrievalSettings(SettingsGroup):
-    """Evidence search for a sentence."""
+    """Settings for the evidence search for a sentence."""
 
     evidence: Annotated[Look, RESULT] = Field(
         default="search",
@@ -103,7 +103,7 @@ class LiteratureSettings(SettingsGroup):
 
 
 class LimitSettings(SettingsGroup):
-    """Limits on model calls, and the processes that make them."""
+    """Limits on model calls, and settings for the processes that make the calls."""
 
     concurrency: int = Field(
         default=0,
@@ -157,7 +157,7 @@ class LimitSettings(SettingsGroup):
 
 
 class OutputSettings(SettingsGroup):
-    """Tracing, and the server key."""
+    """Settings for tracing, and the server key."""
 
     tracing: bool = Field(
         default=False,

@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     output: OutputSettings = Field(default_factory=OutputSettings)
 
     def __init__(self, **overrides: object) -> None:
-        """Create settings from names or whole groups, then the environment, then the defaults."""
+        """Create settings from keywords (fields or groups), the environment and the defaults."""
         super().__init__(**_in_groups(overrides))
 
     def model_copy(
@@ -182,7 +182,7 @@ class Settings(BaseSettings):
 
     @property
     def query_rounds(self) -> int:
-        """Maximum number of query rounds: 0 without a judge, at most 1 with a local one."""
+        """Maximum number of query rounds: 0 without a judge, at most 1 with a local judge."""
         if not self.judge.has_judge:
             return 0
         rounds = self.retrieval.evidence_rounds

@@ -27,7 +27,7 @@ N_HUB_CALLS = 10_000
 """Maximum number of concurrent hub calls, each of which may wait for an endpoint."""
 
 N_MODEL_CALLS = 128
-"""Maximum number of concurrent calls to a node's models, above one batch of the local judge."""
+"""Maximum number of concurrent calls to a node's models; more than a batch of the local judge."""
 
 N_MOST = 500
 """Maximum number of records per shard."""
@@ -36,13 +36,13 @@ N_A_WORKER = 2
 """Minimum number of shards per worker if there are enough records, to balance the load."""
 
 N_LOSSES = 3
-"""Number of workers lost on a single record after which the record counts as failed."""
+"""Number of workers that a single record may crash before it counts as failed."""
 
 COLLECT_S = 0.2
-"""Maximum wait for new results, in seconds."""
+"""Maximum time to wait for new results, in seconds."""
 
 N_ROWS = 500
-"""Number of rows sent to the hub at once."""
+"""Number of rows sent to the hub in one call."""
 
 LOST_CLUSTER = (
     "the connection to the cluster was lost; finished work is kept, and the same command resumes "
@@ -135,14 +135,14 @@ async def work_in_cluster(
     keep: Callable[[Any], None],
     listen: Listener,
 ) -> None:
-    """Process records in a cluster, with the same results as a local run.
+    """Process records in a cluster. The results are the same as in a local run.
 
     If a worker is lost, its finished work is kept in the hub and its other records are sent to
     other workers.
 
     Args:
         records: Records with distinct ids.
-        tools: Run, which each worker rebuilds.
+        tools: Run that each worker rebuilds.
         path: File with finished work, if it exists.
 
     Raises:
@@ -173,7 +173,7 @@ async def work_in_cluster(
 
 @dataclass
 class _Driver:
-    """Run in a cluster. `done` contains the ids of the finished records."""
+    """A run in a cluster. `done` contains the ids of the finished records."""
 
     n_workers: int
     tools: Run
@@ -221,7 +221,7 @@ class _Driver:
         self.work = ray.put(work)
 
     def _share_calls(self, settings: Any) -> Any:
-        """Divide the concurrent calls of a judge among the workers."""
+        """Divide a judge's concurrent calls among the workers."""
         if is_local(settings.judge.model):
             return settings
         return settings.model_copy(update={"concurrency": -(-settings.n_slots // self.n_workers)})

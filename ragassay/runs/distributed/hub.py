@@ -89,7 +89,7 @@ class Hub(RunLimiter):
         return not self._store.is_empty
 
     async def find(self, key: str) -> bytes | None:
-        """Return the finished work with a key, or None if it is missing."""
+        """Return the finished work stored under a key, or None if it is missing."""
         return await self._store.find(key)
 
     @property
@@ -103,7 +103,7 @@ class Hub(RunLimiter):
 
 
 DELIVERY_S = 0.1
-"""Seconds between two batches, which limits the work repeated after the loss of a worker."""
+"""Seconds between two batches. Limits the work to repeat after the loss of a worker."""
 
 
 class Outbox:
@@ -157,7 +157,7 @@ class Outbox:
 
 
 class SharedStore(Store):
-    """Finished work of a shard, with access to that of other workers through the hub.
+    """Finished work of a shard, with access to the work of other workers through the hub.
 
     Args:
         asks: Whether to look up missing work in the hub.
@@ -169,7 +169,7 @@ class SharedStore(Store):
         self._known: dict[str, bytes] = {}
 
     async def find(self, key: str) -> bytes | None:
-        """Return finished work with a key, from this worker or the hub."""
+        """Return finished work stored under a key, from this worker or the hub."""
         if key not in self._known and self._asks:
             return await self._hub.find.remote(key)
         return self._known.get(key)
@@ -182,7 +182,7 @@ class SharedStore(Store):
 
 
 class SharedLimiter:
-    """`Limiter` that uses the limits of the hub."""
+    """A `Limiter` that applies the limits of the hub."""
 
     def __init__(self, hub: Any) -> None:
         self._hub = hub
