@@ -147,7 +147,7 @@ def _topics(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_tags(path: Path, data: bytes) -> QueryFile:
-    """Read topics in SGML, whose inner tags may be unclosed."""
+    """Read topics from SGML, in which inner tags may be unclosed."""
     text = data.decode("utf-8", "replace")
     queries: dict[str, ExamQuery] = {}
     rejections: list[Rejection] = []

@@ -84,7 +84,7 @@ def _by_pmid(text: str) -> list[dict[str, object]]:
 
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
-    """Return the text after each mark, or an empty list if any mark has no text."""
+    """Return the text after each mark, or an empty list if any mark is not followed by text."""
     if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
         return []
     if not _LEAD.fullmatch(text, 0, marks[0].start()):

@@ -55,10 +55,10 @@ class EntailmentModel(Protocol):
     """SHA-256 of the weights. Empty if unknown."""
 
     bounds: tuple[Bound, ...] = ()
-    """Probability bounds for a label to count. Without bounds, all labels count."""
+    """Probability bounds for a label to count. If there are none, all labels count."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral.
+        """Return the probabilities of support, contradiction and neutrality.
 
         The result has shape (n_pairs, 3). Rows sum to 1, or are nan if the model returned no label.
         """
@@ -66,7 +66,7 @@ class EntailmentModel(Protocol):
 
 
 class CachedEntailment:
-    """Model with an LRU cache of pairs. Perturbed answers share most sentences."""
+    """Model with an LRU cache of pairs, because perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
@@ -195,7 +195,7 @@ class NliModel:
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral."""
+        """Return the probabilities of support, contradiction and neutrality."""
         import numpy as np
 
         found = np.zeros((len(pairs), 3))

@@ -81,7 +81,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count model calls of the enclosed code and its tasks. Outer meters also count them."""
+    """Count model calls of the enclosed code and its tasks. Outer meters also count these calls."""
     meter = Meter()
     token = _METER.set(meter)
     try:

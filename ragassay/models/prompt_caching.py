@@ -38,7 +38,7 @@ CACHE_S = 240.0
 MOST_KEPT = 10_000
 
 Way = Literal["marked", "automatic", "none"]
-"""How a provider caches prompts: with a marker, automatically, or in no known way."""
+"""How a provider caches prompts: with a marker, automatically, or unknown."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    """Return the batcher for a model. The batcher loads the weights at its first prompt."""
+    """Return the batcher for a model. The batcher loads the weights on its first prompt."""
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.loading import load_engine
 
