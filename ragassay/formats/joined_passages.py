@@ -16,7 +16,7 @@ MOST_PASSAGES = 1_000
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Words recognized before a number without brackets. "Article" is excluded because laws use it."""
+"""Words before a number without brackets. "Article" is excluded because laws have articles."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE

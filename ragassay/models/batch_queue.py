@@ -46,7 +46,7 @@ REASONS: Mapping[int, FailureReason] = {
     CANCELLED: "error",
     TOO_LATE: "timeout",
 }
-"""Failure reasons by status, for requests worth repeating. Other statuses are server errors."""
+"""Failure reasons by status, for repeatable requests. Other statuses are server errors."""
 
 
 @dataclass

@@ -236,7 +236,7 @@ def _continue_pmids(targets: Sequence[Target]) -> Iterator[Target]:
 
 
 _LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
-"""A word for a source with a colon, after which any number is a citation."""
+"""A word for a source, followed by a colon. Any number after the colon is a citation."""
 
 
 def _without_prefix(text: str) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
-"""An "opener" may precede a noun phrase, such as an article, a preposition or "and"."""
+"""An "opener" is a word that may precede a noun phrase: an article, a preposition or "and"."""
 
 _OPENERS = frozenset(
     "a an the this that these those its their our your his her each every any some no all both "
@@ -111,7 +111,7 @@ N_KEYWORDS = 20
 """Default number of keywords, as in SciQAG (Wan et al. 2024, section 3.1)."""
 
 CUT_DISTANCE = 0.74
-"""Distance at which topics are separated, as in pke. Candidates share a quarter of the stems."""
+"""Distance at which topics are separated, as in pke. Topics share a quarter of their stems."""
 
 DAMPING = 0.85
 _TOLERANCE = 1e-9

@@ -1,4 +1,4 @@
-"""Search in texts: tokens, BM25 over small sets of texts, and passages."""
+"""Search texts: tokens, BM25 over small sets of texts, and passages."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Bm25Index:
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Return all texts as (position, score), best first. Without a shared word, the score is 0."""
+    """Return all texts as (position, score), best first. Texts that share no word score 0."""
     matches = Bm25Index(texts).search(query)
     rest = set(range(len(texts))).difference(position for position, _ in matches)
     return [*matches, *((position, 0.0) for position in sorted(rest))]

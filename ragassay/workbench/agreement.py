@@ -208,7 +208,7 @@ class LabelledPassage:
     """A passage with human relevance judgments.
 
     Attributes:
-        label: Label derived from the grades, or None without grades.
+        label: Label derived from the grades, or None if there are no grades.
     """
 
     query_id: str
@@ -288,9 +288,9 @@ def passage_labels(
 ) -> tuple[LabelledPassage, ...]:
     """Label judged passages by their grades.
 
-    With ratings, the label is the `min_answers`-th highest rating, or the lowest rating if there
-    are fewer ratings. Without ratings, it is 1 if at least `min_answers` items are correct,
-    otherwise 0. Ungraded items are ignored, so labels may be too low.
+    If there are ratings, the label is the `min_answers`-th highest rating, or the lowest rating if
+    there are fewer ratings. Otherwise, the label is 1 if at least `min_answers` items are correct,
+    and 0 if not. Ungraded items are ignored, so labels may be too low.
 
     Args:
         queries: Passages by query. Passages without judgments are skipped.

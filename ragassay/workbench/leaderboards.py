@@ -179,7 +179,7 @@ class RubricRow:
     """A system in a leaderboard.
 
     Attributes:
-        rank: Rank, starting at 1. Systems with equal means share a rank. None without a mean.
+        rank: Rank, starting at 1. Systems with equal means share a rank. None if there is no mean.
         score: Mean over queries with a relevant passage. `n` is the number of these queries.
         score_se: Standard error of the mean, or None for fewer than two queries.
         official: Rank in the official leaderboard, or None if missing.
@@ -201,8 +201,8 @@ class RubricBoard:
 
     Attributes:
         measure: Name in ir_measures notation.
-        correlation: Correlation with the official scores, or None without them. Systems missing
-            from either side are counted as unscored.
+        correlation: Correlation with the official scores, or None if there are no official scores.
+            Systems missing from either side are counted as unscored.
         only_official: Systems found only in the official leaderboard.
         n_uncertain: Number of labels missing or possibly too low because of ungraded items.
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
-    """Register `ragassay` with LiteLLM once. Raises `ExtraError` without the `local` extra."""
+    """Register the provider once, or raise `ExtraError` if the `local` extra is missing."""
     need(*EXTRAS["local"])
     import litellm
 
