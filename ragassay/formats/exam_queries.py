@@ -54,7 +54,7 @@ class QueryFile:
     rejections: tuple[Rejection, ...] = ()
 
     def first(self, limit: int | None) -> QueryFile:
-        """Return the file limited to the first queries, or unchanged if the limit is None."""
+        """Return the file with only the first `limit` queries, or unchanged if `limit` is None."""
         return replace(self, queries=self.queries[:limit])
 
 

@@ -265,8 +265,8 @@ class ReplyBuilder:
     ) -> None:
         """Cite sources for a span of a block.
 
-        Without offsets, the whole block is cited. A single offset cites a position. Spans that
-        extend beyond the text are cut and reported as a problem.
+        If there are no offsets, the whole block is cited. A single offset cites a position. Spans
+        that extend beyond the text are cut and reported as a problem.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:

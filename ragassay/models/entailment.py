@@ -201,7 +201,7 @@ class NliModel:
         found = np.zeros((len(pairs), 3))
         with self.model.lend() as (tokenizer, model):
             for row, (claim, passage) in enumerate(pairs):
-                # The passage is the premise. Without a title, it starts with a newline.
+                # The passage is the premise. If it has no title, it starts with a newline.
                 tokens = tokenizer(
                     passage.strip(),
                     claim,
@@ -246,7 +246,7 @@ def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
     Args:
         base: Name in `PACKAGED`, a Hugging Face id, or a folder.
         cache_dir: Folder for the converted weights of SmolLM2.
-        n_labels: Number of labels of the head. Verifiers have three.
+        n_labels: Number of labels in the head. Verifiers have three labels.
 
     Raises:
         ExtraError: The `hub` extra is not installed.

@@ -98,7 +98,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
     with ThreadPoolExecutor(len(hosted)) as workers:
         checks = [workers.submit(_check, settings) for settings in hosted.values()]
         is_pending = bool(wait(checks, QUICK_S, FIRST_EXCEPTION).not_done)
-        loading = Thread(target=_preload_litellm, daemon=True)  # A refusal does not wait for it.
+        loading = Thread(target=_preload_litellm, daemon=True)  # A refusal need not wait for it.
         if is_pending:
             loading.start()
         for check in checks:

@@ -158,7 +158,7 @@ class PromptCaching:
     def _prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
-        """Return a digest of everything that a cache entry depends on, or None without caching."""
+        """Return a digest of all inputs to a cache entry, or None if nothing is cached."""
         system, shared = self._find_shared_text(messages)
         # Providers place the reply schema before the messages.
         schema = json.dumps(options.get("response_format"))

@@ -54,7 +54,7 @@ class PairMaterial:
     Attributes:
         rng: Random generator for this pair and attack only.
         others: Other pairs. Pairs about the same paper are ignored.
-        side: Side of the text pools to draw from.
+        side: Set of texts to draw from: "fit" or "audit".
     """
 
     rng: random.Random

@@ -101,8 +101,8 @@ class MatchAgreement(Frozen):
 
     Attributes:
         accuracy: Share of all pairs with the correct decision.
-        precision: Share of aligned pairs that are labeled matches. None if there are none.
-        recall: Share of labeled matches that are aligned. None if there are none.
+        precision: Share of aligned pairs that are labeled matches. None if no pair is aligned.
+        recall: Share of labeled matches that are aligned. None if no match is labeled.
         n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
         n_known: Number of labeled matches.
     """

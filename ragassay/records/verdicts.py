@@ -76,7 +76,7 @@ class Failure(Frozen):
 
 
 FAILED_CALLS = "failed calls"
-"""Part of `usage_by_part` for paid calls that gave no verdict. Most of them were retried."""
+"""Part of `usage_by_part` for paid calls that gave no verdict. Most such calls were retried."""
 
 
 class Usage(Frozen):

@@ -158,7 +158,7 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns faults to requests, in order of precedence. All of them count requests."""
+    """Assigns faults to requests, in order of precedence. Every fault counts requests."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = tuple(faults)

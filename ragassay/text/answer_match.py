@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ragassay.text.quantities import numbers_of
 
 LEAST_RATIO = 80
-"""Similarity in percent above which two texts match. It is rounded as in the original code."""
+"""Similarity in percent above which two texts match, rounded as in the original code."""
 
 FEWEST_CHARS = 4
 """Minimum length for fuzzy matching. Shorter normalized texts must be equal to match."""

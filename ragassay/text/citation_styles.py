@@ -177,7 +177,7 @@ def without_locators(content: str) -> str:
 def read_targets(
     content: str, *, is_square: bool, names: Collection[str] = ()
 ) -> tuple[Target, ...]:
-    """Return the targets of the entries of a mark, or () if the content is not a mark.
+    """Return the targets of a mark's entries, or () if the content is not a mark.
 
     Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe the article and are not a target.
 

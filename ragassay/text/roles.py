@@ -280,7 +280,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Action:
-    """A verb with the stems of its agent and object. In the passive, they are exchanged."""
+    """A verb with the stems of its agent and its object, which the passive exchanges."""
 
     verb: str
     agent: Stems

@@ -22,7 +22,7 @@ _TRAILERS = re.compile(
     rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
     r"(?=\s|\Z)"
 )
-"""Superscript numbers and closing marks of emphasis or formulas end the previous sentence."""
+"""Superscripts, and closing emphasis or formula marks, which belong to the previous sentence."""
 
 _NUMBERED = re.compile(r"\(([^().!?\n]{1,60}[0-9])\)")
 """A number before a closing parenthesis. sentencex may treat "1)" and "2)" as a list."""

@@ -297,7 +297,7 @@ def passage_labels(
         chosen: Filter for the grades. The first matching grade per passage is used.
         min_answers: Number of items, at least 1.
         like_original: Whether to follow the original program: ungraded passages are labelled 0, and
-            without ratings a passage must cover `min_answers` + 1 items.
+            if there are no ratings, a passage must cover `min_answers` + 1 items.
     """
     labelled: list[LabelledPassage] = []
     for query in queries:

@@ -180,7 +180,7 @@ class SystemCover:
 
 @dataclass(frozen=True)
 class _CoverItems:
-    """Asked, covered and unscored items of a set of passages."""
+    """Items that were asked, covered or unscored for a set of passages."""
 
     asked: frozenset[str]
     covered: frozenset[str]

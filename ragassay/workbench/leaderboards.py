@@ -54,7 +54,7 @@ def facet_of_id(query: str, item: str) -> str:
 
 
 def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
-    """Return a function that looks up an item's facet in the banks, or else uses `facet_of_id`."""
+    """Return a function that finds an item's facet in the banks or, failing that, in its id."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks

@@ -1,4 +1,4 @@
-"""Tables of test banks, of their changes, and of checks of items and grades."""
+"""Tables of test banks, their changes, and checked items and grades."""
 
 from __future__ import annotations
 

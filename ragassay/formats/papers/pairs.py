@@ -2,7 +2,7 @@
 
 {"id", "question", "answer", "paper", "system", "sources"} per line, or in an array
 {"doi", "txt", "Q&A": [{"Q", "A"}]}: SciQAG, which includes the paper
-question,answer,paper[,id,system]: CSV, or with tabs or semicolons
+question,answer,paper[,id,system]: CSV, also with tabs or semicolons
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def read_notes(value: object) -> BankNotes:
 def format_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
     """Return an `info` field with ragassay's notes, which `read_notes` can read."""
     own = parse_value(info) if info else None
-    looks_like_notes = _notes(own) is not None  # Then it must be nested in the notes.
+    looks_like_notes = _notes(own) is not None  # If so, it must be nested in notes.
     if not (history or is_secret or looks_like_notes):
         return {} if own is None else {"info": own}
     notes: JsonRow = {"secret": is_secret}

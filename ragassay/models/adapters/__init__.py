@@ -78,7 +78,7 @@ class Shape(Frozen):
         temperature: Divisor of the logits that calibrates the probabilities.
         reads: Passage format used in training.
         labels: Labels in logit order.
-        bounds: Probability bounds, by label, that a verdict must meet to count or to lead a report.
+        bounds: Probability bounds, by label, for a verdict to count or to become a main finding.
             If no bounds are defined, all verdicts count.
         training: Training details. None if they are only described on the card.
     """
