@@ -98,7 +98,7 @@ class NuggetScores:
 
 
 def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read the output of the nuggetizer's `assign`, and return its items and the rejected lines.
+    """Read the output of the nuggetizer's `assign` command, and return items and rejected lines.
 
     The items are answers or passages. Failed labels are None. Answers with unknown labels are kept,
     and a rejection reports how many labels are unknown.

@@ -192,7 +192,7 @@ class _Cutter:
                     self.pieces.add(line.number, line.data[position : match.start()])
                     if self.pieces.pieces:
                         yield self.pieces.item(line.number)
-                    # Text after an array is damage. Text after a list belongs to the document.
+                    # Text after an array is an error. Text after a list belongs to the document.
                     position = match.end() if self.level == 1 else match.start()
                     self.inside = False
         rest = line.data[position:]

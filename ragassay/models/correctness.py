@@ -79,7 +79,7 @@ class EntailmentCorrectness:
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another passage supports the sentence.
+        """Return the first passage's failure, unless another passage clearly supports the sentence.
 
         If there are bounds, a passage with a different number, direction or negation does not
         support the sentence. Numbers may come from any of the passages.
@@ -113,7 +113,7 @@ class HeadCorrectness:
         return self._model.probabilities(pairs)[:, 0]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another passage supports the sentence."""
+        """Return the first failure, unless another passage clearly supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 

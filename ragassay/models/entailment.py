@@ -154,7 +154,7 @@ def doubt_about(
             doubts.append(NO_LABEL)
             continue
         best = max(range(len(row)), key=row.__getitem__)
-        # Bounds for words, because numbers are not checked here.
+        # Use the bounds for words, because numbers are not checked here.
         bound = bound_of(bounds, labels[best], "verdict", "words")
         doubts.append(
             explain_undecided(bound, labels[best], float(row[best]), cosine) if bound else None

@@ -181,7 +181,7 @@ class PairClassifier:
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another passage supports the sentence."""
+        """Return the first failure, unless another passage clearly supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.scores(pairs)])
 
 

@@ -227,7 +227,7 @@ class PanelPair(Frozen):
 
 
 class PanelAgreement(Frozen):
-    """Agreement of a panel over all answers and rubrics.
+    """Agreement within a panel over all answers and rubrics.
 
     Attributes:
         alpha_alone, alpha: Krippendorff's alpha (ordinal) of the first-round and final ratings.

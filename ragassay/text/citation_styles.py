@@ -363,7 +363,7 @@ def _authors(group: str) -> Iterator[Target]:
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
-    """Return whether the word before a year is a month, a country or similar."""
+    """Return whether the word before a year is a month, a country or another non-author."""
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 
