@@ -228,8 +228,8 @@ def audit(
     """Measure whether a judge can distinguish perturbed answers from the original answers.
 
     Args:
-        answers: As for `evaluate`. Answers with a `variant` other than "benign" in their metadata
-            are already perturbed and skipped.
+        answers: Same as for `evaluate`. Answers with a `variant` other than "benign" in their
+            metadata are already perturbed and skipped.
         settings: Same as for `evaluate`.
         options: See below. Options that can be repeated on the command line take a list.
 
@@ -337,7 +337,7 @@ def evaluate_pairs(
         papers: Path of a file or folder with papers, or paper objects. Not needed for files that
             contain the papers (SciQAG JSON).
         settings: Same as for `evaluate`.
-        options: See below. Without a `model`, measures that need a judge are omitted.
+        options: See below. If no `model` is set, measures that need a judge are omitted.
 
     Returns:
         Pairs with measures and ratings. If `out` is set, the report is written there.

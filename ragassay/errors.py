@@ -95,7 +95,7 @@ class ModelError(RagassayError, RuntimeError):
 
 
 class _ReasonedError(ModelError):
-    # The default lets a copied or unpickled error, which restores `reason` later, be created.
+    # Copied and unpickled errors are created with the default, and restore `reason` later.
     def __init__(self, message: str, reason: FailureReason = "error") -> None:
         super().__init__(message)
         self.reason = reason

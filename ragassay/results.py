@@ -69,8 +69,8 @@ class Results(Sequence[Evaluation]):
         failures: Records without an evaluation.
         rejections: Rows that could not be read.
         manifest: Everything that affects the results.
-        audit: Audit of the judge. None without `audit=`.
-        repeats: Consistency of the judge. None without `repeat=`.
+        audit: Audit of the judge. None if `audit` was not set.
+        repeats: Consistency of the judge. None if `repeat` was not set.
         verdicts: Outcome for each score in `fail_under=` (reached, below or unmeasured), with a
             message.
     """
@@ -271,7 +271,7 @@ def _csv(rows: Sequence[dict[str, Any]]) -> str:
 
 
 class UnjudgedError(RagassayError, RuntimeError):
-    """Raised with `raise_on_failure` if something could not be judged or read."""
+    """Raised if `raise_on_failure` is set and something could not be judged or read."""
 
     def __init__(self, results: Results) -> None:
         self.results = results

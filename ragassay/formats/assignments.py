@@ -28,7 +28,7 @@ from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
 ALL = "all"
-"""Value of `qid` in the line that contains the means."""
+"""Value of `qid` on the line that contains the means."""
 
 _SCORES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 
@@ -98,7 +98,7 @@ class NuggetScores:
 
 
 def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read the output of the nuggetizer's `assign`, and return its items and the rejected lines.
+    """Read the output of the nuggetizer's `assign` command, and return items and rejected lines.
 
     The items are answers or passages. Failed labels are None. Answers with unknown labels are kept,
     and a rejection reports how many labels are unknown.
@@ -157,8 +157,9 @@ def _n_words(text: str) -> int:
 def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
     """Write answers or passages in the format of the nuggetizer's `assign`.
 
-    `read_assignments` returns equal answers. The nuggetizer's `metrics` requires every importance,
-    so an unknown importance is written as "failed", which `metrics` does not count as vital.
+    `read_assignments` returns equal answers. The nuggetizer's `metrics` requires an importance for
+    every nugget, so an unknown importance is written as "failed", which `metrics` does not count as
+    vital.
 
     Raises:
         InputError: An answer occurs twice, has no topic, or does not have exactly one of system and
@@ -212,9 +213,9 @@ def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
 def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
     """Write scores in the nuggetizer's format, with the means on a final line named "all".
 
-    The means exclude undefined scores, which the nuggetizer counts as 0. Missing scores are omitted
-    from their line, which the nuggetizer's `compare` supports and its `view` does not. If `scores`
-    includes an entry for "all", no means are added.
+    The means exclude undefined scores, which the nuggetizer counts as 0. Missing scores are
+    omitted, which the nuggetizer's `compare` supports but its `view` does not. If `scores` includes
+    an entry for "all", no means are added.
 
     Raises:
         InputError: There are no scores, a topic is blank, or the file cannot be written.

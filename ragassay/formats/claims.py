@@ -39,7 +39,7 @@ class MarkRow(Row):
 
 
 class DecisiveRow(MarkRow):
-    """Sentences with their positions."""
+    """Decisive sentences with their positions."""
 
     sentences: list[int]
 
@@ -81,7 +81,7 @@ class FindingRow(Row):
 
 @dataclass(frozen=True)
 class FactCheck:
-    """A claim and a document id, with the label that the collection gives the pair."""
+    """A claim and a document id, with the label that the collection assigns to the pair."""
 
     claim: str
     document: str

@@ -1,4 +1,4 @@
-"""Read conversations, in which the last answer is evaluated and earlier turns are its context.
+"""Read conversations. The last answer is evaluated, and earlier turns are its context.
 
 {"messages": [{"role", "content"}]}                   OpenAI (fine-tuning, logs), LangGraph states
 {"conversations": [{"from", "value"}]}                ShareGPT
@@ -126,7 +126,7 @@ def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
 
 
 def _read_one(message: object) -> _Message | str:
-    """Return the message, or a description of the error in it."""
+    """Return the message, or a description of its error."""
     if is_list(message) and len(message) == 2:  # LangChain's ("human", "…") pairs
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
@@ -146,7 +146,7 @@ def _read_one(message: object) -> _Message | str:
 def read_history(history: object) -> tuple[Turn, ...] | None:
     """Return the turns of a chat history, or None if it is not a chat history.
 
-    The history is a list of messages, or of pairs of a question and its answer.
+    The history is a list of messages or of (question, answer) pairs.
     """
     if not is_list(history) or not history:
         return None
@@ -183,7 +183,7 @@ def _role_name(fields: Fields) -> str:
 
 
 def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
-    """Return tool results as documents, one per passage, or one per result without passages."""
+    """Return tool results as documents, one per passage, or one per result that has no passages."""
     documents: list[Document] = []
     for message in messages:
         if message.role != "tool":
@@ -294,9 +294,10 @@ _SHAPED = ("choices", "candidates", "message", "content")
 
 
 def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record | Problem]:
-    """Convert a row, whose answer may be a provider's reply with structured citations, to a record.
+    """Convert a row to a record. The answer may be a provider's reply with structured citations.
 
-    Unreadable citations are returned as problems after the record. A chat history becomes turns.
+    Unreadable citations are returned as problems after the record. A chat history is converted to
+    turns.
     """
     name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
     turns = read_history(item.fields[name]) if name else None

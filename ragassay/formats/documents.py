@@ -96,7 +96,7 @@ class CutDocument:
     """A document split into its header and rows.
 
     Attributes:
-        header: JSON text of the document, with its list of rows emptied.
+        header: JSON text of the document, with an empty list of rows.
         rows: Rows, including damaged ones, with the number of the first line of each row.
     """
 
@@ -132,7 +132,7 @@ def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
 
 
 def is_document(head: Sequence[RawLine]) -> bool:
-    """Return whether a file is a multi-line JSON object, not JSON lines with a broken line."""
+    """Return whether a file is one multi-line JSON object, not JSON lines with an invalid line."""
     if len(head) < 2 or any(line.problem for line in head):
         return False
     first, second = head[0].data.strip(), head[1].data.strip()
@@ -192,7 +192,7 @@ class _Cutter:
                     self.pieces.add(line.number, line.data[position : match.start()])
                     if self.pieces.pieces:
                         yield self.pieces.item(line.number)
-                    # Text after an array is damage. Text after a list belongs to the document.
+                    # Text after an array is an error. Text after a list belongs to the document.
                     position = match.end() if self.level == 1 else match.start()
                     self.inside = False
         rest = line.data[position:]

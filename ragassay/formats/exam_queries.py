@@ -54,7 +54,7 @@ class QueryFile:
     rejections: tuple[Rejection, ...] = ()
 
     def first(self, limit: int | None) -> QueryFile:
-        """Return the file limited to the first queries, or unchanged if the limit is None."""
+        """Return the file with only the first `limit` queries, or unchanged if `limit` is None."""
         return replace(self, queries=self.queries[:limit])
 
 
@@ -147,7 +147,7 @@ def _topics(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _of_tags(path: Path, data: bytes) -> QueryFile:
-    """Read topics in SGML, whose inner tags may be unclosed."""
+    """Read topics from SGML, in which inner tags may be unclosed."""
     text = data.decode("utf-8", "replace")
     queries: dict[str, ExamQuery] = {}
     rejections: list[Rejection] = []

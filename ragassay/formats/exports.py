@@ -68,7 +68,7 @@ class ExportShape(BaseModel):
         sources: Paths of objects with a sources field, or of lists of sources.
         rows: Path of the list of records if an exported object contains several records.
         spans: Paths used to merge the rows of a trace, or None if each row is a record.
-        has_objects: Whether at least one of the marked values must be an object or a list.
+        has_objects: Whether at least one value at the `marks` paths must be an object or a list.
         refusal: Reason why records of this shape contain no answers, or empty if they do.
     """
 
@@ -233,7 +233,7 @@ def _first(
 def _text(
     value: object, names: tuple[str, ...], role: str, path: str, levels: int, lone: bool
 ) -> tuple[str, str] | None:
-    """Return the text of a value, named field, message or only text field, with its path."""
+    """Return text from a value, a named field, a message or the only text field, with its path."""
     if isinstance(value, str):
         return (str(value), path) if value.strip() else None
     if levels == 0:
@@ -366,7 +366,7 @@ def _texts_in(fields: Mapping[str, object], paths: Iterable[str]) -> Iterator[st
 
 
 def merge_spans(items: Iterable[Item | Rejection], spans: Spans) -> Iterator[Item | Rejection]:
-    """Merge each trace into one item: its root span with the documents of its retriever spans.
+    """Merge each trace into one item: the root span with the documents from the retriever spans.
 
     Rows without a trace id remain separate items.
     """

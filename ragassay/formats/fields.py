@@ -133,7 +133,7 @@ def _fold_all(names: tuple[str, ...]) -> dict[str, int]:
 
 
 def find_name(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
-    """Return the first of the names whose field has a value, or None if no field has one."""
+    """Return the first name whose field has a value, or None if none of the fields has a value."""
     return next(iter(find_all(fields, names)), None)
 
 

@@ -31,7 +31,7 @@ _SEEN = 4_096
 
 
 def encoding_of_start(data: bytes) -> str | None:
-    """Return the encoding of a byte order mark other than UTF-8, or None if there is none."""
+    """Return the encoding indicated by a byte order mark, or None for UTF-8 or no mark."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), None)
 
 
@@ -172,7 +172,7 @@ _MAX_NAME = 300
 
 
 class _AsOpened(io.FileIO):
-    """A file that is read only up to its size when opened, so that reading a growing file ends."""
+    """A file that is read only up to the size it had when opened, even if it grows."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "rb")
@@ -265,7 +265,7 @@ class RawLine:
     """An unparsed line of a file.
 
     Attributes:
-        data: Bytes without the line ending. Cut if `problem` is set.
+        data: Bytes without the line ending. Truncated if `problem` is set.
         problem: Reason why the line could not be read, or empty.
         expected: Description of a valid line if `problem` is set.
     """
@@ -282,7 +282,7 @@ class RawLine:
 
 
 def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
-    """Return the start of a line that exceeds the limit, with a problem."""
+    """Return the start of an overlong line, with `problem` set."""
     return RawLine(
         number,
         data[:_CONTENT_BYTES],

@@ -1,4 +1,4 @@
-"""Read gold nuggets by topic in any known format, and write them.
+"""Read gold nuggets in any known format, keyed by topic, and write them.
 
     {"116": ["a fact", {"text": "another", "importance": "vital"}]}                BioACE
     {"query", "qid", "nuggets": [{"text", "importance"}]} per line                 nuggetizer
@@ -89,7 +89,7 @@ class _Gold:
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, bank: NuggetBank, place: Place, has_facets: bool = False) -> None:
-        """Add the nuggets of a topic. A topic may repeat unchanged or with another facet."""
+        """Add the nuggets of a topic. A topic may occur again unchanged or with another facet."""
         first = self.banks.setdefault(bank.topic, bank)
         if has_facets:
             nuggets = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
@@ -104,7 +104,7 @@ class _Gold:
 
 
 def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Rejection, ...]]:
-    """Read gold nuggets with their questions, and the rejected lines.
+    """Read gold nuggets with their questions, and return them with the rejected lines.
 
     The file is JSON or JSON lines, optionally compressed with gzip: `{topic_id: [text]}`, output of
     the nuggetizer's `create` or `assign`, or a test bank of the Rubric workbench. Nuggets with an
@@ -129,7 +129,7 @@ def read_nugget_banks(path: AnyPath) -> tuple[tuple[NuggetBank, ...], tuple[Reje
 
 
 def read_nuggets(path: AnyPath) -> tuple[dict[str, tuple[Nugget, ...]], list[Rejection]]:
-    """Read gold nuggets by topic, like `read_nugget_banks` but without questions."""
+    """Read gold nuggets, keyed by topic, like `read_nugget_banks` but without questions."""
     path = Path(path)
     banks, rejections = read_nugget_banks(path)
     return {bank.topic: bank.nuggets for bank in banks}, list(rejections)

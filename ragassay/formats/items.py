@@ -27,7 +27,7 @@ from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
-"""Share of unreadable lines above which reading stops, if there are at least `MAX_JUNK` of them."""
+"""Share of unreadable lines above which reading stops, if at least `MAX_JUNK` are unreadable."""
 
 _Read = TypeVar("_Read")
 
@@ -195,7 +195,7 @@ def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejecti
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    """Yield the rows of an object of columns, as written by data frames, or the item itself."""
+    """Yield the rows of a column-oriented object, as written by data frames, or the item itself."""
     rows = column_rows(item.fields) if isinstance(item, Item) else None
     if rows is None or isinstance(item, Rejection):
         yield item
@@ -250,7 +250,7 @@ def as_item(place: Place, value: object) -> Item | Rejection:
 
 
 def iter_rows(rows: Iterable[Mapping[str, object]]) -> Iterator[Item | Rejection]:
-    """Yield the items in a list of dicts or data frame rows, with 1-based row numbers as lines."""
+    """Yield the items in a list of dicts or data frame rows, with 1-based row numbers."""
     for count, row in enumerate(rows, start=1):
         place = Place(ROWS_NAME, count, f"row-{count}", content_of(row))
         value = plain_row(row, MAX_DEPTH)
@@ -322,7 +322,7 @@ def read_once(
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
     """Read items, and reject those that are unreadable or have a duplicate key.
 
-    `repeated` describes a duplicate, based on its value and the line of the first item.
+    `repeated` returns a description of a duplicate from its value and the first item's line.
     """
     values: dict[Hashable, _Read] = {}
     lines: dict[Hashable, int] = {}

@@ -16,7 +16,7 @@ MOST_PASSAGES = 1_000
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Words recognized before a number without brackets. "Article" is excluded because laws use it."""
+"""Words before a number without brackets. "Article" is excluded because laws have articles."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
@@ -84,7 +84,7 @@ def _by_pmid(text: str) -> list[dict[str, object]]:
 
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
-    """Return the text after each mark, or an empty list if any mark has no text."""
+    """Return the text after each mark, or an empty list if any mark is not followed by text."""
     if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
         return []
     if not _LEAD.fullmatch(text, 0, marks[0].start()):

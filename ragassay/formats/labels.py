@@ -1,4 +1,4 @@
-"""Read human labels of answers in any known format, for comparing judges with people.
+"""Read human labels of answers, in any known format, to compare judges with people.
 
 ragassay's own format is one `HumanLabel` per line:
 
@@ -106,8 +106,8 @@ def read_labels(path: AnyPath) -> LabelResult:
     Null labels and failed assignments are skipped. `record_id` and `sentence` match the records
     that `read_records` returns for the same file. Ratings by YESciEval's judge models are labels
     with the model as annotator. For SummEval, only the expert ratings are read. A Rubric workbench
-    judgment becomes a rating on the rubric "relevance", on the scale of the collection. For a
-    folder, the reviews of a run or the YESciEval workbooks are read.
+    judgment becomes a rating on the rubric "relevance", on the scale of the collection. If the path
+    is a folder, the reviews of a run or the YESciEval workbooks are read.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has no labels. This includes qrels,

@@ -279,8 +279,8 @@ EvidenceKey = tuple[str, int, str]
 def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
     """Return the evidence for each citation that has evidence.
 
-    Records and sentences are numbered as by `read_records`. `evidence_support` may be a text or a
-    list of texts. Other values are ignored, and other file formats contain no evidence.
+    Record ids and sentence numbers match the output of `read_records`. `evidence_support` may be a
+    text or a list of texts. Other values are ignored, and other file formats contain no evidence.
     """
     evidence: dict[EvidenceKey, tuple[str, ...]] = {}
     for item in iter_items(path):
@@ -312,7 +312,7 @@ class _MedaesqaSentence(BaseModel):
         return system, int(number)
 
 
-# Sentences by question, kind of cluster and cluster name.
+# Sentences keyed by question, cluster kind and cluster name.
 _ClustersFile = RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]]]]
 
 

@@ -233,7 +233,7 @@ class AssignedNuggetRow(GoldNuggetRow):
 
 
 class AssignedRow(Row):
-    """An answer with the assignments of its nuggets."""
+    """An answer with its nugget assignments."""
 
     query: str
     qid: IdText
@@ -259,7 +259,7 @@ class AssignedRow(Row):
 
 
 class RetrievedRow(Row):
-    """A retrieved passage with the assignments of its nuggets."""
+    """A retrieved passage with its nugget assignments."""
 
     text: str
     qid: IdText

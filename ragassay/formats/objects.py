@@ -30,11 +30,11 @@ class Sample(Protocol):
 
     @property
     def user_input(self) -> Any:
-        """Question of the user."""
+        """The user's question."""
 
     @property
     def response(self) -> Any:
-        """Answer of the system."""
+        """The system's answer."""
 
 
 class TestCase(Protocol):
@@ -42,11 +42,11 @@ class TestCase(Protocol):
 
     @property
     def input(self) -> Any:
-        """Question of the user."""
+        """The user's question."""
 
     @property
     def actual_output(self) -> Any:
-        """Answer of the system."""
+        """The system's answer."""
 
 
 class TestCases(Protocol):
@@ -62,7 +62,7 @@ class Response(Protocol):
 
     @property
     def response(self) -> Any:
-        """Answer of the system."""
+        """The system's answer."""
 
     @property
     def source_nodes(self) -> Any:

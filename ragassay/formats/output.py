@@ -45,7 +45,7 @@ def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
     try:
         with part.open("xb") as handle:
             if path.name.endswith(_GZIP):
-                # Without name and time, equal records result in equal bytes.
+                # Without a name and a time, equal records produce identical bytes.
                 with gzip.GzipFile("", "wb", 6, handle, mtime=0) as packed:
                     yield packed
             else:

@@ -253,7 +253,7 @@ def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[
 
 
 def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
-    """Yield number, URL and text of all evidence, starting with that of the whole answer."""
+    """Yield number, URL and text of each evidence, starting with evidence for the whole answer."""
     evidence = (claim.get("evidence") for claim in answer.claims)
     lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
     for pieces in lists:
@@ -266,7 +266,7 @@ def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
 
 
 def split_evidence(piece: str) -> tuple[str, str, str]:
-    """Split evidence into number, URL and text, each of which may be empty.
+    """Split evidence into its number, URL and text, each of which may be empty.
 
     Example:
         >>> split_evidence("[2] https://a.org It fell.")

@@ -91,7 +91,7 @@ def _readable_sources(value: object) -> object:
 
 
 def _is_named(row: dict[str, object]) -> bool:
-    """Return whether a source has an id or a title, and no field that might be its text."""
+    """Return whether a source has an id or a title, but no field that might be its text."""
     if "text" in row:
         return False
     names = (*SOURCE_ID_NAMES, *TITLE_NAMES)

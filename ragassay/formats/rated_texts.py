@@ -51,7 +51,7 @@ TASK = "Summarise the article."
 OVERALL = "overall"
 EXPERT_MEAN = "mean of experts"
 RATER_MEAN = "mean of raters"
-"""Annotator name for mean ratings that are rounded to a rating."""
+"""Annotator name for mean ratings that are rounded to whole ratings."""
 
 N_RATERS = 3
 """Number of raters of each USR turn. UniEval averages their ratings."""

@@ -66,7 +66,8 @@ class ReadResult:
 
     Attributes:
         records: Records in file order, with unique ids.
-        rejections: Lines that could not be read, including lines of questions and nuggets files.
+        rejections: Lines that could not be read, including those in the questions and nuggets
+            files.
         format: Name of the format, such as "ragassay", "ragas", "trec-rag-2024" or "medaesqa".
         fields: Original names of renamed question, answer, sources and reference fields.
     """
@@ -137,8 +138,8 @@ def records_from_rows(
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`, like `read_records`.
 
-    NaN, NA and NaT count as absent. YESciEval answers require `questions`. Rejections have the file
-    name "rows" and the row number as line.
+    NaN, NA and NaT count as absent. YESciEval answers require `questions`. Rejections report the
+    file name "rows" and the row number as the line.
 
     Raises:
         InputError: There are no rows, or their format is unknown.
@@ -151,7 +152,7 @@ def records_from_rows(
 
 
 def add_gold_nuggets(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
-    """Add gold nuggets from a file to records that have none, like `read_records`."""
+    """Add gold nuggets from a file to records without nuggets, as `read_records` does."""
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)
@@ -173,7 +174,7 @@ def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
-    """Split records into answered records and rejections. The line is the 1-based position."""
+    """Split records into answered records and rejections. Lines are 1-based record positions."""
     checked = [(record, empty_answer(record)) for record in records]
     rejections = (
         Place("records", n, record.id, content_of(record.model_dump())).reject(problem)
@@ -201,7 +202,7 @@ class _RecordReading:
     def detect_format(
         self, items: Iterable[Item | Rejection], only_questions: bool
     ) -> tuple[Format, Iterator[Item | Rejection]]:
-        """Return the format of the items, with an iterator over all of them."""
+        """Return the format of the items, and an iterator over all items."""
         if only_questions:
             items = self._questions(items)
         if self.columns:

@@ -103,7 +103,7 @@ def _is_message(fields: Fields) -> bool:
 
 
 def _is_chat(fields: Fields) -> bool:
-    """Return whether `message` is the answer, as in replies of Cohere and Ollama."""
+    """Return whether `message` is the answer, as in replies from Cohere and Ollama."""
     return _is_message({"role": "assistant"} | get_fields(fields, "message"))
 
 
@@ -258,7 +258,7 @@ def read_structured_reply(reply: object) -> StructuredReply | None:
 
 
 def add_reply(record: Record, reply: StructuredReply) -> Record:
-    """Add a reply's citations, and any sources that the record lacks, to a record.
+    """Add a reply's citations, and its sources that the record lacks, to the record.
 
     A source of the reply is the same as a source of the record if their ids or titles are equal, if
     the reply refers to the record's source by its position in the request (Anthropic's

@@ -54,7 +54,7 @@ def as_plain(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def get(fields: Any, *names: str) -> Any:
-    """Return the first field, named in snake or camel case, that is not None, or None."""
+    """Return the first non-null field, named in snake or camel case, or None if all are missing."""
     if not is_mapping(fields):
         return None
     for name in names:
@@ -143,7 +143,7 @@ class StructuredReply:
 
 @dataclass(frozen=True)
 class ReplyBlock:
-    """Part of the answer that starts at `start` and that citation offsets are relative to."""
+    """Part of the answer. Citation offsets are relative to its `start`."""
 
     start: int
     text: str
@@ -157,7 +157,7 @@ class ReplyBlock:
         return list(accumulate(1 + (ord(mark) > 0xFFFF) for mark in self.text))
 
     def _characters(self, offset: int, ends: Sequence[int]) -> int:
-        """Convert an offset to characters. Offsets beyond the text remain beyond it."""
+        """Convert an offset to characters. Offsets beyond the text stay beyond the text."""
         n_units = ends[-1] if ends else 0
         if offset > n_units:
             return len(self.text) + offset - n_units
@@ -168,7 +168,7 @@ class ReplyBlock:
     ) -> tuple[int, int]:
         """Return the span in characters, which may extend beyond the block.
 
-        Providers count in characters, bytes or UTF-16 units, and some include the last character.
+        Providers count in characters, bytes or UTF-16 units, and some use inclusive end offsets.
         If the provider quotes the text, the unit that matches the quote replaces `unit`.
 
         Example:
@@ -240,7 +240,7 @@ class ReplyBuilder:
             is_new: Whether to add a new source even if the key is known.
 
         Returns:
-            Number of the source, for `cite`.
+            Number of the source, to be passed to `cite`.
         """
         key = key or name or title
         n = self._known.get(key) if key and not is_new else None
@@ -265,8 +265,8 @@ class ReplyBuilder:
     ) -> None:
         """Cite sources for a span of a block.
 
-        Without offsets, the whole block is cited. A single offset cites a position. Spans that
-        extend beyond the text are cut and reported as a problem.
+        If there are no offsets, the whole block is cited. A single offset cites a position. Spans
+        that extend beyond the text are cut and reported as a problem.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:

@@ -151,7 +151,7 @@ _CHUNK_KINDS = ("web", "retrieved_context", "maps", "image")
 
 
 def read_grounding(grounding: Fields, parts: list[ReplyBlock], reply: ReplyBuilder) -> None:
-    """Cite the sources of Gemini's grounding supports, whose offsets are bytes in a part."""
+    """Cite the sources of Gemini's grounding supports, which have byte offsets within a part."""
     sources = [
         _add_chunk(chunk, reply) for chunk in each_object(get(grounding, "grounding_chunks"))
     ]

@@ -126,7 +126,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
 def read_columns(
     path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
 ) -> list[Rejection]:
-    """Pass the columns in each line to a function, and return the rejected lines.
+    """Pass the columns of each line to a function, and return the rejected lines.
 
     Args:
         add: Function that receives a line number and its columns, and returns a problem or None.
@@ -177,7 +177,7 @@ _GRADE = re.compile("-?[0-9]{1,9}")
 
 
 def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection]]:
-    """Read the relevance grades of documents, keyed by query, and the rejected lines.
+    """Read relevance grades of documents, keyed by query, and return them with the rejected lines.
 
     The file has trec_eval's columns `qid 0 docid grade`, or BEIR's columns `qid docid grade` with
     an optional header, and may be compressed with gzip. If a document has several grades, the first
@@ -223,7 +223,7 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
 
 
 def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read query texts, keyed by query id, and the rejected lines.
+    """Read query texts, keyed by query id, and return them with the rejected lines.
 
     The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id` or
     `qid`) and a text (`text`, `query`, `claim` or `question`), and may be compressed with gzip.
@@ -293,9 +293,10 @@ class RetrievalRun:
 
 
 def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
-    """Read rankings in TREC run format, optionally compressed with gzip, and the rejected lines.
+    """Read rankings in TREC run format, and return them with the rejected lines.
 
-    Lines with a different tag than the first line, or with a repeated document, are rejected.
+    The file may be compressed with gzip. Lines with a different tag than the first line, or with a
+    repeated document, are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no rankings.

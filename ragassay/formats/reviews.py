@@ -56,7 +56,7 @@ TASKS: dict[str, LabelTask] = {
     "racar": "racar",
     **{name: name for name in get_args(OwnTask)},
 }
-"""Annotation task of each evaluator that has an annotation task."""
+"""Annotation tasks, keyed by evaluator."""
 
 
 def read_reviews(path: Path) -> tuple[Review, ...]:
@@ -76,7 +76,7 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
 
 
 def reviews_file(path: Path) -> Path | None:
-    """Return the reviews file in a run folder or at a path, or None for any other file."""
+    """Return the reviews file in a run folder or at the path itself, or None for any other file."""
     if path.is_dir():
         file = path / FILE
         if not file.exists():
@@ -200,7 +200,7 @@ class ReviewedRun:
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
         """Return the matched nuggets of each record for which all gold nuggets were reviewed.
 
-        Pairs contain the positions of a gold nugget and an answer nugget, from the last review.
+        Each pair contains the positions of a gold nugget and an answer nugget in the last review.
         """
         final: dict[str, dict[int, int]] = {}
         for review in self.final:

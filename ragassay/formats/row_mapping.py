@@ -206,7 +206,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
 
 
 def _key_of(item: Item) -> tuple[str, ...] | None:
-    """Return the key shared by the rows of an answer, or None if a row lacks a single passage."""
+    """Return the key of an answer's rows, or None if the row does not have exactly one passage."""
     fields = item.fields
     source = find_sources(_without_answer(fields))
     if source is None or not has_one_text(fields, source):

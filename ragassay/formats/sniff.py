@@ -87,12 +87,12 @@ class Format:
 
 
 def _own(keys: Collection[str]) -> set[str]:
-    """Return the keys except those within the metadata."""
+    """Return the keys outside the metadata."""
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
 def detect_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the best format for fields, some possibly misspelled or missing, or None."""
+    """Return the best format for fields that may be misspelled or missing, or None if none fits."""
     return complete_format(keys, formats) or _close_format(keys, formats)
 
 
@@ -121,7 +121,7 @@ def sniff(
     name: str,
     by_shape: Callable[[Item], Format | None] = lambda item: None,
 ) -> tuple[Format, Iterator[Item | Rejection]]:
-    """Return the format of the first match in the first 1,000 items, and all items.
+    """Return the format detected from the first 1,000 items, and an iterator over all items.
 
     `by_shape` is a fallback that determines the format of an object from its structure.
     """

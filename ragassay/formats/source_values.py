@@ -238,7 +238,7 @@ def _object_rows(value: dict[str, object], levels: int) -> list[object] | None:
 
 
 def _columns(value: dict[str, object]) -> list[object] | None:
-    """Return the rows of an object of columns: `{"id": [...], "text": [...]}`."""
+    """Return the rows of a column-oriented object: `{"id": [...], "text": [...]}`."""
     lists = {name: part for name, part in value.items() if is_list(part)}
     lengths = {len(part) for part in lists.values()}
     if len(lists) < 2 or len(lengths) != 1:

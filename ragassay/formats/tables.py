@@ -124,7 +124,7 @@ def _is_json(line: bytes) -> bool:
 def _csv_rows(path: Path) -> Iterator[TableRow]:
     delimiter = _delimiter(list(islice(iter_lines(path), 2)))
     limit = max_line_bytes()
-    # The limit applies to the whole process, so it is only ever raised. `_Lines` bounds a row.
+    # The limit applies to the whole process, so it is only ever raised. `_Lines` limits row size.
     csv.field_size_limit(max(csv.field_size_limit(), limit + 1))
     with open_binary(path) as handle:
         # Invalid UTF-8 becomes lone surrogates, which are then reported with the column name.

@@ -85,7 +85,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 
 
 def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
-    """Return the question for an answer, from the topics if missing, or raise a problem."""
+    """Return an answer's question, or the question of its topic if missing, or raise a problem."""
     question = given or questions.get(topic)
     if question is not None:
         return question

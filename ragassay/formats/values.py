@@ -138,8 +138,8 @@ def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object
     """Convert a cell to the type of its field, or return its text if the field accepts text.
 
     Lists may be written as JSON, as Python literals or as NumPy prints them (`['a' 'b']`, as in the
-    output of Hugging Face's `to_csv`). Other text becomes a list by splitting it at `joint`, or a
-    list with a single entry if `joint` is empty.
+    output of Hugging Face's `to_csv`). Other text is split at `joint`, or becomes a list with a
+    single entry if `joint` is empty.
     """
     kinds = set(_kinds(annotation))
     text = str(cell)

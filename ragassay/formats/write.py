@@ -77,7 +77,8 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
     nuggetizer-create: Questions with their sources. Answers to the same topic are merged.
 
     Args:
-        records: Answers to write. Without answers, the file is empty and cannot be read back.
+        records: Answers to write. If there are no answers, the file is empty and cannot be read
+            back.
         path: Path of the file, which is compressed if the name ends in `.gz`. For ragas and
             deepeval, `.csv` and `.json` select CSV and a JSON array.
         form: One of `WRITABLE_FORMATS`.
@@ -85,8 +86,8 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
     Raises:
         InputError: The format is unknown, the file cannot be written, or a record does not fit the
             format: it cannot be read back, its id is not unique, its answer is not in sentences, or
-            its system differs. Also if there are no records for "biogen-2024" or CSV, or if the
-            questions or sources of a topic differ for "nuggetizer-create".
+            it is from another system. Also if there are no records for "biogen-2024" or CSV, or if
+            the questions or sources of a topic differ for "nuggetizer-create".
     """
     path = Path(path)
     if form == "biogen-2024":

@@ -1,4 +1,4 @@
-"""Availability of models: required libraries, and fact checkers to download from Hugging Face."""
+"""Check the requirements of models, and download fact checkers from Hugging Face."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def need_verifiers(names: Iterable[str]) -> None:
 
 
 def _fitted_verifier(path: Path) -> str:
-    """Return the verifier that a file of thresholds was fitted for. Empty for other files."""
+    """Return the verifier for which a file of thresholds was fitted, or "" for other files."""
     from ragassay.models.fitted_models import FittedThresholds
 
     try:

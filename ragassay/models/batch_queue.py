@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     import httpx
 
 QUIET_S = 2.0
-"""Pause without new calls in an idle process, after which a batch is submitted."""
+"""Time without new calls after which an idle process submits a batch."""
 
 BUSY_SHARE = 0.25
-"""CPU share above which the process counts as busy, so that more calls may follow."""
+"""CPU share above which the process counts as busy and is expected to make more calls."""
 
 FIRST_CHECK_S, LONGEST_CHECK_S, CHECK_GROWTH = 5.0, 300.0, 1.5
 """Intervals between status checks in seconds. Most batches take minutes, some take a day."""
@@ -46,7 +46,7 @@ REASONS: Mapping[int, FailureReason] = {
     CANCELLED: "error",
     TOO_LATE: "timeout",
 }
-"""Failure reasons by status, for requests worth repeating. Other statuses are server errors."""
+"""Failure reasons by status, for repeatable requests. Other statuses are server errors."""
 
 
 @dataclass
@@ -101,7 +101,7 @@ class BatchQueue:
         return Response(reply.status, json=reply.body)
 
     def _resume(self) -> None:
-        """Continue the batches that an earlier start of the run submitted."""
+        """Continue the batches that were submitted before the run was restarted."""
         for batch in self._batches.store.batches():
             if (batch.model, batch.endpoint) != (self._model, self._endpoint):
                 continue
@@ -222,7 +222,7 @@ class BatchQueue:
         queued = self._submitted.pop(reply.key, None)
         if queued is not None and not queued.reply.done():
             queued.reply.set_result(reply)
-        elif reply.status == 200:  # The call for this reply from an earlier start will follow.
+        elif reply.status == 200:  # The restarted run has not yet made the call for this reply.
             self._ready[reply.key] = reply
 
     def _ask_again(self, batch: SubmittedBatch) -> None:

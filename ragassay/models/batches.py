@@ -105,7 +105,7 @@ class BatchStore:
             (self._folder / f"{batch.name}.json").unlink(missing_ok=True)
 
     def forget_collected(self) -> None:
-        """Delete collected batches, so that their questions are asked again."""
+        """Delete collected batches, so that their requests are sent again."""
         for batch in self.batches():
             if batch.state == "collected":
                 self.forget(batch)
@@ -162,7 +162,7 @@ class Batches:
         self._estimates[batch.name] = batch.estimate_usd
 
     def release(self, batch: SubmittedBatch) -> None:
-        """Remove the estimated cost of a batch."""
+        """Release the reserved cost of a batch."""
         self._estimates.pop(batch.name, None)
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Parameters of hosted model calls, and which of them an endpoint refuses.
+"""Choose the parameters of hosted model calls, and record which ones an endpoint refuses.
 
 Servers support different parameters, and the model name behind a custom endpoint does not show
 which ones. Therefore, a parameter that an endpoint has refused by name is left out for the rest of

@@ -1,4 +1,4 @@
-"""Read a model response: text or label probabilities, usage, and the answering system."""
+"""Read a model response: text or label probabilities, usage, and the system that answered."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from ragassay.text.faults import with_whole_characters
 
 
 class ToolCaller(BaseChatModel):
-    """Chat model that sends every turn through the gateway, with its limits, errors and costs."""
+    """Chat model that sends every turn through the gateway, which limits and records all calls."""
 
     lm: SkipValidation[JudgeLM]
 

@@ -50,7 +50,7 @@ class CorrectnessModel(Protocol):
     """Minimum score of a correct sentence."""
 
     bounds: tuple[Bound, ...]
-    """Probability bounds for a label to count. Without bounds, all labels count."""
+    """Probability bounds for a label to count. If there are none, all labels count."""
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """Return support scores, shape (n_pairs,). Higher is better, nan is undecided."""
@@ -65,7 +65,8 @@ class EntailmentCorrectness:
     """Correctness model that uses the support probability of an NLI model.
 
     Args:
-        embedder: Embedder for bounds with a minimum cosine, which otherwise reject all pairs.
+        embedder: Embedder for bounds that include a minimum cosine. Without an embedder, such
+            bounds reject all pairs.
     """
 
     def __init__(self, model: EntailmentModel, embedder: Embedder | None = None) -> None:
@@ -78,10 +79,10 @@ class EntailmentCorrectness:
         return self._model.probabilities(pairs)[:, SUPPORTS]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another clearly supports the sentence.
+        """Return the first passage's failure, unless another passage clearly supports the sentence.
 
-        With bounds, a passage with a different number, direction or negation does not support the
-        sentence. Numbers may come from any of the passages.
+        If there are bounds, a passage with a different number, direction or negation does not
+        support the sentence. Numbers may come from any of the passages.
         """
         shares = self._model.probabilities(pairs).tolist()
         if not self.bounds:
@@ -112,7 +113,7 @@ class HeadCorrectness:
         return self._model.probabilities(pairs)[:, 0]
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another clearly supports the sentence."""
+        """Return the first failure, unless another passage clearly supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, self._model.probabilities(pairs).tolist())
 
 
@@ -120,7 +121,7 @@ class CosineCorrectness:
     """Correctness model that uses the cosine similarity of sentence and passage.
 
     Args:
-        threshold: Minimum cosine of a correct sentence. None for the embedder's threshold in
+        threshold: Minimum cosine of a correct sentence. None selects the embedder's threshold in
             `ragassay.prompts.model_forms`.
     """
 

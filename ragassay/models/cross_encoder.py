@@ -277,7 +277,7 @@ class StandardisedHead(nn.Linear):
 
 
 class CausalEncoder(PairEncoder):
-    """Encoder with lower decoder layers and a head on the mean claim and question states."""
+    """Encoder that uses lower decoder layers, with a head on the mean claim and question states."""
 
     head: StandardisedHead
 

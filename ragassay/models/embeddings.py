@@ -42,7 +42,7 @@ class Embedder(Rebuilt):
         model: `MINILM`, or any model that sentence-transformers can load.
 
     Attributes:
-        digest: SHA-256 of the weights of `MINILM`. For other models, the digest of the form,
+        digest: SHA-256 of the weights of `MINILM`. For other models, the digest of the model form,
             because pooling changes the vectors.
 
     Raises:
@@ -61,7 +61,7 @@ class Embedder(Rebuilt):
         self._lock = threading.Lock()
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors of texts, shape (n_texts, n_dimensions), or (0, 0) without texts."""
+        """Return unit vectors of texts, shape (n_texts, n_dimensions), or (0, 0) for no texts."""
         return self.encode_as_given(self._in_role(texts, "text"))
 
     def encode_role(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
@@ -222,7 +222,7 @@ class VectorCache:
         self._lock = threading.Lock()
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts."""
+        """Return unit vectors, shape (n_texts, n_dimensions), or (0, 0) for no texts."""
         import numpy as np
 
         with self._lock:
@@ -258,7 +258,7 @@ class RoleEncoder:
         self._form = form_of(model)
 
     def __call__(self, texts: Sequence[str], role: TextRole) -> NDArray[np.float32]:
-        """Return unit vectors, shape (n_texts, n_dimensions). (0, 0) without texts."""
+        """Return unit vectors, shape (n_texts, n_dimensions), or (0, 0) for no texts."""
         prefix = self._form.prefix(role)
         return self._embedder.encode_many([prefix + text for text in texts])
 
@@ -272,7 +272,7 @@ def closest_cosine(claim: str, sentences: Sequence[str], embedder: Embedder) -> 
 
     Args:
         sentences: Sentences in the text. Only the `N_NEAR` best sentences by BM25 are embedded.
-            Without sentences, the result is 0.
+            If there are none, the result is 0.
     """
     near = [sentences[index] for index, _ in rank(claim, sentences)[:N_NEAR]] or sentences[:1]
     if not near:

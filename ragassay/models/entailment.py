@@ -55,10 +55,10 @@ class EntailmentModel(Protocol):
     """SHA-256 of the weights. Empty if unknown."""
 
     bounds: tuple[Bound, ...] = ()
-    """Probability bounds for a label to count. Without bounds, all labels count."""
+    """Probability bounds for a label to count. If there are none, all labels count."""
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral.
+        """Return the probabilities of support, contradiction and neutrality.
 
         The result has shape (n_pairs, 3). Rows sum to 1, or are nan if the model returned no label.
         """
@@ -66,7 +66,7 @@ class EntailmentModel(Protocol):
 
 
 class CachedEntailment:
-    """Model with an LRU cache of pairs. Perturbed answers share most sentences."""
+    """Model with an LRU cache of pairs, because perturbed answers share most sentences."""
 
     def __init__(self, model: EntailmentModel, n_kept: int = 4096) -> None:
         self.name, self.digest, self.bounds = model.name, model.digest, bounds_of(model)
@@ -154,7 +154,7 @@ def doubt_about(
             doubts.append(NO_LABEL)
             continue
         best = max(range(len(row)), key=row.__getitem__)
-        # Bounds for words, because numbers are not checked here.
+        # Use the bounds for words, because numbers are not checked here.
         bound = bound_of(bounds, labels[best], "verdict", "words")
         doubts.append(
             explain_undecided(bound, labels[best], float(row[best]), cosine) if bound else None
@@ -195,13 +195,13 @@ class NliModel:
 
     @computed_by_host
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral."""
+        """Return the probabilities of support, contradiction and neutrality."""
         import numpy as np
 
         found = np.zeros((len(pairs), 3))
         with self.model.lend() as (tokenizer, model):
             for row, (claim, passage) in enumerate(pairs):
-                # The passage is the premise. Without a title, it starts with a newline.
+                # The passage is the premise. If it has no title, it starts with a newline.
                 tokens = tokenizer(
                     passage.strip(),
                     claim,
@@ -246,7 +246,7 @@ def pair_encoder(base: str, cache_dir: Path, n_labels: int = 3) -> PairEncoder:
     Args:
         base: Name in `PACKAGED`, a Hugging Face id, or a folder.
         cache_dir: Folder for the converted weights of SmolLM2.
-        n_labels: Number of labels of the head. Verifiers have three.
+        n_labels: Number of labels in the head. Verifiers have three labels.
 
     Raises:
         ExtraError: The `hub` extra is not installed.

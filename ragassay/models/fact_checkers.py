@@ -1,4 +1,4 @@
-"""Published fact checkers MiniCheck, HHEM and LettuceDetect, run like their published code.
+"""The fact checkers MiniCheck, HHEM and LettuceDetect, run as in their published code.
 
 Prompts, labels, chunk sizes and thresholds are in `ragassay/prompts/fact_checkers.yaml`. No code
 from model repositories is run. Sentences are split by ragassay instead of NLTK.
@@ -45,7 +45,7 @@ class CheckerSource:
 
 
 def open_checker(kind: str, model: str, cache_dir: Path) -> MiniCheck | Hhem | LettuceDetect:
-    """Open a fact checker. Its weights are loaded at the first score.
+    """Open a fact checker. The weights are loaded on the first call to `score`.
 
     Args:
         kind: Kind of fact checker in the table.

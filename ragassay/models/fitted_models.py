@@ -103,7 +103,7 @@ class FittedVerifier:
         self.fitted, self._model = fitted, model
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return label probabilities. The label that the thresholds select has the largest one."""
+        """Return label probabilities, the highest for the label that the thresholds select."""
         return decided_shares(self._model.probabilities(pairs), self.fitted.thresholds)
 
     def spans(self, claim: str, passage: str) -> tuple[UnsupportedSpan, ...]:
@@ -181,7 +181,7 @@ class PairClassifier:
         return expit(weights.slope * (decisions + weights.intercept) + weights.offset)
 
     def doubt(self, pairs: Sequence[Pair]) -> Failure | None:
-        """Return the first passage's failure, unless another clearly supports the sentence."""
+        """Return the first failure, unless another passage clearly supports the sentence."""
         return doubt_about(self.bounds, CORRECTNESS, [(p, 1 - p) for p in self.scores(pairs)])
 
 
@@ -225,7 +225,7 @@ def pair_features(vectorizer: TfidfVectorizer, pairs: Sequence[Pair]) -> csr_mat
 
 
 def opened_matcher(path: str, embedder: str) -> NuggetMatcher | None:
-    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None without a path."""
+    """Read a matcher from `ragassay nuggets fit`, or raise `SettingsError`. None for no path."""
     if not path:
         return None
     try:

@@ -81,7 +81,7 @@ _METER: contextvars.ContextVar[Meter | None] = contextvars.ContextVar(
 
 @contextmanager
 def meter_calls() -> Iterator[Meter]:
-    """Count model calls of the enclosed code and its tasks. Outer meters also count them."""
+    """Count model calls of the enclosed code and its tasks. Outer meters also count these calls."""
     meter = Meter()
     token = _METER.set(meter)
     try:
@@ -249,7 +249,7 @@ class JudgeLM(dspy.LM):
     async def _sending(
         self, messages: Any, options: Mapping[str, Any]
     ) -> AsyncIterator[tuple[dict[str, Any], Callable[[Any], None]]]:
-        """Trace a call with a timeout. Yields its arguments and a response function."""
+        """Trace a call with a timeout. Yields arguments and a function to record the response."""
         provider, queue, options = provider_of(self.model), self._queue, dict(options)
         if queue:
             options["client"] = queue.client

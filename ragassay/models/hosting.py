@@ -65,7 +65,7 @@ def use_host(host: ModelHost | None) -> Iterator[None]:
 
 
 def computed_by_host(method: Method) -> Method:
-    """Decorate a model method to run on the current host, if there is one.
+    """Decorate a model method so that it runs on the current host, if there is one.
 
     The method's arguments must be positional. The model's attribute `made_of` contains the
     arguments for constructing the model on the host.

@@ -103,7 +103,7 @@ def set_pooling(model: SentenceTransformer, source: str, form: EmbedderForm) -> 
         SettingsError: The form needs a pooler that the model does not have.
     """
     if len(model) != 2 or has_modules(source) or form.pooling == "mean":
-        return  # Mean is the default, except for decoders, which no form pools by mean.
+        return  # Mean pooling is the default, except for decoders, for which no form uses it.
     first: Any = model[0]
     base = first.model if hasattr(first, "model") else first.auto_model  # before version 6
     pooler = getattr(base, "pooler", None) if form.pooling == "pooler" else None

@@ -40,7 +40,7 @@ class Limiter(Protocol):
         ...
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Pause calls to an endpoint for some seconds, as the endpoint requested."""
+        """Pause calls to an endpoint for the number of seconds that the endpoint requested."""
         ...
 
 
@@ -77,7 +77,7 @@ class RunLimiter:
         return self._n_completed
 
     def count(self, cost_usd: float | None, n_calls: int = 0) -> None:
-        """Add the cost of another process or of an earlier start of the run.
+        """Add the cost of calls by another process or before the run was resumed.
 
         Args:
             cost_usd: Cost. None if a price is unknown.
@@ -105,7 +105,7 @@ class RunLimiter:
         """Record the cost of an admitted call."""
         self._n_in_flight -= 1
         self._n_tokens += n_tokens
-        self._n_completed += cost_usd != 0.0  # failed and local calls do not show prices
+        self._n_completed += cost_usd != 0.0  # Failed and local calls do not indicate prices.
         self._completed_usd += cost_usd or 0.0
         self.count(cost_usd)
 
@@ -114,7 +114,7 @@ class RunLimiter:
         return self._n_tokens
 
     async def hold(self, endpoint: str, wait_s: float) -> None:
-        """Pause calls to an endpoint for some seconds."""
+        """Pause calls to an endpoint for a given number of seconds."""
         until = time.monotonic() + wait_s
         if until > self._paused.get(endpoint, 0.0):
             self._paused[endpoint] = until

@@ -72,7 +72,8 @@ def listed_price_usd(
         n_written: Number of prompt tokens written to the provider's cache.
 
     Returns:
-        Price, which is 0 for a model in this process. None if the model is not in the price list.
+        Price, which is 0 for a model that runs in this process. None if the model is not in the
+        price list.
     """
     if is_local(model):
         return 0.0

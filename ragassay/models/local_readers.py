@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 N_TOKENS = 512
-"""Maximum prompt length in tokens, as in the training of these models."""
+"""Maximum prompt length in tokens, as used in training these models."""
 
 N_NEW_TOKENS = 64
 

@@ -120,7 +120,7 @@ class MiniLMPairs:
         claim, passage = pair
         if self._shape.reads == "closest_first":
             passage = with_closest(claim, passage)
-        # Without a passage, the input is a single text, as in training.
+        # If there is no passage, the input is a single text, as in training.
         encoding = self._tokenizer.encode(claim, passage.strip() or None)
         states = self._model.states([encoding.ids], [encoding.type_ids])[0]
         pooled = np.concatenate([states[0], states.mean(axis=0)])

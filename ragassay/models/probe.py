@@ -1,4 +1,4 @@
-"""Check before a run that each hosted judge is available by requesting one token.
+"""Before a run, check that each hosted judge is available by sending a one-token request.
 
 Providers with a known address are called without LiteLLM, because importing it takes longer than
 the whole check. Transient problems (rate limits, timeouts, server errors) do not stop the run,
@@ -75,7 +75,7 @@ PROBE_FORMAT = {
 
 
 def check_judges(judges: Sequence[Settings]) -> None:
-    """Request one token from each hosted model, concurrently.
+    """Send a one-token test request to each hosted model, concurrently.
 
     Args:
         judges: Settings, one per judge. Judges in this process are skipped.
@@ -98,7 +98,7 @@ def check_judges(judges: Sequence[Settings]) -> None:
     with ThreadPoolExecutor(len(hosted)) as workers:
         checks = [workers.submit(_check, settings) for settings in hosted.values()]
         is_pending = bool(wait(checks, QUICK_S, FIRST_EXCEPTION).not_done)
-        loading = Thread(target=_preload_litellm, daemon=True)  # A refusal does not wait for it.
+        loading = Thread(target=_preload_litellm, daemon=True)  # A refusal need not wait for it.
         if is_pending:
             loading.start()
         for check in checks:

@@ -38,7 +38,7 @@ CACHE_S = 240.0
 MOST_KEPT = 10_000
 
 Way = Literal["marked", "automatic", "none"]
-"""How a provider caches prompts: with a marker, automatically, or in no known way."""
+"""How a provider caches prompts: with a marker, automatically, or unknown."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class PromptCaching:
     def _prefix(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> str | None:
-        """Return a digest of everything that a cache entry depends on, or None without caching."""
+        """Return a digest of all inputs to a cache entry, or None if nothing is cached."""
         system, shared = self._find_shared_text(messages)
         # Providers place the reply schema before the messages.
         schema = json.dumps(options.get("response_format"))

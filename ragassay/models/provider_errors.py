@@ -57,7 +57,7 @@ _MEANINGS: tuple[tuple[Meaning, re.Pattern[str]], ...] = tuple(
 )
 _EXCEEDED = re.compile(r"exceeded (?:your|its) current quota", re.IGNORECASE)
 _RATE = re.compile(r"per[_ ]?(?:minute|second)|retry[_ ]?(?:in|delay|after)", re.IGNORECASE)
-"""Gemini reports an exceeded quota for rate limits, too."""
+"""Gemini also reports rate limits as an exceeded quota."""
 _WAIT = re.compile(r"(?:retry|try again)\s(?:after|in)\s(\d{1,9})(?:\.\d{1,9})?\s?s", re.IGNORECASE)
 LONGEST_WAIT_S = 3600
 """Longest wait, in seconds, for a rate limit. A longer wait means that the quota is used up."""
@@ -307,7 +307,7 @@ def _typed_by_status(status: int, message: str) -> ModelError:
 
 
 def retry_after_s(error: Exception) -> float | None:
-    """Return the wait that a provider requests (as seconds or a date) in seconds. None if unset."""
+    """Return the wait in seconds that a provider requests, as seconds or a date. None if unset."""
     response = getattr(error, "response", None)
     headers = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", {})
     value = str((headers or {}).get("retry-after", ""))

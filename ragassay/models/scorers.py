@@ -36,7 +36,7 @@ N_DOCUMENT_SENTENCES = 100
 """Maximum number of document sentences in SummaC."""
 
 SHORTEST = 10
-"""Number of characters up to which SummaC ignores a sentence."""
+"""Maximum length in characters of the sentences that SummaC ignores."""
 
 
 class Scorer(Protocol):

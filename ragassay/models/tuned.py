@@ -126,7 +126,7 @@ def base_of(model: str) -> str:
 
 
 def with_base_model(settings: Settings) -> Settings:
-    """Return the settings with the model replaced by `base_of` the judge."""
+    """Return the settings with the judge replaced by its base model (see `base_of`)."""
     return settings.model_copy(update={"model": base_of(settings.judge.model)})
 
 

@@ -105,7 +105,7 @@ class MeanVerifier:
         self.digest = hashlib.sha256("".join(m.digest for m in models).encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral."""
+        """Return the probabilities of support, contradiction and neutrality."""
         import numpy as np
 
         return np.mean([model.probabilities(pairs) for model in self._models], axis=0)
@@ -151,7 +151,7 @@ class FallbackVerifier:
         self.digest, self.bounds = self._verifier.digest, self._verifier.bounds
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral."""
+        """Return the probabilities of support, contradiction and neutrality."""
         return self._verifier.probabilities(pairs)
 
 

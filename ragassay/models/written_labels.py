@@ -110,7 +110,7 @@ class WrittenLabels:
         self.digest = hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
     def probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
-        """Return the probabilities that the passage supports, contradicts or is neutral.
+        """Return the probabilities of support, contradiction and neutrality.
 
         Rows are nan if most of the probability is outside the labels.
         """

@@ -54,7 +54,7 @@ class PairMaterial:
     Attributes:
         rng: Random generator for this pair and attack only.
         others: Other pairs. Pairs about the same paper are ignored.
-        side: Side of the text pools to draw from.
+        side: Set of texts to draw from: "fit" or "audit".
     """
 
     rng: random.Random
@@ -90,7 +90,7 @@ def wrong_number(pair: QAPair, material: PairMaterial) -> QAPair | None:
 
 
 def points_to_paper(pair: QAPair, material: PairMaterial) -> QAPair | None:
-    """Add a reference to the paper to the question, such as "as shown in Figure 2"."""
+    """Make the question refer to the paper, for example with "as shown in Figure 2"."""
     question = pair.question.strip()
     if not question.endswith("?") or context_marks(question, ""):
         return None

@@ -46,8 +46,8 @@ class InputPairs:
     """Papers with pairs, in input order.
 
     Attributes:
-        name: Name of the file of pairs, empty for pairs in memory.
-        sha256: SHA-256 of the file of pairs, empty for pairs in memory.
+        name: Name of the pairs file. Empty for pairs in memory.
+        sha256: SHA-256 of the pairs file. Empty for pairs in memory.
     """
 
     papers: tuple[Paper, ...]
@@ -211,7 +211,7 @@ async def judge_pairs(
 ) -> JudgedPairs:
     """Measure and judge pairs.
 
-    With a folder, an interrupted run resumes there, and the reports are written there.
+    If a folder is passed, an interrupted run resumes there, and the reports are written there.
 
     Raises:
         RunMismatchError: The folder belongs to a different run.

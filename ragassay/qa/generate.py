@@ -85,7 +85,7 @@ class Generated:
 
     @property
     def usage(self) -> Usage:
-        """Usage of all calls."""
+        """Total usage of all model calls."""
         return sum((result.usage for result in self._results), Usage())
 
     @property

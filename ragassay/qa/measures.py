@@ -130,7 +130,7 @@ def coverage_score(similarity: Sequence[Sequence[float]], share: float = TOP_SHA
         share: Share of sentences that count as closest to an answer.
 
     Returns:
-        Value in [0, 1], or None without answers or sentences.
+        Value in [0, 1], or None if there are no answers or sentences.
 
     Example:
         >>> coverage_score([[0.9, 0.1, 0.2, 0.1], [0.1, 0.1, 0.2, 0.8]])
@@ -172,7 +172,7 @@ def chance_coverage_score(n_answers: int, n_sentences: int, n_top: int) -> float
         n_top: Number of sentences drawn per answer without replacement, k. At most n.
 
     Returns:
-        Value in [0, 1], or None without answers or sentences.
+        Value in [0, 1], or None if there are no answers or sentences.
 
     Example:
         >>> chance_coverage_score(1, 10, 4)

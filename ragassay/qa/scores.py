@@ -39,7 +39,7 @@ SAME_INTENT = 90
 
 @dataclass(frozen=True, slots=True)
 class SimilarityBin:
-    """A row of table 2. `share` is the share of all scored pairs, or None without pairs."""
+    """A row of table 2. `share` is the share of all scored pairs, or None if there are no pairs."""
 
     name: str
     count: int
@@ -184,7 +184,7 @@ class Kept:
     """Result of filtering pairs.
 
     Attributes:
-        dropped: Dimensions rated too low by id of dropped pair.
+        dropped: Dimensions that were rated too low, keyed by the id of the dropped pair.
     """
 
     pairs: tuple[QAPair, ...]

@@ -1,6 +1,6 @@
 """Data classes shared by all packages, such as input records and verdicts.
 
-All of them are immutable pydantic models that forbid unknown fields. A failed verdict is a regular
+All classes are immutable pydantic models that forbid unknown fields. A failed verdict is a regular
 object with a `Failure` instead of a value.
 """
 

@@ -165,7 +165,7 @@ class RepeatFigure(Frozen):
 
     Attributes:
         kind: Kind of item, such as "rubric" or "claim".
-        judge: Panel member. Empty without a panel.
+        judge: Panel member. Empty if there is no panel.
         changed: Share of items with different verdicts. `n` counts items with a verdict in every
             repetition, and `n_unscored` counts all other items.
         mean_spread: Mean difference between the highest and lowest score of the same item. None for

@@ -23,7 +23,7 @@ class Bound(Frozen):
         kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
             "words" (other differences) or "tentative" (not based on a rule). Neutral verdicts can
             be "not_relevant". Empty if no more specific bound applies.
-        threshold: Minimum confidence. None if no threshold meets the risk, so that no verdict is
+        threshold: Minimum confidence. None if no threshold meets the risk limit. Then no verdict is
             accepted.
         least_cosine: Minimum cosine between the claim and the most similar sentence. None if not
             required.
@@ -101,8 +101,8 @@ class MatchAgreement(Frozen):
 
     Attributes:
         accuracy: Share of all pairs with the correct decision.
-        precision: Share of aligned pairs that are labeled matches. None without aligned pairs.
-        recall: Share of labeled matches that are aligned. None without labeled matches.
+        precision: Share of aligned pairs that are labeled matches. None if no pair is aligned.
+        recall: Share of labeled matches that are aligned. None if no match is labeled.
         n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
         n_known: Number of labeled matches.
     """
@@ -128,7 +128,7 @@ class NuggetMatcher(Frozen):
         plateau: Lowest and highest threshold with the same result. The threshold is the midpoint.
             None in files from earlier versions, which use the lowest threshold.
         objectives: Objectives at the threshold, which need no labels and do not measure accuracy.
-        agreement: Agreement with labeled matches in the data. None without labels.
+        agreement: Agreement with labeled matches in the data. None if there are no labels.
     """
 
     components: tuple[MixtureComponent, MixtureComponent]

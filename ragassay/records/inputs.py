@@ -187,7 +187,7 @@ class Case(Frozen):
         reasoning: (start, end) offsets of model reasoning in the answer, which is not judged.
         sources: Sources of the record, followed by cited documents from the corpus. Numbered from
             1.
-        reference_sentences: Sentences of the reference answer. Empty without a reference.
+        reference_sentences: Sentences of the reference answer. Empty if there is none.
         rubrics: Rubrics for this answer. Empty for the rubrics of the run.
         context: Delimited question, sources and answer. Identical in every prompt for this case.
         n_source_chars_cut: Number of source characters that did not fit into the context.

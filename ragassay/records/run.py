@@ -155,7 +155,7 @@ class Manifest(Frozen):
     Attributes:
         judge_digest: SHA-256 of the local judge weights. Empty for remote judges.
         base: Model for everything except rubrics, if the judge is fine-tuned for rubrics only.
-        second: Second judge of a cascade. None without a cascade.
+        second: Second judge of a cascade. None if there is no cascade.
         rater: Model that rates rubrics from signals instead of the embedded judge. May be empty.
         verifier: Model that compares sentences with passages. May be the same as the judge.
         verifier_digest: SHA-256 of the verifier weights. Empty if unknown.
@@ -227,7 +227,7 @@ class PanelPair(Frozen):
 
 
 class PanelAgreement(Frozen):
-    """Agreement of a panel over all answers and rubrics.
+    """Agreement within a panel over all answers and rubrics.
 
     Attributes:
         alpha_alone, alpha: Krippendorff's alpha (ordinal) of the first-round and final ratings.
@@ -255,8 +255,8 @@ class ApplicationUse(Frozen):
     """Latency, tokens and cost of an application over all answered questions.
 
     Attributes:
-        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds. None
-            without answers.
+        latency_p50_s, latency_p95_s: 50th and 95th percentiles of the latency in seconds. None if
+            there are no answers.
         n_prompt_tokens, n_completion_tokens: Number of tokens reported by the application.
         n_priced: Number of answers with a known cost.
         cost_usd: Sum of the known costs. None if no cost is known.

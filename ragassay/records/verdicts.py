@@ -76,7 +76,7 @@ class Failure(Frozen):
 
 
 FAILED_CALLS = "failed calls"
-"""Part of `usage_by_part` for paid calls that gave no verdict. Most of them were retried."""
+"""Part of `usage_by_part` for paid calls that gave no verdict. Most such calls were retried."""
 
 
 class Usage(Frozen):
@@ -172,7 +172,7 @@ class VerdictBase(Frozen):
     """Base class of all verdicts. A verdict without a value has a `failure`.
 
     Attributes:
-        judge: Panel member that gave the verdict. Empty without a panel.
+        judge: Panel member that gave the verdict. Empty if there is no panel.
         tentative_label: Most likely label of an undecided verdict.
         confidence: Probability of the value or tentative label. None if unavailable.
         entropy_bits: Entropy of the distribution. None if unavailable.
@@ -285,12 +285,12 @@ class Judgment(RatingVerdict):
     Attributes:
         rubric: Name of the rubric, e.g. "cohesion".
         rating: Rating written by the judge. None if unscored.
-        score: Expected rating over the distribution, or the rating itself without a distribution.
-            For a panel, the mean over its members. None if unscored.
+        score: Expected rating over the distribution, or the rating itself if there is no
+            distribution. For a panel, the mean over its members. None if unscored.
         distribution: Probability of each rating, lowest rating first. None if unavailable.
         sentences: 1-based numbers of the sentences mentioned in the rationale.
         members: Judgments of the panel members. Empty for a single judge.
-        first: First-round judgment of a panel member. None without a second round.
+        first: First-round judgment of a panel member. None if there is no second round.
     """
 
     item_fields = ("rubric",)
@@ -379,7 +379,7 @@ class SentenceCorrectness(VerdictBase):
     """Verdict on whether the evidence for a sentence supports it (BioACE, 4.1.3).
 
     Attributes:
-        correct: Whether the evidence supports the sentence. None without a passage.
+        correct: Whether the evidence supports the sentence. None if there is no passage.
         score: Score of the best passage. None if there is no passage, or if correctness is derived
             from verdicts by the judge.
     """
@@ -449,7 +449,8 @@ class SentenceNuggets(VerdictBase):
     Attributes:
         sentence: 1-based sentence number. 1 for the whole text, in which case each nugget has its
             own sentence number.
-        nuggets: Nuggets of the sentence. Empty only without a statement, or if `failure` is set.
+        nuggets: Nuggets of the sentence. Empty only if there is no statement or if `failure` is
+            set.
     """
 
     item_fields = ("origin", "sentence")

@@ -31,7 +31,7 @@ def schema_of(body: JsonObject) -> JsonSchema | None:
 
 
 def messages_text(body: JsonObject) -> str:
-    """Return the texts of all messages of a request, joined with newlines."""
+    """Return the texts of all messages in a request, joined with newlines."""
     return "\n".join(message_text(message) for message in messages_of(body))
 
 

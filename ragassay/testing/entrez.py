@@ -37,7 +37,7 @@ _REF_TYPES: dict[LinkKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EntrezRequest:
-    """Received request with the parameters from URL and body, and the path with the query."""
+    """Received request: path with the query string, and parameters from the URL and the body."""
 
     service: str
     method: str

@@ -88,8 +88,7 @@ class Fault:
         when: Condition on the parsed request body.
         first: Affect only the first n selected requests.
         every: Affect only every nth selected request.
-        attempts: Affect only the first n requests with equal `request_key`. With 1, a retry
-            succeeds.
+        attempts: Affect only the first n requests with equal `request_key`. If 1, a retry succeeds.
         probability: Probability in [0, 1] that a request is affected, decided by a hash of seed,
             kind, request key and attempt, so that the order of requests does not matter.
         seed: Seed for `probability`.
@@ -158,7 +157,7 @@ class Fault:
 
 
 class FaultPlan:
-    """Assigns faults to requests, in order of precedence. All of them count requests."""
+    """Assigns faults to requests, in order of precedence. Every fault counts requests."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
         self._faults = tuple(faults)

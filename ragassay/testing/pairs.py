@@ -42,8 +42,8 @@ def build_pairs(schema: JsonSchema, text: str) -> dict[str, list[dict[str, str]]
             pairs comes from "number:" or from the number of faulty pairs ("Question: ...").
 
     Returns:
-        Pairs with a sentence from the paper as answer and quote. Pairs whose question is already in
-        the prompt are excluded. Missing pairs are filled with empty strings.
+        Pairs with a sentence from the paper as both answer and quote. Pairs whose question is
+        already in the prompt are excluded. Missing pairs are filled with empty strings.
     """
     paper, request = _split(text)
     properties = _pair_properties(schema)

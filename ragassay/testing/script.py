@@ -201,7 +201,7 @@ def default_reply(messages: Sequence[Message], schema: JsonSchema | None) -> str
     """Return the default reply of a scripted model, determined by a hash of the arguments.
 
     Returns:
-        Without a schema, a sentence that quotes the last user message. With a schema, a valid
+        If there is no schema, a sentence that quotes the last user message. Otherwise, a valid
         instance as compact JSON. In question-answer pairs, the answers are sentences from the
         paper, so that the pairs pass the checks of `ragassay qa generate`.
 

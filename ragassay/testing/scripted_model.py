@@ -31,10 +31,11 @@ class ScriptedModel:
     `GET /health` in a separate thread. It accepts all model names and keys, returns one choice and
     does not support streaming.
 
-    Without `reply`, it generates replies that are valid for the JSON schema in `response_format`.
-    Without a schema, it generates a sentence that quotes the last user message. Equal messages and
-    schemas give equal replies in all processes. If requested, tokens have log-probabilities. For a
-    digit from 1 to 5, they form a distribution over these digits with its maximum at the token.
+    If `reply` is not set, it generates replies that are valid for the JSON schema in
+    `response_format`, or a sentence that quotes the last user message if there is no schema. Equal
+    messages and schemas give equal replies in all processes. If requested, tokens have
+    log-probabilities. For a digit from 1 to 5, they form a distribution over these digits with its
+    maximum at the token.
 
     Args:
         reply: Function called as `reply(messages, schema)`, where the schema may be None. The
@@ -54,7 +55,7 @@ class ScriptedModel:
             that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
         n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
-        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None for no batches.
+        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None disables batches.
 
     Raises:
         InputError: A number is negative, or the manner, one of its faults or a refusal is unknown.

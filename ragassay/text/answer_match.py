@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from ragassay.text.quantities import numbers_of
 
 LEAST_RATIO = 80
-"""Similarity in percent above which two texts match. It is rounded as in the original code."""
+"""Similarity in percent above which two texts match, rounded as in the original code."""
 
 FEWEST_CHARS = 4
 """Minimum length for fuzzy matching. Shorter normalized texts must be equal to match."""
@@ -99,7 +99,7 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
     If the only known answer is "true" or "false", it is compared with the first word of the answer.
     Otherwise, the normalized texts must be equal. Texts of at least `FEWEST_CHARS` characters also
     match if they are more than `LEAST_RATIO` % similar and their numbers and negations agree.
-    Without known answers the result is False.
+    If there are no known answers, the result is False.
 
     Example:
         >>> is_known_answer("migraine attacks", ["Migraine attack."])

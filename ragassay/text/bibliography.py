@@ -1,4 +1,4 @@
-"""Find the reference list of an answer. It resolves citation marks but contains no statements."""
+"""Find the reference list of an answer, which resolves citation marks but states nothing."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class _BibliographyLine:
 
     @property
     def with_list_mark(self) -> str:
-        """Line including the list mark before it."""
+        """Line, including its list mark."""
         return self.answer[self.answer.rfind("\n", 0, self.start) + 1 : self.end]
 
     @property
@@ -258,7 +258,7 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
 
 
 def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    """Return whether an unlabeled line starts an entry, like previous unlabeled entries."""
+    """Return whether an unlabeled line starts an entry, as previous unlabeled lines did."""
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )

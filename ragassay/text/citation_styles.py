@@ -177,7 +177,7 @@ def without_locators(content: str) -> str:
 def read_targets(
     content: str, *, is_square: bool, names: Collection[str] = ()
 ) -> tuple[Target, ...]:
-    """Return the targets of the entries of a mark, or () if the content is not a mark.
+    """Return the targets of a mark's entries, or () if the content is not a mark.
 
     Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe the article and are not a target.
 
@@ -236,7 +236,7 @@ def _continue_pmids(targets: Sequence[Target]) -> Iterator[Target]:
 
 
 _LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
-"""A word for a source with a colon, after which any number is a citation."""
+"""A word for a source, followed by a colon. Any number after the colon is a citation."""
 
 
 def _without_prefix(text: str) -> str:
@@ -363,7 +363,7 @@ def _authors(group: str) -> Iterator[Target]:
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
-    """Return whether the word before a year is a month, a country or similar."""
+    """Return whether the word before a year is a month, a country or another non-author."""
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 

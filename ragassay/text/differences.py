@@ -20,7 +20,7 @@ N_CLOSEST = 2
 """Number of closest sentences in a document that are searched for directions."""
 
 N_AROUND, N_AROUND_COMPARED = 3, 2
-"""Number of words read on each side of a direction word and of a comparative. One must agree."""
+"""Number of words compared on each side of a direction word and of a comparative."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _THAN_NUMBER = re.compile(

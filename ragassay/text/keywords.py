@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
-"""An "opener" may precede a noun phrase, such as an article, a preposition or "and"."""
+"""An "opener" is a word that may precede a noun phrase: an article, a preposition or "and"."""
 
 _OPENERS = frozenset(
     "a an the this that these those its their our your his her each every any some no all both "
@@ -111,7 +111,7 @@ N_KEYWORDS = 20
 """Default number of keywords, as in SciQAG (Wan et al. 2024, section 3.1)."""
 
 CUT_DISTANCE = 0.74
-"""Distance at which topics are separated, as in pke. Candidates share a quarter of the stems."""
+"""Distance at which topics are separated, as in pke, where candidates share 1/4 of the stems."""
 
 DAMPING = 0.85
 _TOLERANCE = 1e-9
@@ -121,7 +121,7 @@ _MOST_CANDIDATES = 4_000
 _BLOCK = 256
 _KIND_LETTERS = {"noun": "n", "adjective": "a", "participle": "p", "opener": "o", "other": "x"}
 _RUN = re.compile("(?<![^o])p[na]*|[na]+")
-"""Letters of a noun phrase and of the words after it. A participle must follow an opener."""
+"""Matches the letters of a noun phrase. A participle counts only after an opener."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 

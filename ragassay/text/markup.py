@@ -18,7 +18,7 @@ DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
 """Delimiters of superscripts, citation elements and links in plain text."""
 
 MASK = "\ue010"
-"""Placeholder for the text of a citation mark. Like the delimiters, never part of an answer."""
+"""Placeholder for a citation mark's text. Like the delimiters, it never occurs in an answer."""
 
 _CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (

@@ -1,6 +1,6 @@
 """Compare the numbers of a claim with the numbers of a text.
 
-A number is "same" if the text states the number or if the number follows in one step, "other" if
+A number is "same" if the text states the number or implies it in one step, "other" if
 the text gives another value for the same thing, and "absent" otherwise. Only "other" is a
 contradiction, so doubtful cases are "absent".
 """

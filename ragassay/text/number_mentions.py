@@ -57,7 +57,7 @@ class NumberMention:
         names: Stems of the names in the same clause and in `lead`.
         lead: Stems of the words between the start of the sentence and its first number.
         change: Whether the number is the size of a difference.
-        period: Whether the number is the time of a measurement.
+        period: Whether the number is the period of a measurement.
         topic: Stems of the words in the text's title or first sentence.
     """
 

@@ -350,7 +350,7 @@ def _is_rate(one: Quantity) -> bool:
 
 
 def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:
-    """Multiply the "6" of "6\u20139 million"; for "6 to 9 million", add it as a possible value."""
+    """Multiply the "6" in "6\u20139 million". For "6 to 9 million", add 6 million as an option."""
     if _SAME_POWER.fullmatch(gap):
         return replace(one, value=one.value * factor, also=(*one.also, one.value))
     return replace(one, also=(*one.also, one.value * factor))

@@ -205,7 +205,7 @@ def _stems_of_name(words: Sequence[str]) -> Stems:
 
 
 def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
-    """Return whether numbers and things have the same order, or None if one is missing."""
+    """Return whether numbers and things have the same order, or None if any is missing."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
@@ -280,7 +280,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Action:
-    """A verb with the stems of its agent and object. In the passive, they are exchanged."""
+    """A verb with the stems of its agent and its object, which the passive exchanges."""
 
     verb: str
     agent: Stems
@@ -364,7 +364,7 @@ def _is_number(word: str) -> bool:
 
 
 def _benefit(words: Sequence[str]) -> int:
-    """Return the direction of words such as "better" and "less effective", or 0 without them."""
+    """Return the direction of words such as "better" and "less effective", or 0 if none occurs."""
     own = _product(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
 

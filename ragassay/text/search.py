@@ -1,4 +1,4 @@
-"""Search in texts: tokens, BM25 over small sets of texts, and passages."""
+"""Search texts: tokens, BM25 over small sets of texts, and passages."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Bm25Index:
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Return all texts as (position, score), best first. Without a shared word, the score is 0."""
+    """Return all texts as (position, score), best first. The score is 0 if no word is shared."""
     matches = Bm25Index(texts).search(query)
     rest = set(range(len(texts))).difference(position for position, _ in matches)
     return [*matches, *((position, 0.0) for position in sorted(rest))]
@@ -105,7 +105,7 @@ def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
 
 
 WINDOW = 3
-"""Number of sentences per passage. Best for comparing answers with documents (BioACE, 4.1.3)."""
+"""Sentences per passage. The best value for comparing answers with documents (BioACE, 4.1.3)."""
 
 CUT = "[...]"
 """Marker of omitted sentences."""

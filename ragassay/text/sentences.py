@@ -22,7 +22,7 @@ _TRAILERS = re.compile(
     rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
     r"(?=\s|\Z)"
 )
-"""Superscript numbers and closing emphasis or formula marks, part of the previous sentence."""
+"""Superscripts, and closing emphasis or formula marks, which belong to the previous sentence."""
 
 _NUMBERED = re.compile(r"\(([^().!?\n]{1,60}[0-9])\)")
 """A number before a closing parenthesis. sentencex may treat "1)" and "2)" as a list."""
@@ -50,7 +50,7 @@ _SHORT_CHARS = 16
 """Maximum length of a list number. The limit keeps the check fast."""
 
 _TAIL_CHARS = 48
-"""Number of characters before a boundary that the rules see. No rule needs more."""
+"""Number of characters before a boundary that are passed to the rules. No rule needs more."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

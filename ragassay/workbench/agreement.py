@@ -208,7 +208,7 @@ class LabelledPassage:
     """A passage with human relevance judgments.
 
     Attributes:
-        label: Label derived from the grades, or None without grades.
+        label: Label derived from the grades, or None if there are no grades.
     """
 
     query_id: str
@@ -288,16 +288,16 @@ def passage_labels(
 ) -> tuple[LabelledPassage, ...]:
     """Label judged passages by their grades.
 
-    With ratings, the label is the `min_answers`-th highest rating, or the lowest rating if there
-    are fewer ratings. Without ratings, it is 1 if at least `min_answers` items are correct,
-    otherwise 0. Ungraded items are ignored, so labels may be too low.
+    If there are ratings, the label is the `min_answers`-th highest rating, or the lowest rating if
+    there are fewer ratings. Otherwise, the label is 1 if at least `min_answers` items are correct,
+    and 0 if not. Ungraded items are ignored, so labels may be too low.
 
     Args:
         queries: Passages by query. Passages without judgments are skipped.
         chosen: Filter for the grades. The first matching grade per passage is used.
         min_answers: Number of items, at least 1.
         like_original: Whether to follow the original program: ungraded passages are labelled 0, and
-            without ratings a passage must cover `min_answers` + 1 items.
+            if there are no ratings, a passage must cover `min_answers` + 1 items.
     """
     labelled: list[LabelledPassage] = []
     for query in queries:

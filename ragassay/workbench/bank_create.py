@@ -114,7 +114,7 @@ def exam_tools(
     """Return the run for writing test banks, and a note about the corpus for the user.
 
     Raises:
-        SettingsError: No judge is set, and the plan cannot be carried out by rule.
+        SettingsError: No judge is set, but the plan requires a judge.
         InputError, CorpusError: The corpus cannot be opened.
     """
     if not settings.judge.has_judge:
@@ -165,7 +165,7 @@ async def write_testbanks(
     Raises:
         FatalModelError: The model is unavailable.
         InputError: The file cannot be written, or another process is writing it.
-        SettingsError: No judge is set, and the plan cannot be carried out by rule.
+        SettingsError: No judge is set, but the plan requires a judge.
     """
     if tools.judge.lm is None:
         written = await _write_by_rule(jobs, plan, tools, listen)

@@ -39,7 +39,7 @@ class CoverTable:
 
 
 def cover_sheet(table: CoverTable) -> Sheet:
-    """Return a table of the coverage of each system, with the original program's scores."""
+    """Return a table of each system's coverage, with the original program's scores."""
     columns = (
         *(number("k"), number("min_rating"), Column("system", "System")),
         *(*score_columns("cover", "Cover"), number("cover_se", "se")),

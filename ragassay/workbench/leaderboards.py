@@ -54,7 +54,7 @@ def facet_of_id(query: str, item: str) -> str:
 
 
 def facets_of_banks(banks: Sequence[RubricBank]) -> TopicOf:
-    """Return a function that looks up an item's facet in the banks, or else uses `facet_of_id`."""
+    """Return a function that finds an item's facet in the banks or, failing that, in its id."""
     known = {
         item.id: f"{bank.query_id}/{bank.facet_id}" if bank.facet_id else bank.query_id
         for bank in banks
@@ -179,7 +179,7 @@ class RubricRow:
     """A system in a leaderboard.
 
     Attributes:
-        rank: Rank, starting at 1. Systems with equal means share a rank. None without a mean.
+        rank: Rank, starting at 1. Systems with equal means share a rank. None if there is no mean.
         score: Mean over queries with a relevant passage. `n` is the number of these queries.
         score_se: Standard error of the mean, or None for fewer than two queries.
         official: Rank in the official leaderboard, or None if missing.
@@ -201,8 +201,8 @@ class RubricBoard:
 
     Attributes:
         measure: Name in ir_measures notation.
-        correlation: Correlation with the official scores, or None without them. Systems missing
-            from either side are counted as unscored.
+        correlation: Correlation with the official scores, or None if there are no official scores.
+            Systems missing from either side are counted as unscored.
         only_official: Systems found only in the official leaderboard.
         n_uncertain: Number of labels missing or possibly too low because of ungraded items.
     """

@@ -189,7 +189,7 @@ class MissingPassage:
 
     Attributes:
         relevance: Judgment or direct rating.
-        best_rating: Highest item rating, or None without ratings.
+        best_rating: Highest item rating, or None if there are no ratings.
         n_items: Number of items the passage was graded with.
         n_unscored: Number of these items without a grade.
     """

@@ -46,7 +46,7 @@ class Passages:
 
     @cached_property
     def records(self) -> tuple[Record, ...]:
-        """One record per passage, with the query as question and the passage as answer."""
+        """One record per passage, with the query as the question and the passage as the answer."""
         return tuple(
             Record(
                 id=response_id(query.query_id, paragraph.paragraph_id),

@@ -1,4 +1,4 @@
-"""Tables of test banks, of their changes, and of checks of items and grades."""
+"""Tables of test banks, their changes, and checked items and grades."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _verify_sheet(title: str, rows: Sequence[CheckedItem]) -> Sheet:
 
 
 def grid_sheet(grid: Grid, first: int = 0, n_items: int | None = None) -> Sheet:
-    """Return a table of ratings, or coverage without ratings, by passage (rows) and item (columns).
+    """Return a table of ratings, or of coverage if unrated, by passage (rows) and item (columns).
 
     Args:
         first: Index of the first item to include.

@@ -53,8 +53,8 @@ def export_pairs(
 ) -> int:
     """Write pairs in a format of another tool, and return the number of written entries.
 
-    An entry is a paper for "testbank" and "sft", otherwise a pair. Equal input results in equal
-    bytes.
+    Each entry is a paper for "testbank" and "sft", and a pair for the other formats. Equal inputs
+    produce identical bytes.
 
     Args:
         papers: Papers that the pairs refer to, and possibly other papers.

@@ -149,7 +149,7 @@ def read_papers(path: AnyPath) -> PaperFile:
 
 
 def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
-    """Write papers as JSON lines, from which `read_papers` returns equal papers.
+    """Write papers as JSON lines. `read_papers` returns equal papers from the file.
 
     Raises:
         InputError: A text is not valid UTF-8, or the file cannot be written.

@@ -22,7 +22,7 @@ _MAX_LINE = 65_535
 
 
 def not_xml(error: XMLSyntaxError) -> Problem:
-    """Return the problem for a file that stops being well-formed XML at some point."""
+    """Return the problem for a file that is not well-formed XML."""
     # The message ends with "line 5, column 7". The line is reported separately.
     message, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
@@ -65,9 +65,9 @@ _MAX_LICENCE_CHARS = 300
 
 
 def read_jats(article: Element, name: str) -> Paper | Problem:
-    """Convert an `article` element, from which namespaces are removed, to a paper.
+    """Convert an `article` element to a paper. Namespaces must already be removed.
 
-    `name` is the id of an article without DOI, PMCID and PMID.
+    `name` is the id of an article without a DOI, PMCID or PMID.
     """
     for element in article.iter("*"):
         element.tag = QName(element).localname
@@ -224,7 +224,7 @@ def _reference(ref: Element) -> str:
 
 
 def _citation_text(element: Element) -> str:
-    """Return the text of a citation, with spaces between parts that nothing else separates."""
+    """Return the text of a citation, with spaces between parts that are not otherwise separated."""
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
         return text_of(element)
@@ -242,7 +242,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
     """Yield the papers and rejections of a JATS file, optionally compressed with gzip.
 
     Invalid articles do not stop reading. If the file is truncated or not well-formed, the last item
-    is a rejection. Articles without an id are named `name`, "NAME-2" and so on.
+    is a rejection. Articles without an id get the ids `name`, "NAME-2" and so on.
     """
     parser = XMLPullParser(
         events=("end",),

@@ -32,7 +32,7 @@ _UNSEEN = frozenset(
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
 _POINTERS = frozenset({"bibr", "fn", "table-fn"})
-"""Types of references that are marked after a number, so that "12" and "3" do not become "123"."""
+"""Types of references marked if they follow a number, so that "12" and "3" do not become "123"."""
 
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")

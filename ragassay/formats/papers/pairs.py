@@ -72,7 +72,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
 
 
 def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
-    """Write pairs as JSON lines, from which `read_pairs` returns equal pairs.
+    """Write pairs as JSON lines. `read_pairs` returns equal pairs from the file.
 
     Raises:
         InputError: Two pairs have the same id, a text is not valid UTF-8, or the file cannot be

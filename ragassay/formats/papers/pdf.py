@@ -43,7 +43,8 @@ _EXPECTED = "a complete PDF; download the file again"
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
     """Convert a PDF to a paper with the given id.
 
-    Damaged, password-protected or too long files, and files without text, result in a problem.
+    A problem is returned for a file that is damaged, password-protected or too long, or has no
+    text.
     """
     pages = _pages(data)
     if isinstance(pages, Problem):
@@ -63,7 +64,7 @@ def _pages(data: bytes) -> tuple[str, list[str]] | Problem:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 
-    # pypdf logs every flaw that it can repair, and raises for others.
+    # pypdf logs flaws that it can repair, and raises errors for others.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
     try:
         reader = PdfReader(io.BytesIO(data))
@@ -119,8 +120,8 @@ def _page_text(page: PageObject) -> str:
 def without_heads(pages: Sequence[str]) -> list[str]:
     """Remove repeated lines at the top and bottom of pages, such as running heads.
 
-    A running head occurs on at least three pages, or two in a short paper. Its numbers may differ.
-    Page numbers occur on at least two pages.
+    A running head occurs on at least three pages, or two in a short paper. Numbers in a running
+    head may differ. Page numbers occur on at least two pages.
     """
     split = [[line.strip() for line in page.splitlines() if line.strip()] for page in pages]
     least = min(3, max(2, len(split) - 1))

@@ -96,7 +96,7 @@ def read_heading(line: str) -> Heading | None:
     if kind is None and not marks and not (number and _looks_like_title(title, line)):
         return None
     if kind is not None and not marks and not number and title.islower():
-        return None  # A word of a sentence or table on its own line.
+        return None  # A word from a sentence or table, alone on its line.
     depth = len(marks) or (number.count(".") + 1 if number else 0)
     return Heading(title, number, depth, kind)
 

@@ -56,7 +56,7 @@ def read_notes(value: object) -> BankNotes:
 def format_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
     """Return an `info` field with ragassay's notes, which `read_notes` can read."""
     own = parse_value(info) if info else None
-    looks_like_notes = _notes(own) is not None  # Then it must be nested in the notes.
+    looks_like_notes = _notes(own) is not None  # If so, it must be nested in notes.
     if not (history or is_secret or looks_like_notes):
         return {} if own is None else {"info": own}
     notes: JsonRow = {"secret": is_secret}
@@ -91,13 +91,13 @@ class BankItem:
     """A nugget or an exam question.
 
     Attributes:
-        id: Unique id. Empty for the default of `bank_item_id`.
+        id: Unique id. If empty, the default from `bank_item_id` is used.
         info: Origin as JSON, or an empty string.
         answers: Known correct answers, sorted and distinct.
         facet: Id of the part of the query that the item covers, if different from the bank's facet.
         is_secret: Whether systems under evaluation must not see the item.
         history: Changes by reviewers, oldest first.
-        rest: Other and null fields of the file as a JSON object, or an empty string.
+        rest: Other fields and null fields from the file, as a JSON object, or an empty string.
     """
 
     text: str
@@ -123,7 +123,7 @@ class RubricBank:
         info: Description of how the items were created, as JSON, or an empty string.
         facet_text: Heading or text of the facet, or an empty string.
         history: Changes by reviewers that are not stored in an item, such as removed items.
-        rest: Other and null fields of the file as a JSON object, or an empty string.
+        rest: Other fields and null fields from the file, as a JSON object, or an empty string.
     """
 
     query_id: str

@@ -360,8 +360,8 @@ def _parse_rest(rest: str) -> JsonRow:
 def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
     """Write test banks. The Workbench only reads gzip, so use a file name ending in `.gz`.
 
-    Banks from v3 files of TREC AutoJudge are written in that format. `read_test_banks` returns
-    equal banks, in which items without an id have the default id.
+    Banks read from TREC AutoJudge's v3 files are written in the v3 format. `read_test_banks`
+    returns equal banks, in which items without an id have the default id.
 
     Raises:
         InputError: A bank has no query id or repeats the query, facet and kind of another bank; two

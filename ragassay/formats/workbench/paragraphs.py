@@ -94,7 +94,7 @@ class ParagraphJudgment(ParagraphPart):
 
 
 class ParagraphRanking(ParagraphPart):
-    """Rank that a system gave a paragraph. It is 1 if the system returns a single response."""
+    """Rank that a system gave a paragraph. Always 1 if the system returns a single response."""
 
     method: str
     paragraph_id: IdText = Field(alias="paragraphId")

@@ -73,12 +73,12 @@ class Shape(Frozen):
         base: Name of the base model. Empty if only the digest identifies it.
         base_sha256: Digest of the base weights. Empty if unknown.
         weights_sha256: Digest of the adapter weights.
-        scale: Factor of the low-rank matrix product.
+        scale: Factor applied to the low-rank matrix product.
         n_tokens: Maximum input length. Longer passages are truncated at the end.
         temperature: Divisor of the logits that calibrates the probabilities.
         reads: Passage format used in training.
         labels: Labels in logit order.
-        bounds: Probability bounds, by label, that a verdict must meet to count or to lead a report.
+        bounds: Probability bounds, by label, for a verdict to count or to become a main finding.
             If no bounds are defined, all verdicts count.
         training: Training details. None if they are only described on the card.
     """

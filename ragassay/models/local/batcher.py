@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ragassay.models.local.replies import GeneratedReply, Prompt
 
 QUIET_S = 0.1
-"""Pause without new calls, after which a batch starts."""
+"""Time without new calls after which a batch starts."""
 
 MOST_WAIT_S = 1.5
 """Maximum time to collect the calls of a batch."""
@@ -112,7 +112,7 @@ class Batcher:
         self.load.n_largest = max(self.load.n_largest, n_calls)
 
     def _gather_calls(self, n_most: int) -> list[_Call]:
-        """Return the waiting calls, until there is a pause of `QUIET_S` or time runs out."""
+        """Collect the waiting calls until none arrives for `QUIET_S` or time runs out."""
         calls: list[_Call] = []
         end = time.monotonic() + MOST_WAIT_S
         while len(calls) < n_most:

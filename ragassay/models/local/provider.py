@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @functools.cache
 def register_provider(cache_dir: Path, dtype: str = "auto") -> None:
-    """Register `ragassay` with LiteLLM once. Raises `ExtraError` without the `local` extra."""
+    """Register the provider once, or raise `ExtraError` if the `local` extra is missing."""
     need(*EXTRAS["local"])
     import litellm
 
@@ -70,7 +70,7 @@ def _handler_class() -> Callable[[Path, str], CustomLLM]:
 
 
 def build_batcher(model: str, cache_dir: Path, dtype: str) -> Batcher:
-    """Return the batcher for a model. The batcher loads the weights at its first prompt."""
+    """Return the batcher for a model. The batcher loads the weights on its first prompt."""
     from ragassay.models.local.batcher import Batcher
     from ragassay.models.local.loading import load_engine
 

@@ -52,7 +52,7 @@ class GeneratedReply:
     """Reply with its token counts.
 
     Attributes:
-        tokens: Reply tokens. With a schema, probabilities are renormalized over the allowed
+        tokens: Reply tokens. If there is a schema, probabilities are renormalized over the allowed
             tokens. A token forced by the schema has a log-probability of 0 and no alternatives.
         n_computed_tokens: Number of prompt tokens computed for this reply. Tokens shared by a batch
             are counted for the first prompt.
