@@ -1,4 +1,4 @@
-"""Measure the retrieved sources of an application with relevance judgments or gold nuggets."""
+"""Measure an application's retrieved sources with relevance judgments or gold nuggets."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class RetrievalEvaluator(OwnEvaluator):
     over all sources.
 
     Otherwise, if there are gold nuggets, the verifier of the run compares each nugget with each
-    source. Recall is the share of nuggets supported by any source, precision the share of sources
-    that support any nugget. nDCG has a gain of 1 for each source that supports a nugget; its ideal
-    ranking is the best order of the same sources.
+    source. Recall is the share of nuggets that any source supports. Precision is the share of
+    sources that support any nugget. nDCG has a gain of 1 for each source that supports a nugget;
+    its ideal ranking is the best order of the same sources.
 
     Args:
         qrels: Grades of documents by topic or record id; grades of at least 1 are relevant.
@@ -146,7 +146,7 @@ def score_by_nuggets(
 
 
 def _any_supports(labels: Sequence[str | None]) -> float | None:
-    """Return 1 if any label is "supports", None if a missing label could be, else 0.
+    """Return 1 if any label is "supports", None if a missing label could be "supports", else 0.
 
     Example:
         >>> _any_supports(["supports", None]), _any_supports(["does not support", None])

@@ -49,9 +49,9 @@ def run(
     """Send questions to a RAG application, and evaluate its answers and retrieved sources.
 
     Unanswered questions are reported as failures, and the other answers are evaluated.
-    `results.summary.application` contains latency, tokens and cost. With `out`, answers are saved
-    to `answers.jsonl` in that folder, and a repeated call only sends the unanswered questions.
-    `retry_failed` also repeats the failed questions.
+    `results.summary.application` contains latency, tokens and cost. If `out` is set, answers are
+    saved to `answers.jsonl` in that folder, and a repeated call only sends the unanswered
+    questions. `retry_failed` also repeats the failed questions.
 
     Args:
         app: Sync or async function that takes a question, LangChain Runnable, compiled LangGraph
@@ -72,7 +72,7 @@ def run(
         settings: Settings, as in `evaluate`.
         progress: Progress reporting, as in `evaluate`. While the application is called, events only
             have a phase.
-        options: Options listed below. Pass a list to repeat an option.
+        options: Options of the evaluation, listed below. Pass a list to repeat an option.
 
     Returns:
         Results, as in `evaluate` for many answers.

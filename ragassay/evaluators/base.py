@@ -397,7 +397,7 @@ class Evaluator(ABC, Generic[S]):
         return []
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return one verdict per answered question, except questions that no judge was asked."""
+        """Return one verdict for each answered question about which a judge can be uncertain."""
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:

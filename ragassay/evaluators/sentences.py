@@ -255,8 +255,8 @@ def _correctness(
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
     """Derive correctness from the evidence. A sentence is correct if a passage supports it.
 
-    Otherwise, the sentence is unscored if a verdict is missing. An undecided verdict is returned
-    only if nothing else applies.
+    Otherwise, the sentence is unscored if a verdict is missing. "Undecided" is given as the reason
+    only if no verdict failed for another reason.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():

@@ -111,7 +111,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
 
 @dataclass(frozen=True)
 class ReasonTools:
-    """Runtime context of the rationale graph. `source_chars` limits the sources in a prompt."""
+    """Runtime context of the rationale graph. `source_chars` limits the source text in a prompt."""
 
     lm: JudgeLM
     rubrics: Mapping[str, Rubric]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""Name of the file with the corpus id in Chroma, since a server may hold many corpora."""
+"""Name of the file that stores the corpus id in Chroma, because a server can hold many corpora."""
 
 _N_A_PAGE = 100
 
@@ -42,7 +42,7 @@ VectorStatus = Literal["missing", "unfinished", "stale", "complete"]
 
 
 class NamedEncoder(TextEncoder, Protocol):
-    """Protocol for encoders with a name, such as `ragassay.models.embeddings.Embedder`."""
+    """Protocol for named encoders, such as `ragassay.models.embeddings.Embedder`."""
 
     @property
     def name(self) -> str:
@@ -209,7 +209,7 @@ class DenseIndex(Rebuilt):
     def _query_vectors(
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
-        """Return ids, cosines and whether the article is retracted, best first."""
+        """Return, for each hit, its id, its cosine and whether it is retracted, best first."""
         where = chroma_where(filters)
         with explain_errors(self._where):
             result = self._collection.query(
