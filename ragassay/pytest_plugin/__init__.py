@@ -3,8 +3,7 @@
 pytest loads this module in every test run, so it only imports pytest. Evaluation code is imported
 when a test uses a fixture.
 
-- Collection: tests that use a fixture get the marker `ragassay`, and are skipped unless --ragassay
-is set.
+- Collection: tests with a fixture get the marker `ragassay`, and need --ragassay to run.
 - Tests: each answer is evaluated, or read from the cache, and added to the session's notes.
 - Session end: the notes of all processes, including pytest-xdist workers, become one run folder.
 """
