@@ -25,7 +25,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class AskedVerdict:
-    """Verdict of a single model, with the kind of question."""
+    """Verdict of a single model, and the kind of question."""
 
     kind: str
     record_id: str
@@ -41,8 +41,8 @@ class AskedVerdict:
 def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigure, ...]:
     """Return, for each kind and judge, the share of verdicts that change between repetitions.
 
-    Numbers are compared as the nearest possible value, because expected values always differ in
-    their last digits.
+    Numbers are rounded to the nearest possible value before they are compared, because expected
+    values always differ in their last digits.
 
     Args:
         times: Verdicts of two or more repetitions.

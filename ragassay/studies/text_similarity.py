@@ -1,4 +1,4 @@
-"""Measure text similarity with BLEU, ROUGE, METEOR, NIST, word error rate and transport."""
+"""Measure text similarity with BLEU, ROUGE, METEOR, NIST, word error rate and mover distances."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def has_synonyms() -> bool:
 
 
 def nist_score(reference: str, candidate: str) -> float | None:
-    """Return NIST with n-grams up to five, computed by NLTK (Doddington 2002).
+    """Return the NIST score with n-grams of up to five words, computed by NLTK (Doddington 2002).
 
     Tokens are those of mteval-v13a in lower case. Information weights are computed from the
     reference, so references with repeated words lead to low values.
@@ -159,7 +159,7 @@ TEXT_MEASURES: Mapping[str, TextMeasure] = {
     "nist": nist_score,
     "wer": word_error_rate,
 }
-"""Measures that do not require a model, keyed by name."""
+"""Measures that work without a model, keyed by name."""
 
 
 class _NoSynonyms:

@@ -220,7 +220,7 @@ def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Pl
 def _cluster_recall(
     evaluation: Evaluation, cluster: Mapping[Place, str], answers: Sequence[Evaluation]
 ) -> Score:
-    """Return recall over the actual number of clusters. Unscored sentences can raise it to ten."""
+    """Return recall over the number of clusters, which unscored sentences can raise to ten."""
     n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
     n = len(set(cluster.values()))
     n_own = RECALLS[0].n_open(evaluation)
