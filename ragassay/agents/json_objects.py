@@ -36,7 +36,7 @@ class Field:
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object in a reply. If `problem` is set, the object is broken at offset `end`."""
+    """An object in a reply. If `problem` is set, the object is invalid at offset `end`."""
 
     start: int
     end: int

@@ -33,7 +33,7 @@ def _limit_chars(n_chars: int) -> Any:
 
 
 def _as_strict(schema: dict[str, Any]) -> None:
-    """Adapt a schema to strict mode. Replies with extra fields are still valid."""
+    """Adapt a schema to strict mode. Replies that contain extra fields are still valid."""
     del schema["description"]
     schema["additionalProperties"] = False
 

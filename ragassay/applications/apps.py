@@ -189,7 +189,7 @@ ACCEPTED = (
 _USAGES = ("usage", "usage_metadata", "usageMetadata")
 _PROMPT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _COMPLETION_TOKENS = ("completion_tokens", "output_tokens", "candidates_token_count")
-"""Names of token counts in provider replies; camel case is also recognized."""
+"""Names of token counts in provider replies. Camel-case names are also recognized."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Asking:
         parse: Function that converts replies to a form supported by `read_reply`.
         at_once: Maximum number of concurrent questions.
         retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a call in seconds; None for no timeout.
+        timeout_s: Timeout of a call in seconds. None for no timeout.
     """
 
     parse: Parse | None = None

@@ -30,11 +30,12 @@ class RetrievalEvaluator(OwnEvaluator):
 
     Otherwise, if there are gold nuggets, the verifier of the run compares each nugget with each
     source. Recall is the share of nuggets that any source supports. Precision is the share of
-    sources that support any nugget. nDCG has a gain of 1 for each source that supports a nugget;
-    its ideal ranking is the best order of the same sources.
+    sources that support any nugget. nDCG has a gain of 1 for each source that supports a nugget.
+    Its ideal ranking is the best order of the same sources.
 
     Args:
-        qrels: Grades of documents by topic or record id; grades of at least 1 are relevant.
+        qrels: Grades of documents, keyed by topic or record id. Documents with a grade of 1 or more
+            are relevant.
     """
 
     def __init__(self, qrels: Qrels | None = None) -> None:
@@ -91,7 +92,7 @@ class RetrievalEvaluator(OwnEvaluator):
         return len(self.known_items(open_case, run)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return precision, recall and nDCG; empty without judgments and gold nuggets."""
+        """Return precision, recall and nDCG, or nothing if there is no ground truth."""
         record, case = outcome.open_case.record, outcome.open_case.case
         if grades := self._grades_of(record):
             return score_by_documents(grades, record.sources)
@@ -107,7 +108,7 @@ class RetrievalEvaluator(OwnEvaluator):
 
 
 async def _verify_case(case: Case) -> str:
-    """Satisfy the interface of `OwnEvaluator`; it is never called."""
+    """Satisfy the interface of `OwnEvaluator`. Never called."""
     raise NotImplementedError
 
 
@@ -158,7 +159,7 @@ def _any_supports(labels: Sequence[str | None]) -> float | None:
 
 
 def _ndcg(gains: Sequence[float | None]) -> float | None:
-    """Return the nDCG of a ranking; None if a gain is unknown, 0 if all gains are 0."""
+    """Return the nDCG of a ranking, None if a gain is unknown, or 0 if all gains are 0."""
     known: list[Any] = [gain for gain in gains if gain is not None]
     if len(known) < len(gains):
         return None

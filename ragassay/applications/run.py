@@ -60,14 +60,14 @@ def run(
             or output; sources, contexts, documents or citations; `cost_usd`), a state with
             messages, a message, a LlamaIndex response, or a `Record`.
         queries: Texts, a file in any supported format, or rows as in `evaluate`. References, gold
-            nuggets, ids and topics are used; answers are ignored.
+            nuggets, ids and topics are used. Answers are ignored.
         parse: Function that converts other return values of the application to a supported form.
         qrels: Relevance judgments by topic or record id, as a trec_eval or BEIR file or as grades.
             With qrels or gold nuggets, the sources are scored by `retrieval.precision`,
-            `retrieval.recall` and `retrieval.nDCG`; see `RetrievalEvaluator`.
+            `retrieval.recall` and `retrieval.nDCG`. See `RetrievalEvaluator`.
         at_once: Maximum number of concurrent questions. `concurrency` limits calls to the judge.
         retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a call in seconds; None for no timeout. After a timeout, a sync
+        timeout_s: Timeout of a call in seconds. None for no timeout. After a timeout, a sync
             function keeps running in its thread.
         settings: Settings, as in `evaluate`.
         progress: Progress reporting, as in `evaluate`. While the application is called, events only

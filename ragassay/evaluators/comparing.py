@@ -89,7 +89,7 @@ class Read:
 
     Attributes:
         text: A whole document, all passages of a document in the sources, or a single passage.
-        beside: Texts of the other documents cited by the sentence. None for a single passage.
+        beside: Texts of the other documents that the sentence cites. None for a single passage.
     """
 
     text: str

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 BY_RULE = "clauses, by rule"
-"""Name reported for nuggets written without a judge."""
+"""Name reported for nuggets that were written by rules."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Subject of a question. Without a sentence or criterion, it is the whole answer."""
+    """Subject of a question. If there is no sentence or criterion, it is the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None

@@ -52,7 +52,7 @@ def build_evaluate_graph(
     """Compile the evaluation graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
         evaluators: Evaluators to support. Each evaluator has its own node.
     """
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)

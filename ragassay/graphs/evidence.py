@@ -42,7 +42,7 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     """Compile the evidence graph, which is a node of the evaluation graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     builder = StateGraph(
         EvidenceState,

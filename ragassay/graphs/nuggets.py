@@ -43,7 +43,7 @@ def build_nugget_graph(
     """Compile the nugget graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
         checkpointer: Checkpointer. Only a served graph that waits for a reviewer needs a
             checkpointer.
     """

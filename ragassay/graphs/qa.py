@@ -271,7 +271,7 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     """Compile the graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     builder = StateGraph(QAState, context_schema=QATools, input_schema=QAJob, output_schema=QAPairs)
     add = functools.partial(_add_call, builder, max_attempts)

@@ -97,7 +97,7 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
     """Compile the exam graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     kinds = ExamState, ExamJob, ExamItems
     return _build("write_exam", write_exam, leave_exam_unwritten, kinds, max_attempts)
@@ -185,7 +185,7 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     """Compile the synthesis graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     kinds = SynthesisState, SynthesisJob, SynthesisText
     return _build(

@@ -114,7 +114,7 @@ def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
     """Return the first-round judgments on disputed rubrics, each with the other members' judgments.
 
-    The result is sorted by rubric and judge. Judgments without a judge or rating are ignored.
+    The result is sorted by rubric and judge. Judgments that lack a judge or a rating are ignored.
     """
     by_rubric: dict[str, dict[str, Judgment]] = {}
     for one in judgments:

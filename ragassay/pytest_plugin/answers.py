@@ -65,7 +65,7 @@ class Answers:
         """Evaluate an answer, or return the cached evaluation if nothing has changed.
 
         Args:
-            record: Answer to evaluate; its id is ignored.
+            record: Answer to evaluate. The record id is ignored.
 
         Raises:
             RagassayError: The answer could not be evaluated.

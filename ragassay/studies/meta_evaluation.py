@@ -49,7 +49,7 @@ class MetaEvaluation:
     Attributes:
         judge: Name of the judge and, if a different model is the verifier, the verifier's name.
         rankings: System rankings by humans and by the judge. Empty for fewer than two systems.
-        n_other: Number of reviews of verdicts of other kinds.
+        n_other: Number of reviews that concern other kinds of verdict.
     """
 
     judge: str

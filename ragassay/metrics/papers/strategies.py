@@ -103,8 +103,8 @@ def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[in
     Unlike in the paper, answers without a rating by the judge are left out.
 
     Returns:
-        Alpha, with the number of answers rated by humans and the judge as `n`, and the number rated
-        only by humans as `n_unscored`.
+        Alpha. `n` is the number of answers rated by humans and the judge, and `n_unscored` is the
+        number rated only by humans.
     """
     rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
@@ -125,8 +125,8 @@ def strategy_alpha(
     """Return Krippendorff's alpha of the judge's ratings, with strategies as raters (table 2).
 
     Returns:
-        Alpha, with the number of answers with two or more ratings as `n`, and the number of other
-        answers as `n_unscored`.
+        Alpha. `n` is the number of answers with two or more ratings, and `n_unscored` is the number
+        of other answers.
     """
     units = [
         [rating for way in strategies if (rating := a.rating(way)) is not None] for a in answers

@@ -45,7 +45,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class ItemOutcome:
-    """Result for an item. Without a grade, it is unscored, and `reason` explains why."""
+    """Result for an item. If there is no grade, the item is unscored, and `reason` explains why."""
 
     item: CompileItem
     mark: Grade | None

@@ -86,7 +86,7 @@ REFLECTED = 3
 """Number of cases that GEPA shows when it requests a new instruction."""
 
 N_FIXED = 3
-"""Number of fixed candidates in bootstrap, with no, labelled and unshuffled examples."""
+"""Number of fixed candidates in bootstrap, with no, labeled and unshuffled examples."""
 
 FEWEST_ROUNDS = 2
 

@@ -186,7 +186,7 @@ class Search:
 
     @property
     def n_labelled(self) -> int:
-        """Maximum number of labelled demonstrations. 0 if the expected replies are incomplete."""
+        """Maximum number of labeled demonstrations. 0 if the expected replies are incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:

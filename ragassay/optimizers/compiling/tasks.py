@@ -58,7 +58,7 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Optimization task that uses labelled claims and passages."""
+    """Optimization task that uses labeled claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
@@ -209,7 +209,7 @@ class TaskOptions:
 
     Attributes:
         rubrics: For the rubric judge, the rubrics to optimize. Empty for all.
-        gold: For the judge, labeller and assigner, the label file. None if the data contains the
+        gold: For the judge, labeler and assigner, the label file. None if the data contains the
             labels.
         n_perturbed: For the rubric judge, the number of answers to perturb.
     """

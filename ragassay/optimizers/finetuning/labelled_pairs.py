@@ -1,4 +1,4 @@
-"""Read labelled pairs for training classifiers of correctness and completeness."""
+"""Read labeled pairs for training classifiers of correctness and completeness."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejecti
     """Read pairs of a sentence and a passage, with labels as indices of `CORRECTNESS`.
 
     A correct row with marked evidence sentences yields two pairs, as in BioACE (section 4.1.3). The
-    marked sentences form a correct pair. The window of three unmarked sentences that BM25 ranks
-    first for the question (or the sentence, if there is no question) forms an incorrect pair. Any
-    other row yields one pair.
+    marked sentences form a correct pair. The incorrect pair consists of the window of three
+    unmarked sentences that BM25 ranks first for the question (or for the sentence, if there is no
+    question). Any other row yields one pair.
 
     Args:
         path: JSON lines or array, plain or gzip, with sentence (or claim), evidence (passage,

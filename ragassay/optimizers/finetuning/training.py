@@ -1,7 +1,7 @@
 """Supervised fine-tuning and contrastive preference optimization with TRL and LoRA.
 
-A repeated command resumes from the last checkpoint. With a GPU and bitsandbytes, the base model is
-loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
+A repeated command resumes from the last checkpoint. If a GPU and bitsandbytes are available, the
+base model is loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
 """
 
 from __future__ import annotations
