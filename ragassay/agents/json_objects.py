@@ -22,7 +22,7 @@ WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|exam
 """Names of fields for the model's reasoning. Verdicts in these fields are ignored."""
 
 MOST_DEPTH = 3
-"""Maximum number of objects that enclose a verdict, as in {"answer": {"result": {...}}}."""
+"""Maximum number of objects around a verdict, as in {"answer": {"result": {...}}}."""
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ def _intent_signature(n: int, instruction: str) -> type[dspy.Signature]:
 
 
 class IntentComparer(Agent):
-    """Compares the intent of a question with that of other questions."""
+    """Compares the intent of a question with the intents of other questions."""
 
     name = "intent_comparer"
     signature = _intent_signature(1, "")

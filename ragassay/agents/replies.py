@@ -168,7 +168,7 @@ _LOOSE_OPENING = re.compile(
     r"\{(?=\s{0,99}(?:(?://|#)[^\n]{0,200}\s{1,99}|/\*[^*]{0,200}\*/\s{0,99})?"
     rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
 )
-"""Start of an object with unusual or no quotation marks, or with a comment."""
+"""Start of an object that has unusual or no quotation marks, or a comment."""
 
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
 

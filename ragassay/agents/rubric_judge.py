@@ -70,8 +70,8 @@ class RubricJudge(Agent):
 
     Args:
         hints: Ratings attributed to an expert, keyed by record id and rubric name.
-        examples: Untrusted examples that replace those of the rubric, keyed by record id and rubric
-            name.
+        examples: Untrusted examples that replace the rubric's examples, keyed by record id and
+            rubric name.
     """
 
     name = "rubric_judge"

@@ -174,7 +174,7 @@ def papers_prompt(case: Case, n_chars: int) -> str:
 def named_sentences(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
     """Return the numbers of all sentences a rationale refers to, in order.
 
-    Rationales list a few sentences "and others". The others are the sentences with the same mark.
+    Rationales list a few sentences "and others", which means all sentences with the same mark.
 
     Example:
         >>> named_sentences("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})

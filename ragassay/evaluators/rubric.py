@@ -133,7 +133,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
         """Count two calls per panel rating, because panels may deliberate, and none for signals.
 
-        For a fine-tuned judge, one call per sentence is added.
+        A fine-tuned judge adds one call per sentence.
         """
         from ragassay.agents.tuned_judge import shown_lines
 

@@ -75,7 +75,7 @@ class EncoderVerifier:
         embedder: Embedder used to detect passages about another subject.
         n_labels: Maximum number of verdict labels. A model with two labels returns only two.
         by_rule: Whether rules adjust the model's verdicts. By default, this applies only to models
-            with score bounds, which were determined with the rules.
+            with score bounds, because the bounds were determined using the rules.
     """
 
     def __init__(

@@ -52,7 +52,7 @@ def _is_unneeded(
     measured = signals.sentences[sentence.index - 1]
     if not measured.values:
         return False
-    # Without sources, "foreign" only depends on the question, which was not evaluated.
+    # "foreign" depends only on the question if there are no sources. This was not evaluated.
     if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
         return True
     twin = measured.twin or sentence.index

@@ -151,7 +151,7 @@ class ReaderGrader(ExamInstrument):
 def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
     """Return an extracted answer and whether it is correct, as fields of an `ExamGrade`.
 
-    Without known answers, any text other than a refusal is correct.
+    If there are no known answers, any text other than a refusal is correct.
     """
     question = item.text if item.kind == "question" else ""
     if is_unanswered(text, question):

@@ -50,7 +50,7 @@ class PromptComparison(Frozen):
     Attributes:
         metric: Name of the metric, e.g. "macro-F1".
         before, after: Scores of the built-in prompt and of the compiled prompt.
-        gain: Difference on the items scored with both prompts, with a paired interval.
+        gain: Difference on the items scored with both prompts, and its paired interval.
     """
 
     metric: str

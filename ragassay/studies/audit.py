@@ -148,7 +148,7 @@ def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> A
 
 @dataclass(frozen=True)
 class AuditResult:
-    """Audit, with the perturbed answers, the evaluations and the failures."""
+    """An audit, and its perturbed answers, evaluations and failures."""
 
     audit: Audit
     perturbed: tuple[PerturbedAnswer, ...]

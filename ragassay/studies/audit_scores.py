@@ -204,7 +204,7 @@ def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs in which the perturbed answer has the lower score.
 
     The interval is the union of a bootstrap interval, which has no width for shares of 0 and 1, and
-    a Wilson interval with one trial per question. The value is None without scored pairs.
+    a Wilson interval with one trial per question. The value is None if there are no scored pairs.
 
     Example:
         >>> detection_score([]).value is None

@@ -112,7 +112,7 @@ def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
 def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
     """Return the mean distance of unperturbed scores from the top of the scale.
 
-    The unit is points of a rating from 1 to 5. Returns None without scored pairs.
+    The unit is points of a rating from 1 to 5. Returns None if there are no scored pairs.
     """
     below = [pair.scale[1] - pair.scores[0] for pair in pairs if pair.scores is not None]
     if not below:

@@ -252,8 +252,8 @@ def self_preferences(
 
     The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over own systems o, other
     systems s, other judges k, and the questions and rubrics with all four ratings r. A judge that
-    uses more of the scale than others has larger gaps and an excess without self-preference, so
-    interpret the excess together with both gaps.
+    uses more of the scale than other judges has larger gaps, and an excess even if it has no
+    self-preference. Therefore, interpret the excess together with both gaps.
 
     Returns:
         Self-preferences in the order of the judges. The excess is undefined if there is no other

@@ -232,7 +232,7 @@ async def audit_reasons(
     *,
     listen: Listener = lambda event: None,
 ) -> ReasonAudit:
-    """Audit reasons with rules, and with model and human labels if available.
+    """Audit reasons using rules and, if available, model and human labels.
 
     Args:
         folder: Folder where model labels are stored, so that later audits can reuse the labels.

@@ -98,7 +98,7 @@ def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Inter
     """Return the 95 % interval for a share of changed verdicts.
 
     The interval resamples questions. If all verdicts or none changed, or if there is only one
-    question, a Wilson interval is used instead. Returns None without verdicts.
+    question, a Wilson interval is used instead. Returns None if there are no verdicts.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
         return share_interval(int(sum(changed)), len(changed))

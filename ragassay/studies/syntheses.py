@@ -39,7 +39,7 @@ from ragassay.studies.synthesis_questions import (
 from ragassay.studies.synthesis_writer import ModelSyntheses, Synthesis, Writing
 
 ANSWERS, RUNS = "answers.jsonl", "runs"
-"""Names of the file with syntheses and of the folder with the judges' runs."""
+"""Names of the file for syntheses and the folder for the judges' runs."""
 
 TOKENS_A_WORD = 4
 """Maximum reply tokens per word. English with citations needs 1.75, other scripts need 3.5."""
@@ -71,7 +71,7 @@ class Syntheses:
 
     @property
     def usage(self) -> Usage:
-        """Usage of all calls, including those of earlier runs."""
+        """Usage of all calls, including calls in earlier runs."""
         return sum((one.usage for one in self.syntheses), Usage())
 
     @property

@@ -212,7 +212,7 @@ class SynthesisWriting:
 
 
 class ModelSyntheses:
-    """Syntheses of all questions by one model, including those of earlier runs.
+    """Syntheses by one model for all questions, including syntheses from earlier runs.
 
     Several models can share the file `states`, in which finished work is stored.
 

@@ -316,9 +316,9 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
     """Return how well the sentences follow the predicted order. The best value is 0.
 
-    The score is the mean log-likelihood of the order of all pairs, minus its highest possible value
-    for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
-    `place` has shape (n_sentences,) with at least 2 sentences.
+    The score is the mean log-likelihood of the order of all pairs, minus the highest value that is
+    possible for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] -
+    place[i]). `place` has shape (n_sentences,) with at least 2 sentences.
     """
     places = np.asarray(place, dtype=np.float64)
     return _concordance(places) - _concordance(np.sort(places))

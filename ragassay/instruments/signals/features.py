@@ -120,7 +120,7 @@ def opening(sentence: str) -> list[str]:
 
 
 def connective_rate(sentences: Sequence[str]) -> float:
-    """Return the mean number of connectives per sentence, or 0 without sentences."""
+    """Return the mean number of connectives per sentence, or 0 if there are no sentences."""
     n = sum(word.lower() in CONNECTIVES for s in sentences for word in _WORD.findall(s))
     return n / len(sentences) if sentences else 0.0
 

@@ -27,7 +27,7 @@ RUN = 3
 """Minimum number of consecutive words shared with the rubric that count as recited."""
 
 COMMON_SHARE, COMMON_LEAST = 0.05, 3
-"""Minimum share and number of questions whose reasons contain a word for it to be general."""
+"""Minimum share and number of questions whose reasons contain a word that counts as general."""
 
 CLEAR = 0.1
 """Minimum absolute polarity that counts as a clear sentiment."""

@@ -32,7 +32,7 @@ def summac_zs(entailment: NDArray[np.float64], contradiction: NDArray[np.float64
         contradiction: Probabilities C, shape (n_document_sentences, n_text_sentences).
 
     Returns:
-        A value in [-1, 1], or 0 without sentences.
+        A value in [-1, 1], or 0 if there are no sentences.
 
     Example:
         >>> import numpy as np
@@ -76,7 +76,7 @@ def align_score(aligned: NDArray[np.float64]) -> float:
         aligned: Alignment probabilities, shape (n_chunks, n_text_sentences).
 
     Returns:
-        A value in [0, 1], or 0 without sentences.
+        A value in [0, 1], or 0 if there are no sentences.
 
     Example:
         >>> import numpy as np
@@ -135,7 +135,8 @@ class Thresholds(Frozen):
     Attributes:
         supports: Minimum of support / (support + neutral). With two labels, the minimum share of
             support.
-        contradicts: Minimum of contradiction / (contradiction + neutral). None with two labels.
+        contradicts: Minimum of contradiction / (contradiction + neutral). None if there are two
+            labels.
     """
 
     supports: float = Field(ge=0, le=1)

@@ -92,8 +92,8 @@ class ScoreChange:
     """Change of a score over the answer pairs in which both answers have the score.
 
     Attributes:
-        old: Old mean over the shared questions, or None without shared questions.
-        new: New mean over the shared questions, or None without shared questions.
+        old: Old mean over the shared questions, or None if no questions are shared.
+        new: New mean over the shared questions, or None if no questions are shared.
         test: Paired test of the difference (new minus old). `p_holm` is corrected over all compared
             scores.
         n_questions: Number of questions with an old score.

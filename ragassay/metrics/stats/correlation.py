@@ -93,8 +93,8 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the mean of `tau_ap` in both directions, if neither ranking is the true ranking.
 
-    Follows Urbano and Marrero 2017. Without ties, the result equals the symmetric tau_AP of Yilmaz
-    et al.
+    Follows Urbano and Marrero 2017. If there are no ties, the result equals the symmetric tau_AP of
+    Yilmaz et al.
 
     Example:
         >>> tau_ap_b([4, 3, 2, 1], [3, 4, 2, 1])

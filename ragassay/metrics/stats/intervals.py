@@ -109,7 +109,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Return an interval for F1 with Jeffreys priors, or None without trials."""
+    """Return an interval for F1 with Jeffreys priors, or None if there are no trials."""
     if not precision[1] or not recall[1]:
         return None
     rng = np.random.default_rng(SEED)

@@ -30,9 +30,9 @@ class PairTest:
     """Paired test of two systems.
 
     Attributes:
-        difference: Mean of the first score minus the second, or None without shared questions.
+        difference: Mean of the first score minus the second, or None if no questions are shared.
         low: Lower end of the 95 % bootstrap interval, or None if undefined.
-        p_value: Two-sided p-value, or None without shared questions.
+        p_value: Two-sided p-value, or None if no questions are shared.
         is_exact: Whether all permutations were used.
     """
 
@@ -158,8 +158,8 @@ class LeaderboardRow:
     """Rank of one system.
 
     Attributes:
-        rank: Rank by mean, from 1. Means that are equal to four digits share a rank. None without a
-            mean, or if the bounds overlap with those of another system.
+        rank: Rank by mean, from 1. Means that are equal to four digits share a rank. None if there
+            is no mean, or if the bounds overlap with another system's bounds.
         rank_low: Best rank that is consistent with the tests.
         rank_high: Worst rank that is consistent with the tests.
         overlaps: Systems with overlapping bounds for unscored verdicts.

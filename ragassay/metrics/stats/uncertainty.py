@@ -122,7 +122,7 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
 
 
 def rounded_bits(shares: Iterable[float] | None) -> float | None:
-    """Return the entropy in bits rounded to four digits, or None without a distribution."""
+    """Return the entropy in bits, rounded to four digits, or None if there is no distribution."""
     entropy = None if shares is None else entropy_bits(shares)
     return None if entropy is None else round(entropy, 4)
 

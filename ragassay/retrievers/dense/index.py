@@ -56,7 +56,7 @@ class NamedEncoder(TextEncoder, Protocol):
 
 
 class VectorState(Frozen):
-    """State of the vectors of a corpus for one embedder.
+    """State of a corpus's vectors for one embedder.
 
     Attributes:
         embedder_digest: SHA-256 of the weights, empty if unknown.
@@ -118,7 +118,7 @@ def collection_name(identity: str, embedder: NamedEncoder) -> str:
 
 
 def vector_states(folder: Path, url: str = "") -> list[VectorState]:
-    """Return the state of the vectors of a corpus for each embedder.
+    """Return the state of a corpus's vectors for each embedder.
 
     Args:
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
@@ -155,7 +155,7 @@ def state_of(collection: Collection) -> VectorState:
 
 
 class DenseIndex(Rebuilt):
-    """Read-only index of the vectors of a built corpus for one embedder. Thread-safe.
+    """Read-only index of a built corpus's vectors for one embedder. Thread-safe.
 
     Nearest neighbors are approximate, because the index is an HNSW graph.
 
@@ -270,7 +270,7 @@ def find_collection(client: Client, name: str) -> Collection | None:
 
 
 def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
-    """Return the status of the vectors of a corpus for an embedder.
+    """Return the status of a corpus's vectors for an embedder.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.

@@ -181,8 +181,8 @@ class Verification:
 
     Attributes:
         averages: Macro and weighted averages. For two labels, binary averages come first.
-        auc: Area under the ROC curve for the share of the first label (table 3). None without
-            shares.
+        auc: Area under the ROC curve for the share of the first label (table 3). None if there are
+            no shares.
     """
 
     accuracy: Score
@@ -243,8 +243,8 @@ def shares_of(
 ) -> NDArray[np.float64]:
     """Return a verifier's label probabilities for claims, shape (n_claims, 3).
 
-    Claims are compared with title and abstract (BioACE, section 4.2.1) or, with an embedder
-    `closest`, with the most similar sentence (4.2.2). `step` is called after each claim.
+    Claims are compared with the title and abstract (BioACE, section 4.2.1) or, if the embedder
+    `closest` is set, with the most similar sentence (4.2.2). `step` is called after each claim.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Measure how well scores separate a sentence's own documents from others (BioACE)."""
+"""Measure how well scores tell a sentence's own documents from other documents (BioACE)."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ class Separation:
 
 
 def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
-    """Compare positive with negative scores (BioACE, algorithm 1). Return None without scores.
+    """Compare positive with negative scores (BioACE, algorithm 1). Return None if there are none.
 
     Args:
         scores: Positive and negative score of each sentence, keyed by question.
@@ -309,7 +309,7 @@ class Separated:
 
     Attributes:
         source: Whether whole documents or marked evidence were scored.
-        result: Separation, or None without scored sentences.
+        result: Separation, or None if no sentences were scored.
         n_unscored: Number of sentences without a positive or negative score.
     """
 
