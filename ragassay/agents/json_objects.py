@@ -93,7 +93,7 @@ def _decode(text: str, position: int) -> tuple[Any, int]:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
         raise _BrokenJsonError(f"broken JSON: {error.msg}", error.pos) from error
-    except ValueError as error:  # NaN, or a number of thousands of digits
+    except ValueError as error:  # NaN, or a number with thousands of digits
         raise _BrokenJsonError(f"broken JSON: {error}", position) from error
 
 

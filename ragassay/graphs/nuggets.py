@@ -245,7 +245,7 @@ async def review(state: NuggetState) -> Update:
 
 
 def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
-    """Return a nugget list after the changes made by a reviewer.
+    """Apply a reviewer's changes to a nugget list.
 
     Args:
         edited: List of {text, importance}.

@@ -48,7 +48,7 @@ class Question(ABC):
 
     @abstractmethod
     def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
-        """Return second-round questions by panel member, given the first-round verdicts."""
+        """Return the second-round questions for panel members, keyed by member name."""
 
     @abstractmethod
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:

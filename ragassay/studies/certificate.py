@@ -26,7 +26,7 @@ judge in YESciEval, Qwen2.5-72B, detects 0.88 of extreme and 0.67 of subtle pert
 average."""
 
 DETECTION_SLACK = 0.15
-"""Maximum distance of the interval's lower end below the required detection rate."""
+"""Maximum distance by which the interval can extend below the required detection rate."""
 
 BLIND_BELOW = 0.6
 CHANCE = 0.5

@@ -269,7 +269,7 @@ def self_preferences(
 def own_systems(
     judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Return, for each judge that is also a system, the names of that system.
+    """Return, for each judge that is also a system, the system's names.
 
     Names are compared case-insensitively and without any prefix before a slash, such as a LiteLLM
     provider or a publisher. `same` lists additional pairs of judge and system.

@@ -52,8 +52,8 @@ N_DAMAGED = 8
 """Number of perturbed versions per answer."""
 
 ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
-"""Attacks for additional examples of sentence marks, which are cheap. The subtlest attack is used
-twice."""
+"""Attacks used to create additional sentence-mark examples, which are cheap. The subtlest attack is
+used twice."""
 
 BESIDE = 0.5
 """Share of perturbed answers that are also rated on a second affected rubric."""
