@@ -96,10 +96,11 @@ def apply_compiled(
 
     Args:
         rubrics: Names of the known rubrics, or empty to accept any.
-        unasked: Reasons why this run does not use certain agents, keyed by prompt name.
+        unasked: Reasons why this run does not use some agents, keyed by prompt name.
 
     Raises:
-        SettingsError: A prompt is for an unknown agent, an unknown rubric or an unused agent.
+        SettingsError: A prompt was compiled for an unknown agent, an unknown rubric or an unused
+            agent.
     """
     by_prompt = {agent.prompt: agent for agent in agents}
     for prompt in compiled:
@@ -120,7 +121,7 @@ def apply_compiled(
 
 
 def unused_agents(settings: Settings) -> dict[str, str]:
-    """Return the agents that this run does not use, with the reason and how to enable them."""
+    """Return the agents that this run does not use, each with the reason and how to enable it."""
     writes = settings.evaluation.wants("nuggets") or settings.cites_by_nuggets
     verifies = settings.evaluation.wants("citations") or settings.evaluation.verifies_evidence
     searches = settings.evaluation.looks_for_evidence

@@ -1,4 +1,4 @@
-"""Base class and prompt adapters for agents, each of which makes one typed model call."""
+"""Base class and prompt adapters for agents. Each agent makes one typed model call."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ CONTEXT_FIELD = "context"
 """First input field of all signatures."""
 
 CASE_FIELD = "case"
-"""Field that contains the question and answer of an example if no other field does."""
+"""Field for the question and answer of an example that has no other field for them."""
 
 
 class SharedPrefixAdapter(dspy.Adapter):
     """Adapter that renders `context`, examples, instruction and inputs, and expects JSON replies.
 
-    Inputs other than `context` are shown as `name: value`, in order. Agents fence untrusted values.
+    Inputs other than `context` are shown as `name: value`, in order. Agents enclose untrusted
+    values in fence marks.
     """
 
     def format(
@@ -55,7 +56,7 @@ class SharedPrefixAdapter(dspy.Adapter):
 
     def task(self, signature: Any, inputs: Mapping[str, Any]) -> str:
         """Return the part of the prompt after the context and the examples."""
-        # All calls of an agent share the shape, so it comes before the inputs.
+        # All calls of an agent share the output format, so it comes before the inputs.
         return "\n".join(
             [f"Task: {signature.instructions}", _shape(signature), *_list_inputs(signature, inputs)]
         )
@@ -97,8 +98,7 @@ class SharedPrefixAdapter(dspy.Adapter):
 class CompactAdapter(SharedPrefixAdapter):
     """Adapter that renders only the inputs.
 
-    It is for fine-tuned models, which were trained on the task. A schema enforces the format of the
-    reply.
+    Used for fine-tuned models, which already know the task. A schema enforces the reply format.
     """
 
     def format(
@@ -208,7 +208,7 @@ class AgentRequest:
 
     Attributes:
         read: Function that builds the agent's result from a reply and its usage.
-        n_parts: Number of parts in the reply, by which the token limit is multiplied.
+        n_parts: Number of parts in the reply. The token limit is multiplied by this number.
     """
 
     signature: Any
@@ -231,7 +231,7 @@ class Agent(dspy.Module):
     """Default key of the prompt."""
 
     signature: ClassVar[Any] = None
-    """Signature, if all calls use the same signature."""
+    """Signature of every call, if all calls use the same one."""
 
     adapter: ClassVar[SharedPrefixAdapter] = ADAPTER
     """Adapter for rendering prompts."""
@@ -249,7 +249,8 @@ class Agent(dspy.Module):
         """Replace the packaged prompt with a compiled prompt.
 
         Raises:
-            SettingsError: The prompt is for another agent, or its examples have an unknown field.
+            SettingsError: The prompt was compiled for another agent, or its examples have an
+                unknown field.
         """
         self.check(compiled)
         signature: Any = self.predict.signature
@@ -289,7 +290,7 @@ class Agent(dspy.Module):
         /,
         **inputs: str,
     ) -> AgentRequest:
-        """Return a request with the predictor's examples, and by default its signature."""
+        """Return a request with the predictor's examples and, by default, its signature."""
         predictor: Any = self.predict
         demos = tuple(predictor.demos)
         return AgentRequest(signature or predictor.signature, inputs, demos, read, n_parts)
@@ -303,7 +304,7 @@ class Agent(dspy.Module):
         return self.ask(self.request(*args, **kwargs))
 
     async def ask(self, asked: AgentRequest) -> Any:
-        """Send a prepared call to the model configured in DSPy and return the result.
+        """Send a prepared call to the model configured in DSPy, and return the result.
 
         Raises:
             ModelError: The call failed. The subclass indicates the reason.

@@ -1,7 +1,7 @@
 """Build cases and the context shared by all prompts about a case.
 
-The judged text is untrusted. It is enclosed in marks with a number that does not occur in the text,
-so that no text can close its own fence.
+The judged text is untrusted. It is enclosed in marks that contain a number not found in the text,
+so that the text cannot close its own fence.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def build_context(
 
 
 def sources_context(question: str, sources: Sequence[Document], mark: str) -> str:
-    """Build the context for writing from sources, which has no answer."""
+    """Build the context for writing from sources, where there is no answer yet."""
     words = load_prompts().context
     shown = fence_text(source_lines(sources), mark)
     return "\n".join([words.question, fence_text(question, mark), words.sources, shown])
@@ -72,7 +72,7 @@ def build_paper_context(shown: Sequence[Document], texts: Sequence[str]) -> str:
 
 
 def source_lines(sources: Sequence[Document]) -> str:
-    """List sources for a prompt, labeled by number, or by id if ids and numbers conflict."""
+    """List sources for a prompt, labeled by number, or by id if a number could be an id."""
     names = [str(n) for n in range(1, len(sources) + 1)]
     if not set(names).isdisjoint(source.id for source in sources):
         names = [source.id for source in sources]  # Ids have priority in citations.
@@ -100,13 +100,13 @@ def fence_mark(texts: Sequence[str], seed: str = "") -> str:
 
 
 def fence_text(text: str, mark: str) -> str:
-    """Return a text enclosed in marks. Marks inside the text are replaced with a space."""
+    """Enclose a text in marks. Marks inside the text are replaced with a space."""
     # With an empty string, the surrounding text could form another mark.
     return f"<data {mark}>\n{text.replace(mark, ' ')}\n</data {mark}>"
 
 
 def mark_of(case: Case) -> str:
-    """Return the fence mark of a case, taken from its context if it has a context."""
+    """Return the fence mark of a case, from the context if the case has one."""
     opened = _FENCE.search(case.context)
     return opened[1] if opened else fence_mark(_texts(case))
 

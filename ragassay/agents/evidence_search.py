@@ -1,4 +1,4 @@
-"""Agents that search for evidence for and against a claim."""
+"""Agents that find evidence for and against a claim."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class WriteQueries(dspy.Signature):
 
 @dataclass(frozen=True)
 class Queries:
-    """A search query, and the opposite of the claim, which is also used as a query."""
+    """A search query, and the negated claim, which is also used as a query."""
 
     query: str
     opposite: str
@@ -57,7 +57,7 @@ class QueryWriter(Agent):
     def request(
         self, case: Case, claim: str, tried: Sequence[str], found: Sequence[str]
     ) -> AgentRequest:
-        """Request queries for a sentence of the answer. Off-topic queries become empty strings."""
+        """Request queries for a sentence in the answer. Off-topic queries become empty strings."""
         mark = mark_of(case)
         lines = [*(f"query: {query}" for query in tried), *(f"found: {title}" for title in found)]
         topic = f"{claim} {case.question}"
@@ -93,7 +93,7 @@ class JudgeSufficiency(dspy.Signature):
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Judgment of the sufficiency of passages for a claim."""
+    """Judgment on whether passages are sufficient for a claim."""
 
     is_enough: bool
     usage: Usage
@@ -107,7 +107,7 @@ class SufficiencyJudge(Agent):
     wants_logprobs = False
 
     def request(self, case: Case, claim: str, passages: Sequence[str]) -> AgentRequest:
-        """Request a judgment for a sentence of the answer.
+        """Request a judgment for a sentence in the answer.
 
         Args:
             passages: One or more untrusted passages with titles.
@@ -153,7 +153,7 @@ class EvidenceSearcher:
 
         Args:
             lm: Judge that supports tool calling.
-            n_tokens: Number of tokens after which no new turn starts.
+            n_tokens: Token count after which no new turn starts.
 
         Raises:
             ModelError: A call failed.

@@ -1,4 +1,4 @@
-"""Find JSON objects in a text with the offset of each value, and unwrap nested objects.
+"""Find JSON objects and the offsets of their values in a text, and unwrap nested objects.
 
 The text is untrusted. Objects are parsed from their opening brace, key by key, so that text inside
 another value is never parsed as a field.
@@ -19,10 +19,10 @@ _SPACE = re.compile(r"\s*")
 _MOST_BROKEN = 200
 
 WRAPPERS = re.compile(r"think|thought|draft|reason|reflect|analysis|scratch|example", re.IGNORECASE)
-"""Names of fields that contain the model's reasoning. Verdicts in these fields are ignored."""
+"""Names of fields for the model's reasoning. Verdicts in these fields are ignored."""
 
 MOST_DEPTH = 3
-"""Maximum number of objects that enclose a verdict, as in {"answer": {"result": {...}}}."""
+"""Maximum number of objects around a verdict, as in {"answer": {"result": {...}}}."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Field:
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object in a reply. If `problem` is set, the object is broken at offset `end`."""
+    """An object in a reply. If `problem` is set, the object is invalid at offset `end`."""
 
     start: int
     end: int
@@ -45,7 +45,7 @@ class JsonObject:
 
 
 def find_objects(text: str) -> list[JsonObject]:
-    """Return all objects in a text, even broken ones, but none nested inside complete objects."""
+    """Return all objects in a text, including broken ones but not objects inside complete ones."""
     objects: list[JsonObject] = []
     position = n_broken = 0
     while opening := _OPENING.search(text, position):
@@ -73,7 +73,7 @@ class _BrokenJsonError(ValueError):
 
 
 def _read_object(text: str, position: int) -> tuple[dict[str, Field], int]:
-    """Parse an object after its brace, and return its fields and its end offset."""
+    """Parse an object after its opening brace, and return its fields and end offset."""
     fields: dict[str, Field] = {}
     while True:
         key, position = _decode(text, _expect(text, position, '"') - 1)
@@ -93,7 +93,7 @@ def _decode(text: str, position: int) -> tuple[Any, int]:
         return _DECODER.raw_decode(text, position)
     except json.JSONDecodeError as error:
         raise _BrokenJsonError(f"broken JSON: {error.msg}", error.pos) from error
-    except ValueError as error:  # NaN, or a number of thousands of digits
+    except ValueError as error:  # NaN, or a number with thousands of digits
         raise _BrokenJsonError(f"broken JSON: {error}", position) from error
 
 

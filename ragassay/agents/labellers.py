@@ -53,7 +53,7 @@ class Scored:
 class ImportanceScorer(Agent):
     """Labels the importance of a nugget.
 
-    Each call labels one nugget. AutoNuggetizer labels ten per call. All nuggets are shown for
+    Each call labels one nugget, while AutoNuggetizer labels ten. The prompt shows all nuggets for
     comparison.
     """
 
@@ -88,9 +88,9 @@ class AssignNugget(dspy.Signature):
 class NuggetAssigner(Agent):
     """Labels whether the answer states a gold nugget.
 
-    Each call labels one nugget (in AutoNuggetizer, ten), so that each label has a probability,
-    small models do not lose count, and a failed reply affects one nugget only. Calls share their
-    prefix, which keeps the cost low.
+    Each call labels one nugget, while AutoNuggetizer labels ten. Therefore, each label has a
+    probability, small models do not lose count, and a failed reply affects only one nugget. Calls
+    share their prefix, which keeps the cost low.
     """
 
     name = "nugget_assigner"
@@ -124,7 +124,7 @@ class SentenceLabeller(Agent):
     signature = LabelSentence
 
     def request(self, case: Case, sentence: AnswerSentence) -> AgentRequest:
-        """Request the label of one sentence of the answer."""
+        """Request the label of one sentence in the answer."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> SentenceLabel:
             choice = SampledChoice.of(reply, "label", RELEVANCE_LABELS)
@@ -155,8 +155,8 @@ class ReasonLabels:
     """Labels of one rationale.
 
     Attributes:
-        labels: Whether the rationale has a fault, keyed by criterion. None if the fault has no
-            valid quote.
+        labels: Whether the rationale has a fault, keyed by criterion. None if no valid quote shows
+            the fault.
         quotes: Quotes that show a fault, keyed by criterion.
     """
 
@@ -185,7 +185,7 @@ class RationaleAuditor(Agent):
 
         Args:
             sources: Sources, shortened to fit into a prompt.
-            rubric: Rubric, or its name if the text is unknown.
+            rubric: Rubric, or only the rubric's name if the text is unknown.
             reason: Rationale of the judge, untrusted.
         """
 

@@ -106,8 +106,8 @@ class AnswerNuggetizer(Agent):
 
         Facts the text does not state are dropped. If none remain, the sentences become extractive
         nuggets. Each nugget is assigned to the first sentence that states it, or else to the
-        sentence that shares the most words with it. The token limit grows with the number of
-        sentences.
+        sentence that shares the most words with the nugget. The token limit grows with the number
+        of sentences.
 
         Args:
             origin: "answer" or "reference".
@@ -168,8 +168,8 @@ class Created:
     """Facts from a window of documents.
 
     Attributes:
-        facts: Facts stated by a sentence of the window, in reply order.
-        not_carried: Facts that no sentence of the window states.
+        facts: Facts that a sentence in the window states, in reply order.
+        not_carried: Facts that no sentence in the window states.
     """
 
     facts: tuple[str, ...]
@@ -178,10 +178,10 @@ class Created:
 
 
 class NuggetCreator(Agent):
-    """Adds facts from a window of documents to the fact list of a question.
+    """Adds facts from a window of documents to a question's list of facts.
 
-    AutoNuggetizer rewrites the whole list for each window. Here, facts are only added, so that none
-    are lost and replies stay short.
+    AutoNuggetizer rewrites the whole list for each window. This agent only adds facts, so that no
+    facts are lost and replies stay short.
     """
 
     name = "nugget_creator"
@@ -191,7 +191,7 @@ class NuggetCreator(Agent):
     def request(
         self, question: str, documents: Sequence[Document], known: Sequence[str]
     ) -> AgentRequest:
-        """Request the new facts of one window.
+        """Request the new facts in one window.
 
         Args:
             documents: Documents of the window, shortened to fit into a prompt.
@@ -209,7 +209,7 @@ class NuggetCreator(Agent):
 
 
 def is_stated_by(fact: str, documents: Sequence[Document]) -> bool:
-    """Return whether a sentence of the documents states a fact."""
+    """Return whether a sentence in the documents states a fact."""
     return any(
         is_carried(fact, document.text[start:end], document.text)
         for document in documents
@@ -236,21 +236,21 @@ class ListPassageFacts(dspy.Signature):
 
 @dataclass(frozen=True)
 class PassageFacts:
-    """Facts of a passage."""
+    """Facts in a passage."""
 
     facts: tuple[str, ...]
     usage: Usage
 
 
 class FactLister(Agent):
-    """Lists the facts of a few consecutive sentences of a document."""
+    """Lists the facts in a few consecutive sentences of a document."""
 
     name = "fact_lister"
     signature = ListPassageFacts
     wants_logprobs = False
 
     def request(self, case: Case, passage: str) -> AgentRequest:
-        """Request the facts of a passage.
+        """Request the facts in a passage.
 
         Facts the passage does not state are dropped. If none remain, its sentences are used.
         """

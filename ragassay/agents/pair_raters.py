@@ -50,7 +50,7 @@ SHOWN: dict[RacarDimension, Callable[[QAPair], str]] = {
     "accuracy": _format_pair,
     "reasonableness": lambda pair: pair.answer,
 }
-"""Function for each dimension that returns the text of a pair to show in the prompt."""
+"""For each dimension, the function that returns the pair's text for the prompt."""
 
 PAPERLESS: frozenset[RacarDimension] = frozenset({"agnosticism"})
 """Dimensions whose prompts do not include the paper."""
@@ -86,8 +86,7 @@ class RacarRater(Agent):
     def request(self, case: Case, pairs: Sequence[QAPair]) -> AgentRequest:
         """Request the ratings of several pairs at once.
 
-        The result is a list with one rating per pair. The first rating includes the usage of the
-        call.
+        The result is a list with one rating per pair. The first rating includes the call's usage.
 
         Args:
             case: Case with the paper as its source.
@@ -134,7 +133,7 @@ class RacarRater(Agent):
 
 
 def _find_quotes(quotes: Sequence[str], case: Case) -> tuple[EvidenceSpan, ...]:
-    """Return the spans of the paper that match a quote, without duplicates."""
+    """Return the spans of the paper that match one of the quotes, without duplicates."""
     (paper,) = case.sources
     offsets = dict.fromkeys(find_quote(quote, paper.text) for quote in quotes)
     return tuple(
@@ -164,7 +163,7 @@ def _intent_signature(n: int, instruction: str) -> type[dspy.Signature]:
 
 
 class IntentComparer(Agent):
-    """Compares the intent of a question with that of other questions."""
+    """Compares the intent of a question with the intents of other questions."""
 
     name = "intent_comparer"
     signature = _intent_signature(1, "")
@@ -173,7 +172,7 @@ class IntentComparer(Agent):
     def request(self, pair: QAPair, others: Sequence[QAPair]) -> AgentRequest:
         """Request the similarity of one pair's question to the questions of other pairs.
 
-        The result is a list of similarities. The first similarity includes the usage of the call.
+        The result is a list of similarities. The first similarity includes the call's usage.
 
         Args:
             others: One or more pairs to compare with.

@@ -1,4 +1,4 @@
-"""Grade passages on test bank items or on relevance to their query (Dietz 2024, 3.2 and 3.5)."""
+"""Grade passages by test bank items or by relevance to their query (Dietz 2024, 3.2 and 3.5)."""
 
 from __future__ import annotations
 
@@ -55,8 +55,7 @@ class ItemRater(Agent):
     def request(self, case: Case, items: Sequence[ExamItem]) -> AgentRequest:
         """Request the ratings of one or more items at once.
 
-        The result is a list with one grade per item. The first grade includes the usage of the
-        call.
+        The result is a list with one grade per item. The first grade includes the call's usage.
 
         Args:
             case: Case with the passage as its answer.
@@ -150,7 +149,7 @@ class AnswerChecker(Agent):
     signature = CheckAnswer
 
     def request(self, case: Case, item: ExamItem, answer: str) -> AgentRequest:
-        """Request a judgment on whether the answers match. The result includes the usage."""
+        """Request a judgment on whether the answers match. The result includes the call's usage."""
         mark = mark_of(case)
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[bool, Usage]:
@@ -168,7 +167,7 @@ class AnswerChecker(Agent):
 _WORDS = load_prompts().agents["relevance_grader"]
 
 THOMAS = (0, 1, 2)
-"""Ratings used by Thomas et al. The other graders answer yes or no."""
+"""Ratings in the prompt by Thomas et al. The other graders answer yes or no."""
 
 
 @functools.lru_cache(maxsize=16)

@@ -38,7 +38,7 @@ YESCIEVAL_CLASSES = {
     "completeness": ("fidelity", "Completeness"),
     "informativeness": ("fidelity", "Informativeness"),
 }
-"""Module and class in the `yescieval` package, keyed by rubric name."""
+"""Module and class name in the `yescieval` package, keyed by rubric name."""
 
 _YESCIEVAL_TAG = re.compile(
     r"<(?=/?(?:scientific-synthesis|research-question|paper-titles-and-abstracts)>)", re.IGNORECASE
@@ -51,17 +51,17 @@ _RESULT = re.compile(r"\[(result|score)\]", re.IGNORECASE)
 
 
 def is_rated_by(form: JudgeForm, rubric: Rubric, rubric_set: str) -> bool:
-    """Return whether a form supports a rubric from a rubric set."""
+    """Return whether a prompt format supports a rubric from a rubric set."""
     if form.rubric_set:
         return rubric_set == form.rubric_set and rubric.name in YESCIEVAL_CLASSES
     return rubric.bounds == SCALE
 
 
 def words_of(form: JudgeForm) -> str:
-    """Return the source and version of the prompt texts of a form.
+    """Return the source and version of a prompt format's texts.
 
     Raises:
-        ExtraError: The package with the texts is required but not installed.
+        ExtraError: The package that contains the texts is required but not installed.
     """
     try:
         return f"{form.package} {importlib.metadata.version(form.package)}"
@@ -184,7 +184,7 @@ def prometheus_prompts(has_reference: bool) -> tuple[str, str]:
 
 
 def prometheus_module() -> ModuleType | None:
-    """Return the module of prometheus-eval with the templates, or None if not installed.
+    """Return the template module of prometheus-eval, or None if it is not installed.
 
     Only this module is loaded, because the package imports many unneeded libraries.
     """
@@ -235,7 +235,7 @@ def read_rating(form: JudgeForm, text: str, rubric: str) -> PublishedRating:
 
 
 def rating_distribution(form: JudgeForm, logprobs: Any, rubric: str) -> tuple[float, ...] | None:
-    """Return the probability of each rating from 1 to 5 at the rating token, or None if unknown.
+    """Return the probability of each rating from 1 to 5, or None if unknown.
 
     Args:
         logprobs: `choices[0].logprobs` of the reply, or None.

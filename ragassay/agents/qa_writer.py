@@ -33,16 +33,16 @@ def _limit_chars(n_chars: int) -> Any:
 
 
 def _as_strict(schema: dict[str, Any]) -> None:
-    """Adapt a schema to strict mode. Replies with extra fields are still valid."""
+    """Adapt a schema to strict mode. Replies that contain extra fields are still valid."""
     del schema["description"]
     schema["additionalProperties"] = False
 
 
 class WrittenPair(BaseModel):
-    """A pair as a model writes it.
+    """A pair in a model's reply.
 
     Attributes:
-        quote: What it says to be the paper's words.
+        quote: Text that the model claims to quote from the paper.
     """
 
     model_config = ConfigDict(frozen=True, json_schema_extra=_as_strict)
@@ -58,7 +58,7 @@ class WrittenPair(BaseModel):
 
     @property
     def is_whole(self) -> bool:
-        """Return whether the question has a word and the answer is not empty."""
+        """Return whether the question contains a word and the answer is not empty."""
         return bool(_WORD.search(self.question) and self.answer.strip())
 
 
@@ -99,7 +99,7 @@ def paper_context(paper: Document) -> str:
 
 
 class QAWriter(Agent):
-    """Writes all pairs for a paper or a part of it in one call."""
+    """Writes all pairs for a paper, or for a part of a paper, in one call."""
 
     name = "qa_writer"
     signature = _signature("", 1, 10, "keywords", "number")
@@ -166,7 +166,7 @@ def generator_instruction(keywords: Sequence[str], number: int) -> str:
 
 
 def generator_reply(pairs: Sequence[QAPair]) -> dict[str, list[dict[str, str]]]:
-    """Return the expected reply with these pairs as a JSON object."""
+    """Return the expected reply, a JSON object that contains these pairs."""
     written = [
         WrittenPair(question=pair.question, answer=pair.answer, quote=" ".join(pair.sources[:1]))
         for pair in pairs

@@ -1,4 +1,4 @@
-"""Find the verdict in a judge's reply, and parse its values."""
+"""Find the verdict in a judge's reply, and parse the values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def required_fields(types: Mapping[str, Any]) -> list[str]:
-    """Return the required fields of a reply, from the types of all fields in order.
+    """Return the required fields of a reply, given the types of all fields in order.
 
     The last label or rating and all fields before it, such as the reasoning, are required. Later
     fields, such as a rationale, may be missing. If there is no label, all fields are required.
@@ -76,7 +76,7 @@ def value_of(name: str, value: Any, annotation: Any) -> Any:
 
 
 def strip_bounds(annotation: Any) -> Any:
-    """Return a type without `Annotated` constraints on the type or its items."""
+    """Remove `Annotated` constraints from a type and the type of its items."""
     if get_origin(annotation) is Annotated:
         return strip_bounds(get_args(annotation)[0])
     if get_origin(annotation) is list:
@@ -168,7 +168,7 @@ _LOOSE_OPENING = re.compile(
     r"\{(?=\s{0,99}(?:(?://|#)[^\n]{0,200}\s{1,99}|/\*[^*]{0,200}\*/\s{0,99})?"
     rf"[{_QUOTES}]?[^\W\d]\w{{0,40}}[{_QUOTES}]?\s{{0,9}}:)"
 )
-"""Start of an object with unusual or no quotation marks, or with a comment."""
+"""Start of an object that has unusual or no quotation marks, or a comment."""
 
 _BARE_FIELD = re.compile(rf"\s{{0,99}}[{_QUOTES}]\w{{1,40}}[{_QUOTES}]\s{{0,9}}:")
 
@@ -184,7 +184,7 @@ MOST_REPAIRED_CHARS = 50_000
 def read_reply(
     text: str, names: Sequence[str], required: Iterable[str] | None = None
 ) -> dict[str, Field]:
-    """Return the fields of the last object after the reasoning that has all required fields.
+    """Return the fields of the last object that has all required fields and follows the reasoning.
 
     Args:
         text: Reply. The object may be surrounded by text.
@@ -235,7 +235,7 @@ _NAMED = re.compile(
     r"(?:[:=>\u2192]|\b(?:is|be|becomes?|to|as|it|give|assign|rating|score|grade|verdict|label"
     r"|answer|actually|finally|instead|correction)\b,?)(?:\san?\s)?[\s*_`\"']{0,9}"
     r"(\d+(?:\s?(?:/|out of|of)\s?\d+)?|[^\W\d]+(?:[ _-][^\W\d]+)?)"
-    r"(?!(?<=\n\d)[.)])"  # the number of a list's item
+    r"(?!(?<=\n\d)[.)])"  # the number of a list item
     r"(?=[\s*_`\"')]{0,9}(?:\Z|\n|[.,;:!](?!\d)"
     r"|\b(?:instead|because|since|as|given|rather|not|for|due|and|but)\b))",
     re.IGNORECASE,
@@ -277,7 +277,7 @@ def _find_label(word: str, labels: Sequence[Any]) -> Any:
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether a reply is a refusal, after the model's reasoning and without an object.
+    """Return whether a reply, after any reasoning, is a refusal that contains no object.
 
     Example:
         >>> is_refusal("I'm sorry, but I can't assist with that.")
@@ -304,7 +304,7 @@ def _reject_quoted(text: str, broken: Sequence[JsonObject], end: int) -> None:
     """Reject a verdict that may be an unescaped quotation inside a broken object.
 
     Raises:
-        ValueError: An earlier object is cut off after a string, or a bracket is closed later.
+        ValueError: An earlier object is cut off after a string, or a bracket is closed only later.
     """
     for candidate in broken:
         if candidate.start >= end:

@@ -17,7 +17,7 @@ from ragassay.prompts.compiled import CompiledPredictor, CompiledPrompt
 from ragassay.records import Assessment, Case, Judgment, Usage
 
 LIKERT = (1, 5)
-"""Rating scale of the signature that optimizers use. Calls use the scale of the rubric."""
+"""Rating scale of the signature for optimizers. Calls use the scale of the rubric."""
 
 MOST_SENTENCES = 8
 """Maximum number of sentence numbers in a reply, for models that enforce a schema."""
@@ -44,7 +44,7 @@ def rating_signature(
     """Return the cached signature for a rating call.
 
     Args:
-        more_inputs: Names of further inputs. "facts" adds sentence numbers to the reply.
+        more_inputs: Names of additional inputs. "facts" adds sentence numbers to the reply.
         thinks: Whether the reply includes reasoning before the rating.
     """
     ratings: Any = Literal[tuple(range(bounds[0], bounds[1] + 1))]  # type: ignore[valid-type]
@@ -61,7 +61,7 @@ def rating_signature(
 
 
 def expert_hint(rating: int) -> str:
-    """Return a hint that tells the judge that an expert gave this rating."""
+    """Return a hint which tells the judge that an expert gave this rating."""
     return _WORDS.additions["hint"].replace("{rating}", str(rating))
 
 
@@ -70,8 +70,8 @@ class RubricJudge(Agent):
 
     Args:
         hints: Ratings attributed to an expert, keyed by record id and rubric name.
-        examples: Untrusted examples that replace those of the rubric, keyed by record id and rubric
-            name.
+        examples: Untrusted examples that replace the rubric's examples, keyed by record id and
+            rubric name.
     """
 
     name = "rubric_judge"
@@ -111,7 +111,7 @@ class RubricJudge(Agent):
         Args:
             facts: Untrusted measurements, keyed by sentence number.
             others: Untrusted rationales of other judges.
-            hint: Trusted rating attributed to an expert.
+            hint: Rating attributed to an expert. Trusted.
         """
         mark = mark_of(case)
         hint = hint or self.hints.get((case.record_id, rubric.name), "")
@@ -150,7 +150,7 @@ class RubricJudge(Agent):
 def judgment_of(
     found: dspy.Prediction, usage: Usage, case: Case, rubric: str, bounds: tuple[int, int]
 ) -> Judgment:
-    """Return the judgment in a reply, with the distribution over ratings if available.
+    """Return the judgment in a reply, including the distribution over ratings if available.
 
     Args:
         found: Reply with `rating`, `rationale` and optional `sentences` and `logprobs`.
@@ -191,7 +191,7 @@ def _question_signature(values: tuple[str | int, ...], has_subject: bool) -> typ
 
 
 class Asker(Agent):
-    """Answers a user-defined question about a case with one of the given values."""
+    """Answers a user-defined question about a case with one of several values."""
 
     name = "asker"
     signature = _question_signature(("yes", "no"), False)
@@ -202,7 +202,7 @@ class Asker(Agent):
         """Request an answer. The result is an assessment and its usage.
 
         Args:
-            question: Trusted question of the user.
+            question: Question of the user. Trusted.
             values: Possible labels or ratings, at least two.
             about: Untrusted sentence or text of the case that the question is about.
         """

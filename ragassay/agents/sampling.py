@@ -95,14 +95,14 @@ class Samples:
 
     @property
     def name(self) -> str:
-        """Return a description such as "5 samples" or "4 of 5 samples"."""
+        """Return a label such as "5 samples" or "4 of 5 samples"."""
         n = len(self.replies)
         return f"{n} of {n + self.n_failed} samples" if self.n_failed else f"{n} samples"
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Decision probabilities by field and label, used instead of log-probabilities."""
+    """Decision probabilities of a model by field and label, used in place of log-probabilities."""
 
     probabilities: Mapping[str, Mapping[str, float]]
 
@@ -113,7 +113,7 @@ class Decision:
 
 @asynccontextmanager
 async def first_reply(call: ModelCall[dspy.Prediction]) -> AsyncIterator[bool]:
-    """Yield whether to make a single call first, inside the context.
+    """Yield whether a single call must be made first, inside the context.
 
     The first reply shows whether a judge returns log-probabilities. Until this is known, other
     calls wait, because their replies would be wasted if samples are needed. If the judge returns no
@@ -178,11 +178,11 @@ async def add_distribution(
 async def draw_samples(call: ModelCall[dspy.Prediction], n: int) -> Samples:
     """Draw one sample, and then the remaining samples concurrently.
 
-    In this way, providers can cache the prompt. Samples that fail with temporary errors are retried
+    This order lets providers cache the prompt. Samples that fail with temporary errors are retried
     once.
 
     Raises:
-        FatalModelError: No call can succeed.
+        FatalModelError: The error would affect every call.
         ModelError: All samples failed. The first error is raised.
     """
     results = await _draw_all(call, [0])
@@ -235,7 +235,7 @@ def choices_of(signature: Any) -> dict[str, tuple[str, ...]]:
 
 
 def most_frequent(replies: Sequence[dspy.Prediction], fields: Sequence[str]) -> dspy.Prediction:
-    """Return the first reply with the most frequent value in as many fields as possible."""
+    """Return the first reply that has the most frequent value in as many fields as possible."""
     tops = {name: Counter(reply[name] for reply in replies).most_common(1)[0][0] for name in fields}
     return max(replies, key=lambda reply: sum(reply[name] == top for name, top in tops.items()))
 
@@ -249,21 +249,21 @@ def _set_distribution(reply: dspy.Prediction, distribution: Decision | Samples) 
 
 
 def _build_source(name: str, reply: dspy.Prediction, choices: Iterable[str]) -> Usage:
-    """Return a usage with the source of the distribution. An empty name means no distribution."""
+    """Return a usage with the source of the distribution. If the name is empty, there is none."""
     kind = "rating" if isinstance(reply[next(iter(choices))], int) else "label"
     return Usage(confidence_from=(name or f"the written {kind} alone",))
 
 
 @dataclass(frozen=True)
 class SampledChoice:
-    """The label in a reply, with the probabilities of all labels."""
+    """The label in a reply, and the probabilities of all labels."""
 
     label: str
     weights: Mapping[str, float] | None
 
     @classmethod
     def of(cls, found: dspy.Prediction, field: str, labels: Iterable[object]) -> SampledChoice:
-        """Return the label in a field with its distribution."""
+        """Return the label in a field, and the distribution over labels."""
         names = list(map(str, labels))
         weights = choice_distribution(found.get("logprobs"), field, names)
         return cls(str(found[field]), weights)
@@ -292,12 +292,12 @@ _END = re.compile(r'[\s",}\]]')
 def choice_distribution(
     logprobs: Any, field: str, labels: Sequence[str]
 ) -> dict[str, float] | None:
-    """Return the probability of each label at the value of a field in a JSON reply.
+    """Return the probability of each label, read at a field's value in a JSON reply.
 
     The tokens of the value are found by position. The probability of an alternative token is
-    assigned to the label it starts. If several labels start with a token, the next token decides,
-    provided the token was written. Otherwise its probability is dropped. The distribution is
-    renormalized over the alternatives.
+    assigned to the label that starts with the token. If several labels start with the token and the
+    model wrote it, the next token decides. Otherwise, the token's probability is dropped. The
+    distribution is renormalized over the alternatives.
 
     Args:
         logprobs: `choices[0].logprobs` of the reply, a `Decision`, `Samples` or None.
@@ -332,7 +332,7 @@ def choice_distribution(
 
 
 def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]]:
-    """Yield the tokens of a field's value, and their part of the value."""
+    """Yield the tokens of a field's value, each with its part of the value."""
     try:
         value = read_reply("".join(token.token for token in tokens), (field,))[field]
     except ValueError:
@@ -346,7 +346,7 @@ def _value_tokens(tokens: Sequence[Any], field: str) -> Iterator[tuple[Any, str]
 
 
 def _matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str]:
-    """Return the labels that start with the written part and this text."""
+    """Return the labels that start with the part already written, followed by this text."""
     clean = _clean(written, text)
     prefix = written + clean
     if not clean:
@@ -355,7 +355,7 @@ def _matching_labels(written: str, text: str, labels: Sequence[str]) -> list[str
 
 
 def _clean(written: str, text: str) -> str:
-    """Return a token's part of a value, without quotes and surrounding text."""
+    """Return the part of a value that a token contains, without quotes and surrounding text."""
     return _END.split(text if written else text.lstrip(_LEAD), maxsplit=1)[0]
 
 

@@ -22,7 +22,7 @@ MOST_SENTENCES = 40
 """Maximum number of sentences to mark, because small models lose track in longer answers."""
 
 SURE = 0.9
-"""Minimum fault probability at which a sentence is marked. In 16 flawless answers to held-out
+"""Minimum fault probability for marking a sentence. In 16 flawless answers to held-out
 questions, `ragassay/judge` marks 2 with this threshold and 5 with 0.5. The detection rate is 0.90
 instead of 0.87 for extreme damage, and 0.78 instead of 0.81 for subtle damage."""
 
@@ -35,7 +35,7 @@ class MarkSentence(dspy.Signature):
 
 
 class AnswerReader(Agent):
-    """Marks the sentences of an answer. For models trained by `ragassay finetune judge`."""
+    """Marks the sentences of an answer. Used for models trained by `ragassay finetune judge`."""
 
     name = "answer_reader"
     signature = MarkSentence
@@ -55,7 +55,7 @@ class AnswerReader(Agent):
         )
 
     def request(self, case: Case, n: int) -> AgentRequest:
-        """Request the mark of the n-th sentence."""
+        """Request the mark for the n-th sentence."""
 
         def read(reply: dspy.Prediction, usage: Usage) -> tuple[Mark, Usage]:
             return likeliest_mark(reply.mark, SampledChoice.of(reply, "mark", MARKS).weights), usage
@@ -72,7 +72,7 @@ def likeliest_mark(own_mark: Mark, weights: Mapping[str, float] | None) -> Mark:
     """Return the most likely fault of a sentence, or "fine" if no fault is likely enough.
 
     Args:
-        own_mark: Mark by the model, returned without probabilities.
+        own_mark: The model's own mark, returned if there are no probabilities.
         weights: Probability of each mark, or None if unknown.
 
     Example:
@@ -120,7 +120,7 @@ class RateAnswer(dspy.Signature):
 
 
 class TunedJudge(Agent):
-    """Rates an answer with marked sentences on a rubric. For fine-tuned models."""
+    """Rates an answer on a rubric after its sentences were marked. Used for fine-tuned models."""
 
     name = "tuned_judge"
     signature = RateAnswer
@@ -153,7 +153,7 @@ def rating_inputs(
 
 
 def papers_prompt(case: Case, n_chars: int) -> str:
-    """Return the sources for the prompt of a judge that was trained with sources (figure 17).
+    """Return the sources shown to a judge that was trained with sources (figure 17).
 
     Args:
         n_chars: Maximum number of characters, or 0 for no sources. The sentences most similar to
@@ -174,7 +174,7 @@ def papers_prompt(case: Case, n_chars: int) -> str:
 def named_sentences(rationale: str, faults: Mapping[int, Mark]) -> tuple[int, ...]:
     """Return the numbers of all sentences a rationale refers to, in order.
 
-    Rationales list a few sentences "and others". The others are the sentences with the same mark.
+    Rationales list a few sentences "and others", which means all sentences with the same mark.
 
     Example:
         >>> named_sentences("Sentence 2 is about another subject.", {2: "subject", 5: "subject"})

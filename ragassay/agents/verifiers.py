@@ -37,7 +37,7 @@ class Verifier(Agent):
     """Verifies a claim against a passage, for citations and evidence.
 
     Args:
-        n_labels: Number of possible verdicts: 2, 3 or 4.
+        n_labels: Number of possible verdicts (2, 3 or 4).
     """
 
     name = "verifier"
@@ -89,14 +89,14 @@ class CompareClaim(dspy.Signature):
 
 
 class TunedVerifier(Agent):
-    """Verifies a claim against a passage. For models trained by `ragassay finetune`."""
+    """Verifies a claim against a passage. Used for models trained by `ragassay finetune`."""
 
     name = "tuned_verifier"
     signature = CompareClaim
     adapter = CompactAdapter()
 
     async def aforward(self, claim: str, sentences: Sequence[str]) -> Comparison:
-        """Verify a claim against a result of `passage_for`.
+        """Verify a claim against the sentences returned by `passage_for`.
 
         Raises:
             ModelError: The model returned no valid reply.
@@ -152,7 +152,7 @@ async def check_by_chat(claim: str, passage: str) -> Comparison:
     """Ask the model configured in DSPy whether a passage supports a claim.
 
     Args:
-        passage: Whole text, which is not split.
+        passage: The whole passage, which is not split.
 
     Returns:
         "supports" or "not_attributable", with a confidence if there are log-probabilities.

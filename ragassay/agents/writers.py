@@ -25,7 +25,7 @@ _WORDS = load_prompts().agents["exam_writer"]
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 ITEMS_PER_PART = 4
-"""Number of items with answers that fit within the token limit in the settings."""
+"""Number of items, with their answers, that fit within the token limit in the settings."""
 
 ExamKind = Literal["questions", "nuggets"]
 Line = Annotated[str, StringConstraints(min_length=3, max_length=_WORDS.nugget_chars)]
@@ -144,7 +144,7 @@ class WrittenSynthesis:
 
 
 class Synthesizer(Agent):
-    """Writes a synthesis of papers on a question."""
+    """Writes a synthesis of papers about a question."""
 
     name = "synthesizer"
     signature = WriteSynthesis
@@ -217,9 +217,8 @@ class Paraphraser(Agent):
 def is_restatement(text: str, sentence: str) -> bool:
     """Return whether a text on one line is a valid redundant paraphrase of a sentence.
 
-    Texts that are empty, equal to the sentence or start with an introduction ("Here is a wordy
-    version") would reveal the perturbation. New numbers or a lack of shared content words would
-    change the meaning.
+    An empty text, the same sentence, or an introduction ("Here is a wordy version") would reveal
+    the perturbation. New numbers or a lack of shared content words would change the meaning.
 
     Example:
         >>> is_restatement("It was pain that the drug lowered.", "The drug lowered pain.")

@@ -37,7 +37,7 @@ MESSAGES = "messages"
 
 @dataclass(frozen=True)
 class AppReply:
-    """Unparsed reply of an application, with the token usage if LangChain reported it."""
+    """Unparsed reply from an application, and the token usage if LangChain reported it."""
 
     value: Any
     usage: Usage | None = None
@@ -75,7 +75,7 @@ def found_app(app: App) -> App:
             raise InputError(f"{app!r} is not an application; specify module:name or http(s)://...")
         folder = os.getcwd()
         if folder not in sys.path:
-            sys.path.insert(0, folder)  # As `python -m` does.
+            sys.path.insert(0, folder)  # Like `python -m`.
         try:
             app = getattr(importlib.import_module(module), name)
         except (ImportError, AttributeError) as error:
@@ -189,7 +189,7 @@ ACCEPTED = (
 _USAGES = ("usage", "usage_metadata", "usageMetadata")
 _PROMPT_TOKENS = ("prompt_tokens", "input_tokens", "prompt_token_count")
 _COMPLETION_TOKENS = ("completion_tokens", "output_tokens", "candidates_token_count")
-"""Names of token counts in provider replies; camel case is also recognized."""
+"""Names of token counts in provider replies. Camel-case names are also recognized."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class AppAnswer:
 
 
 def read_reply(reply: Any) -> AppAnswer:
-    """Parse the reply of an application, in a form listed in `ACCEPTED`.
+    """Parse a reply from an application, which must have a form listed in `ACCEPTED`.
 
     A dictionary may also contain sources (`SOURCE_NAMES`), `cost_usd`, `n_prompt_tokens` and
     `n_completion_tokens`, or OpenAI's `usage`.
@@ -285,7 +285,7 @@ def _from_mapping(reply: Mapping[Any, Any]) -> AppAnswer:
 
 
 def _with_sources(answer: AppAnswer, own: tuple[Document, ...]) -> AppAnswer:
-    """Add sources to an answer, followed by sources that only its citations contain."""
+    """Add sources to an answer, and then the sources found only in its citations."""
     if not answer.citations or not isinstance(answer.answer, str):
         return replace(answer, sources=own)
     record = Record(id="answer", question="", answer=answer.answer, sources=own)
@@ -315,7 +315,7 @@ def _artifacts(messages: Sequence[Any]) -> list[Any]:
 
 
 def _sources(source_value: Any) -> tuple[Document, ...]:
-    """Return sources as documents with unique ids."""
+    """Convert sources to documents with unique ids."""
     if source_value is None:
         return ()
     sources = read_sources(plain_value(source_value))

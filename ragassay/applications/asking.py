@@ -32,7 +32,7 @@ class Asking:
         parse: Function that converts replies to a form supported by `read_reply`.
         at_once: Maximum number of concurrent questions.
         retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a call in seconds; None for no timeout.
+        timeout_s: Timeout of a call in seconds. None for no timeout.
     """
 
     parse: Parse | None = None
@@ -52,7 +52,7 @@ class Asking:
 
 @dataclass
 class AskedQuestions:
-    """Answers and failures of an application, by record id."""
+    """Answers and failures of an application, keyed by record id."""
 
     answers: dict[str, Record] = field(default_factory=dict)
     failures: dict[str, RecordFailure] = field(default_factory=dict)
@@ -66,7 +66,7 @@ async def ask_all(
     folder: RunFolder | None = None,
     step: Callable[[], None] = lambda: None,
 ) -> AskedQuestions:
-    """Send the questions to an application that have no answer in the folder yet.
+    """Send an application the questions that have no answer in the folder yet.
 
     Args:
         questions: Records without an answer, with unique ids.

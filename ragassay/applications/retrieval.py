@@ -1,4 +1,4 @@
-"""Measure the retrieved sources of an application with relevance judgments or gold nuggets."""
+"""Measure an application's retrieved sources with relevance judgments or gold nuggets."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ class RetrievalEvaluator(OwnEvaluator):
     over all sources.
 
     Otherwise, if there are gold nuggets, the verifier of the run compares each nugget with each
-    source. Recall is the share of nuggets supported by any source, precision the share of sources
-    that support any nugget. nDCG has a gain of 1 for each source that supports a nugget; its ideal
-    ranking is the best order of the same sources.
+    source. Recall is the share of nuggets that any source supports. Precision is the share of
+    sources that support any nugget. nDCG has a gain of 1 for each source that supports a nugget.
+    Its ideal ranking is the best order of the same sources.
 
     Args:
-        qrels: Grades of documents by topic or record id; grades of at least 1 are relevant.
+        qrels: Grades of documents, keyed by topic or record id. Documents with a grade of 1 or more
+            are relevant.
     """
 
     def __init__(self, qrels: Qrels | None = None) -> None:
@@ -91,7 +92,7 @@ class RetrievalEvaluator(OwnEvaluator):
         return len(self.known_items(open_case, run)) if is_judge else 0
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return precision, recall and nDCG; empty without judgments and gold nuggets."""
+        """Return precision, recall and nDCG, or nothing if there is no ground truth."""
         record, case = outcome.open_case.record, outcome.open_case.case
         if grades := self._grades_of(record):
             return score_by_documents(grades, record.sources)
@@ -107,7 +108,7 @@ class RetrievalEvaluator(OwnEvaluator):
 
 
 async def _verify_case(case: Case) -> str:
-    """Satisfy the interface of `OwnEvaluator`; it is never called."""
+    """Satisfy the interface of `OwnEvaluator`. Never called."""
     raise NotImplementedError
 
 
@@ -146,7 +147,7 @@ def score_by_nuggets(
 
 
 def _any_supports(labels: Sequence[str | None]) -> float | None:
-    """Return 1 if any label is "supports", None if a missing label could be, else 0.
+    """Return 1 if any label is "supports", None if a missing label could be "supports", else 0.
 
     Example:
         >>> _any_supports(["supports", None]), _any_supports(["does not support", None])
@@ -158,7 +159,7 @@ def _any_supports(labels: Sequence[str | None]) -> float | None:
 
 
 def _ndcg(gains: Sequence[float | None]) -> float | None:
-    """Return the nDCG of a ranking; None if a gain is unknown, 0 if all gains are 0."""
+    """Return the nDCG of a ranking, None if a gain is unknown, or 0 if all gains are 0."""
     known: list[Any] = [gain for gain in gains if gain is not None]
     if len(known) < len(gains):
         return None

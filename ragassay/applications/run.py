@@ -49,9 +49,9 @@ def run(
     """Send questions to a RAG application, and evaluate its answers and retrieved sources.
 
     Unanswered questions are reported as failures, and the other answers are evaluated.
-    `results.summary.application` contains latency, tokens and cost. With `out`, answers are saved
-    to `answers.jsonl` in that folder, and a repeated call only sends the unanswered questions.
-    `retry_failed` also repeats the failed questions.
+    `results.summary.application` contains latency, tokens and cost. If `out` is set, answers are
+    saved to `answers.jsonl` in that folder, and a repeated call only sends the unanswered
+    questions. `retry_failed` also repeats the failed questions.
 
     Args:
         app: Sync or async function that takes a question, LangChain Runnable, compiled LangGraph
@@ -60,19 +60,19 @@ def run(
             or output; sources, contexts, documents or citations; `cost_usd`), a state with
             messages, a message, a LlamaIndex response, or a `Record`.
         queries: Texts, a file in any supported format, or rows as in `evaluate`. References, gold
-            nuggets, ids and topics are used; answers are ignored.
+            nuggets, ids and topics are used. Answers are ignored.
         parse: Function that converts other return values of the application to a supported form.
         qrels: Relevance judgments by topic or record id, as a trec_eval or BEIR file or as grades.
             With qrels or gold nuggets, the sources are scored by `retrieval.precision`,
-            `retrieval.recall` and `retrieval.nDCG`; see `RetrievalEvaluator`.
+            `retrieval.recall` and `retrieval.nDCG`. See `RetrievalEvaluator`.
         at_once: Maximum number of concurrent questions. `concurrency` limits calls to the judge.
         retries: Number of retries for a question without an answer.
-        timeout_s: Timeout of a call in seconds; None for no timeout. After a timeout, a sync
+        timeout_s: Timeout of a call in seconds. None for no timeout. After a timeout, a sync
             function keeps running in its thread.
         settings: Settings, as in `evaluate`.
         progress: Progress reporting, as in `evaluate`. While the application is called, events only
             have a phase.
-        options: Options listed below. Pass a list to repeat an option.
+        options: Options of the evaluation, listed below. Pass a list to repeat an option.
 
     Returns:
         Results, as in `evaluate` for many answers.

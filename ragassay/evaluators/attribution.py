@@ -41,7 +41,7 @@ class CitedTogether:
 
 
 class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
-    """Compare each sentence with all documents it cites, and with all but one document."""
+    """Compare each sentence with all documents it cites, and with all of them except one."""
 
     name = "attribution"
     part = "citations"
@@ -59,11 +59,11 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
     )
 
     def is_wanted(self, run: Run) -> bool:
-        """Return whether attribution is part of the run and enabled in its settings."""
+        """Return whether attribution is part of the run and enabled in the settings."""
         return super().is_wanted(run) and run.settings.verification.attribution
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedTogether]:
-        """Return the comparisons for each sentence that cites several documents.
+        """Return the comparisons to make for each sentence that cites several documents.
 
         Each sentence is compared with all its documents together. If it cites three or more, each
         document that does not support the sentence alone is also left out once. If it cites two,
@@ -102,7 +102,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return run.verifier_name
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the citation recall and precision of ALCE."""
+        """Return citation recall and precision as defined by ALCE."""
         if not self.is_wanted(outcome.run):
             return {}
         citations = outcome.of(CitationVerdict)
@@ -113,7 +113,7 @@ class AttributionEvaluator(ComparingEvaluator[CitedTogether]):
         return alce_scores(sentences, self.judged_by(outcome.run))
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one question per sentence with two documents, and n + 1 per sentence with n > 2."""
+        """Count 1 question for a sentence with 2 documents, and n + 1 for n > 2 documents."""
         counts = [
             len({c.document for c in s.citations if c.document}) for s in open_case.case.sentences
         ]

@@ -1,4 +1,4 @@
-"""Base classes of all evaluators, with one item or a batch of items per call."""
+"""Base classes of all evaluators, which ask about one item or a batch of items per call."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Run:
     Attributes:
         registered: All known evaluators in dependency order.
         judge: Model that answers questions and rates answers on rubrics.
-        models: Models that measure and compare without the judge.
+        models: Models that measure and compare texts without the judge.
         compiled: Prompts compiled with `ragassay optimize`, which replace the packaged prompts.
         second: Run for the second judge of a cascade, if any.
         store: Finished verdicts and calls in progress.
@@ -102,7 +102,7 @@ class Run:
         return Cascade(self.judge, self.second.judge, parse_condition(when))
 
     def with_judge(self, judge: BaseJudge) -> Run:
-        """Return the run for a panel member or for the second judge."""
+        """Return a copy of the run that uses a panel member or the second judge."""
         if judge is self.judge:
             return self
         if self.second is not None and judge is self.second.judge:
@@ -120,7 +120,7 @@ class Run:
 
     @property
     def _unasked(self) -> dict[str, str]:
-        """Prompts that this run does not use, with the setting that would enable each."""
+        """Prompts that this run does not use, each with the setting that would enable it."""
         unused: dict[str, str] = {}
         judge, agents = self.judge, self.agents
         if judge.lm is None and not self.settings.judge.escalate:
@@ -162,7 +162,7 @@ class Run:
 
     @property
     def readers(self) -> tuple[BaseJudge, ...]:
-        """Judges that read an answer before they rate it on rubrics."""
+        """Judges that mark the sentences of an answer before they rate it on rubrics."""
         judges = (one for one in self.judge.members or (self.judge,) if one.reads)
         return tuple(one for one in judges if any(map(one.calls_model, self.rubrics)))
 
@@ -179,7 +179,7 @@ class Run:
 
     @property
     def fatal(self) -> FatalModelError | None:
-        """Error of the first unusable model, which ends the run, or None."""
+        """Error of the first unusable model, or None. This error ends the run."""
         verifier = self.models.verifier_lm
         second = self.second.judge.fatal if self.second else None
         return self.judge.fatal or second or (verifier.fatal if verifier else None)
@@ -266,7 +266,7 @@ class Outcome:
 
     @property
     def parts(self) -> Sequence[str]:
-        """Parts of the evaluation that were requested."""
+        """Requested parts of the evaluation."""
         return self.run.settings.evaluation.parts
 
     def _nuggets(self, origin: NuggetOrigin) -> tuple[Nugget, ...]:
@@ -285,7 +285,7 @@ class Outcome:
 
 
 class Evaluator(ABC, Generic[S]):
-    """One kind of question about an answer.
+    """Base class for one kind of question about an answer.
 
     The graph, caches, failures, escalation, panels, plans, scores, reports and audits all use this
     interface.
@@ -296,8 +296,8 @@ class Evaluator(ABC, Generic[S]):
         record: Type of the verdicts.
         display: Titles for reports.
         needs: Evaluators whose verdicts are required, and required preparations of the case:
-            "passages" for sentences and citations, "signals" for signals and readings of the
-            answer, "citation_warnings" for warnings about cited articles.
+            "passages" for passages to compare with sentences, "signals" for signals and sentence
+            marks, "citation_warnings" for warnings about cited articles.
         is_weighed: Whether verdicts have a confidence and can be passed to a second judge.
         digest: Hash of a custom evaluator. Empty for built-in evaluators.
     """
@@ -315,7 +315,7 @@ class Evaluator(ABC, Generic[S]):
         return run.settings.evaluation.wants(self.part)
 
     def is_reported(self, run: Run) -> bool:
-        """Return whether verdicts are reported, and are not only input for other evaluators."""
+        """Return whether verdicts are reported rather than only used by other evaluators."""
         return self.is_wanted(run)
 
     def instrument(self, run: Run) -> Any | None:
@@ -324,7 +324,7 @@ class Evaluator(ABC, Generic[S]):
 
     @abstractmethod
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
-        """Return the subjects of all questions known so far, keyed by item."""
+        """Return the subjects of the questions that are known so far, keyed by item."""
 
     def known_items(self, open_case: OpenCase, run: Run) -> Mapping[str, S]:
         """Return `items`, computed once for each state of a case."""
@@ -343,7 +343,7 @@ class Evaluator(ABC, Generic[S]):
     def make_unscored(
         self, item: S, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[VerdictBase]:
-        """Return the verdicts for a question without an answer."""
+        """Return the verdicts for a question that was not answered."""
         return [self.record(failure=failure, **self.verdict_fields(item))]
 
     def verdict_fields(self, item: S) -> dict[str, Any]:
@@ -375,11 +375,11 @@ class Evaluator(ABC, Generic[S]):
         raise NotImplementedError
 
     def alone(self, item: S) -> S:
-        """Return the part of a batch to ask a second judge about: its first item."""
+        """Return the part of a batch to show to a second judge, which is its first item."""
         return item
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[Any]:
-        """Return all verdicts in order, including those that required no question."""
+        """Return all verdicts in order, including verdicts that required no question."""
         keys = (VerdictKey(self.name, item) for item in self.known_items(open_case, run))
         return [open_case.verdicts[key] for key in keys if key in open_case.verdicts]
 
@@ -389,7 +389,7 @@ class Evaluator(ABC, Generic[S]):
         return run.or_second(instrument.name if instrument else run.judge.answered_by)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the scores of the verdicts, in report order."""
+        """Return the scores computed from the verdicts, in report order."""
         return {}
 
     def findings(self, outcome: Outcome) -> list[Finding]:
@@ -397,7 +397,7 @@ class Evaluator(ABC, Generic[S]):
         return []
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return one verdict per answered question for which a judge could be uncertain."""
+        """Return one verdict for each answered question about which a judge can be uncertain."""
         return evaluation.by(self.name) if self.is_weighed else ()
 
     def parts_of(self, verdict: Any) -> Iterable[VerdictBase]:
@@ -419,11 +419,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Batch(Generic[T]):
-    """Items of one call. The first item identifies the batch.
+    """Items that share one call. The first item identifies the batch.
 
     Attributes:
         things: One or more items.
-        is_sent: Whether the batch is sent. If False, another batch includes its item.
+        is_sent: Whether the batch is sent. If False, the item is part of another batch.
     """
 
     things: tuple[T, ...]
@@ -463,7 +463,7 @@ class BatchEvaluator(Evaluator[Batch[T]]):
         return [Task(self.name, key, open_case.id) for key, one in items.items() if one.is_sent]
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Return the number of batches that are sent. It is 0 if an instrument is used."""
+        """Return the number of batches to send, or 0 if an instrument is used."""
         if self.instrument(run) is not None:
             return 0
         return sum(one.is_sent for one in self.known_items(open_case, run).values())

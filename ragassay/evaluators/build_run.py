@@ -50,7 +50,7 @@ def build_run(
 
     Raises:
         SettingsError: A rubric is unknown, the agent search is used with a judge that does not
-            support tool calls, or the verifier is not a natural language inference model.
+            support tool calls, or the verifier is not a natural-language inference model.
     """
     files = [Path(name) for name in settings.evaluation.rubrics if is_rubric_file(name)]
     own_rubrics = (*read_rubrics(files), *rubrics)
@@ -119,7 +119,7 @@ def _require_judge(settings: Settings, registered: Sequence[Evaluator[Any]], why
 
 
 def run_of(runtime: Runtime[Run]) -> Run:
-    """Return the run-time context, or else a run from the environment's settings.
+    """Return the run-time context, or by default a run with the environment's settings.
 
     Raises:
         SettingsError: A client of LangGraph's server sent its own context.
@@ -135,7 +135,7 @@ def run_of(runtime: Runtime[Run]) -> Run:
 
 
 async def ready_run(runtime: Runtime[Run]) -> Run:
-    """Return `run_of` without blocking, for the first node of a graph.
+    """Call `run_of` without blocking the event loop, for use in the first node of a graph.
 
     Building the default run takes seconds, because it reads files and imports modules.
     """

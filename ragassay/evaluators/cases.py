@@ -1,4 +1,4 @@
-"""State of an answer during its evaluation: the open case, its tasks, and retrieved passages."""
+"""State of an answer's evaluation: the open case, its tasks, and retrieved passages."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Found:
 
     Attributes:
         sentence: Index of the sentence, from 1.
-        side: Whether evidence for or against the sentence was searched for.
-        rank: Rank on that side, from 1.
+        side: Whether the search was for evidence for or against the sentence.
+        rank: Rank among the passages for that side, from 1.
     """
 
     sentence: int
@@ -51,7 +51,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Cited:
-    """The passage of a cited document that is compared with the citing sentence.
+    """Passage of a cited document, which is compared with the citing sentence.
 
     Attributes:
         sentence: Index of the sentence, from 1.
@@ -72,7 +72,7 @@ class OpenCase:
         case: Record split into sentences and sources.
         found: Passages retrieved for the sentences.
         signals: Signals of the answer, or None if they were not computed.
-        readings: Readings of the answer, keyed by the name of the fine-tuned judge.
+        readings: Sentence marks, keyed by the name of the fine-tuned judge.
     """
 
     id: str
@@ -88,7 +88,7 @@ class OpenCase:
     )
 
     def remember(self, name: str, find: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-        """Return the items of an evaluator, computed on the first call and then cached."""
+        """Return an evaluator's items, which are computed on the first call and then cached."""
         if name not in self._items:
             self._items[name] = find()
         return self._items[name]

@@ -1,4 +1,4 @@
-"""Citations checked nugget by nugget (BioACE, section 4.2.3), if enabled in the settings.
+"""Check citations nugget by nugget (BioACE, section 4.2.3), if enabled in the settings.
 
 The judge lists the facts of the cited documents and the nuggets of the answer's sentences. Each
 nugget of a sentence (or, as in BioACE, the list of all its nuggets) is then compared with all facts
@@ -49,7 +49,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
     async def ask(
         self, item: EvidenceSpan, open_case: OpenCase, run: Run
     ) -> Sequence[DocumentFacts]:
-        """List the facts of a passage. Without a judge, its sentences are used."""
+        """List the facts in a passage. If there is no judge, its sentences are used."""
         fields = self.verdict_fields(item)
         if run.judge.lm is None:
             return [DocumentFacts(**fields)]
@@ -59,7 +59,7 @@ class FactsEvaluator(Evaluator[EvidenceSpan]):
         return [DocumentFacts(**fields | {"facts": listed.facts, "usage": listed.usage})]
 
     def verdict_fields(self, item: EvidenceSpan) -> dict[str, Any]:
-        """Return the position of the passage, with its sentences as its facts."""
+        """Return the position of the passage, and its sentences as its facts."""
         facts = tuple(sentences_of(item.text))
         return {"document": item.document, "start": item.start, "facts": facts}
 
@@ -92,7 +92,7 @@ def _windows(open_case: OpenCase, documents: Iterable[str]) -> dict[str, Evidenc
 
 @dataclass(frozen=True)
 class CitedNugget:
-    """A nugget of a sentence (index from 1), and the facts of a document the sentence cites."""
+    """A nugget of a sentence (index from 1), and the facts in a document the sentence cites."""
 
     sentence: int
     document: str
@@ -101,7 +101,7 @@ class CitedNugget:
 
 
 class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
-    """Compare each nugget of a sentence with the facts of each document the sentence cites."""
+    """Compare each nugget of a sentence with the facts in each document that the sentence cites."""
 
     name = "cited_nugget"
     part = "citations"
@@ -124,7 +124,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return False
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, CitedNugget]:
-        """Return each nugget of a sentence paired with each document the sentence cites."""
+        """Return each nugget of a sentence, paired with each document that the sentence cites."""
         facts: dict[str, list[str]] = {}
         for one in FACTS.final_verdicts(open_case, run):
             facts.setdefault(one.document, []).extend(one.facts)
@@ -149,7 +149,7 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
     async def ask(
         self, item: CitedNugget, open_case: OpenCase, run: Run
     ) -> Sequence[NuggetVerdict]:
-        """Compare a nugget with the facts of a document."""
+        """Compare a nugget with the facts in a document."""
         comparison = await compare(run, open_case.case, item.nugget, "\n".join(item.facts))
         where = {"sentence": item.sentence, "document": item.document, "nugget": item.nugget}
         return [NuggetVerdict(**where, **vars(comparison))]
@@ -160,12 +160,12 @@ class CitedNuggetEvaluator(ComparingEvaluator[CitedNugget]):
         return [*item.facts, labels, *run.verifier_identity]
 
     def questions(self, evaluation: Evaluation) -> Iterable[VerdictBase]:
-        """Return each verdict once, even if a sentence cites a document through two markers."""
+        """Return each verdict once, even if two markers of a sentence cite the same document."""
         nested = (nugget for citation in evaluation.citations for nugget in citation.nuggets)
         return {nugget.item: nugget for nugget in nested}.values()
 
     def n_most_questions(self, open_case: OpenCase, run: Run) -> int:
-        """Count one list per citation, or the maximum number of nuggets per sentence.
+        """Count one question per citation for nugget lists, or else one per possible nugget.
 
         An answer that the judge reads as a whole may have more nuggets.
         """

@@ -1,4 +1,4 @@
-"""Evidence and citations: whether passages support a sentence (BioACE, sections 4.1.3 and 4.2).
+"""Check whether evidence and citations support a sentence (BioACE, sections 4.1.3 and 4.2).
 
 Both evaluators compare a sentence with a passage. If a retrieved passage is part of a document that
 the sentence cites, the question is asked once, as evidence, and its answer also applies to the
@@ -45,7 +45,7 @@ class Claim:
     Attributes:
         sentence: Index of the sentence, from 1.
         side: Side of the evidence search, or None if only citations refer to the passage.
-        rank: Rank on that side.
+        rank: Rank among the passages for that side.
         markers: Markers of the sentence's citations for which this is the best passage.
     """
 
@@ -57,7 +57,7 @@ class Claim:
 
 
 def claims_of(open_case: OpenCase, run: Run) -> list[Claim]:
-    """Return each pair of a sentence and a passage only once, in sentence order."""
+    """Return the pairs of a sentence and a passage, without duplicates and in sentence order."""
     settings = run.settings
     claims: dict[tuple[int, str, int, int], Claim] = {}
     for one in open_case.found if settings.evaluation.verifies_evidence else ():
@@ -99,7 +99,7 @@ class _ClaimEvaluator(ComparingEvaluator[Claim]):
         return _verdicts(item, open_case, failure=failure)
 
     def depends_on(self, item: Claim, open_case: OpenCase, run: Run) -> Iterable[str]:
-        """Return the passage, the text read for it, and the verifier."""
+        """Return the passage, the text to compare, and the verifier."""
         passage = item.passage
         yield from (passage.document, passage.title, passage.text, str(passage.start))
         read = read_of(passage, open_case.case.sentences[item.sentence - 1], open_case.case, run)
@@ -131,7 +131,7 @@ def _verdicts(claim: Claim, open_case: OpenCase, **outcome: Any) -> list[Verdict
 
 
 class EvidenceEvaluator(_ClaimEvaluator):
-    """Compare each sentence with the passages retrieved for and against the sentence."""
+    """Compare each sentence with the passages retrieved for and against it."""
 
     name = "evidence"
     part = "evidence"
@@ -153,7 +153,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         return run.settings.evaluation.verifies_evidence
 
     def is_reported(self, run: Run) -> bool:
-        """Return whether evidence itself is part of the run."""
+        """Return whether evidence, rather than only correctness, is part of the run."""
         return run.settings.evaluation.wants(self.part)
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Claim]:
@@ -181,7 +181,7 @@ class EvidenceEvaluator(_ClaimEvaluator):
         ]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the shares of sentences that passages support and contradict."""
+        """Return the shares of sentences that are supported and contradicted by passages."""
         if self.part not in outcome.parts:
             return {}
         return evidence_scores(outcome.of(EvidenceVerdict), self.judged_by(outcome.run))
@@ -228,7 +228,7 @@ class CitationEvaluator(_ClaimEvaluator):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Claim]:
-        """Return the passages of cited documents that are not also evidence."""
+        """Return the passages of cited documents, except passages that are also evidence."""
         return {
             f"{claim.sentence}/{claim.markers[0]}": claim
             for claim in claims_of(open_case, run)
@@ -236,7 +236,7 @@ class CitationEvaluator(_ClaimEvaluator):
         }
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[CitationVerdict]:
-        """Return one verdict per citation. A citation outside the sources is invalid."""
+        """Return one verdict per citation, which is invalid if no source matches the citation."""
         known = {
             (one.sentence, one.citation.marker): one for one in self._list_verdicts(open_case, run)
         }
@@ -259,7 +259,7 @@ class CitationEvaluator(_ClaimEvaluator):
         )
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the citation scores. With two labels, there is no contradiction score."""
+        """Return the citation scores. If there are two labels, contradiction is not scored."""
         sentences, verdicts = outcome.open_case.case.sentences, outcome.of(CitationVerdict)
         scores = citation_scores(sentences, verdicts, self.judged_by(outcome.run))
         if outcome.run.settings.verification.verdict_labels == 2:

@@ -1,4 +1,4 @@
-"""Compare a claim with the passages that it cites, using the verifier of a run."""
+"""Compare a claim with the passages that it cites, using the run's verifier."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _NUMBER = re.compile(r"\d{1,9}")
 
 
 def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Document, ...]:
-    """Return the sources that a citation is checked against, in order.
+    """Return the sources to check a citation against, in order.
 
     A citation by document id is checked against all passages of the document. A citation by
     position, such as [2], is checked against that passage only. An unresolved citation has no
@@ -61,7 +61,7 @@ def cited_sources(citation: Citation, sources: Sequence[Document]) -> tuple[Docu
 
 
 def _is_position(marker: str, cited: Document, sources: Sequence[Document]) -> bool:
-    """Return whether a marker is a source's position instead of its id."""
+    """Return whether a marker is the position of a source instead of its id."""
     position = str(sources.index(cited) + 1)
     is_named = cited.part_of.lower() in marker.lower()
     return not is_named and position in _NUMBER.findall(marker)
@@ -73,7 +73,7 @@ def join_passages(documents: Sequence[Document]) -> str:
 
 
 def sources_of(sentence: int, case: Case, marker: str | None = None) -> tuple[Document, ...]:
-    """Return the sources that a sentence's citations are checked against, without duplicates.
+    """Return the sources to check a sentence's citations against, without duplicates.
 
     `sentence` is an index from 1. If `marker` is set, only that citation is used.
     """
@@ -88,8 +88,8 @@ class Read:
     """Text to compare a sentence with.
 
     Attributes:
-        text: A whole document, all its passages among the sources, or a single passage.
-        beside: Texts of the other documents cited by the sentence. None for a single passage.
+        text: A whole document, all passages of a document in the sources, or a single passage.
+        beside: Texts of the other documents that the sentence cites. None for a single passage.
     """
 
     text: str
@@ -97,7 +97,7 @@ class Read:
 
 
 def read_of(passage: EvidenceSpan, sentence: AnswerSentence, case: Case, run: Run) -> Read:
-    """Return the text to read for a passage.
+    """Return the text to compare with a sentence, given a retrieved passage.
 
     An encoder reads the whole document if the document is one of the answer's sources, because a
     sentence may depend on several of its passages. Otherwise only the passage is read.

@@ -11,7 +11,7 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class ScoreDisplay:
-    """Title of a score and its better direction. None if neither direction is better."""
+    """Title of a score, and whether higher or lower is better. None if neither is better."""
 
     title: str
     direction: Direction | None = None
@@ -29,7 +29,7 @@ class EvaluatorDisplay:
         kind: Name of the questions in cascade statistics.
         group: Prefix of the score names, or "" for no prefix.
         title: Title of the group of scores.
-        direction: Better direction of scores that are not in `scores`.
+        direction: Whether higher or lower is better, for scores that are not in `scores`.
         scores: Titles of the scores, keyed by full name.
     """
 

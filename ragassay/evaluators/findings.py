@@ -1,4 +1,4 @@
-"""Findings about an answer, its sentences and citations, with their level in a report."""
+"""Findings about an answer, its sentences and its citations, and their level in a report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST_CITING = 4
 """Minimum number of citing sentences to report that all of them cite the same source."""
 
 LEAST_WORDS = 4
-"""Minimum words in a statement that needs a source, unlike "Yes." or "In short:"."""
+"""Minimum number of words in a statement that needs a source, unlike "Yes." or "In short:"."""
 
 N_SHOWN = 5
 N_SHOWN_CHARS = 100
@@ -47,7 +47,7 @@ def answer_findings(outcome: Outcome) -> list[Finding]:
 
 
 def text_findings(case: Case) -> list[Finding]:
-    """Report an answer that is not in the question's language, a refusal, or is cut off."""
+    """Report an answer that is a refusal, is cut off, or is not in the question's language."""
     sentences = case.sentences
     texts = [one.text for one in sentences]
     findings = _language(case.question, texts)
@@ -84,7 +84,7 @@ def _quote(text: str) -> str:
 
 
 def citing_findings(case: Case) -> list[Finding]:
-    """Report sentences without citations, and answers with citations of only one source."""
+    """Report sentences without citations, and answers that cite only one source."""
     citing = [one for one in case.sentences if one.citations]
     if not citing:
         return []
@@ -107,7 +107,7 @@ def citing_findings(case: Case) -> list[Finding]:
 
 
 def _find_missed_facts(outcome: Outcome) -> list[Finding]:
-    """Report required facts that the answer misses, found by the judge or by nugget matching."""
+    """Report required facts missing from the answer, according to the judge or nugget matching."""
     judged = {v.gold: v.assignment for v in outcome.of(NuggetAssignment) if v.assignment}
     matched = {match.gold for match in outcome.matches}
     required = [
@@ -127,7 +127,7 @@ def _find_missed_facts(outcome: Outcome) -> list[Finding]:
 
 
 def _states(text: str) -> bool:
-    """Return whether a sentence makes a statement and does not only introduce a list."""
+    """Return whether a sentence makes a statement rather than only introducing a list."""
     return len(text.split()) >= LEAST_WORDS and not text.rstrip().endswith((":", "?"))
 
 
@@ -149,7 +149,7 @@ class Weight:
     Attributes:
         level: Level of the finding in the report.
         is_asserted: Whether the verdict is decided, not only tentative.
-        measured: Bound with the precision of such findings, if it was measured.
+        measured: Bound with the measured precision of such findings, if available.
         is_bounded: Whether the finding met a bound. Bounds apply only to cited documents.
     """
 
@@ -176,7 +176,7 @@ class Weight:
     def finding(
         self, kind: str, message: str, verdict: EvidenceVerdict | CitationVerdict
     ) -> Finding:
-        """Return a finding of this weight for a verdict."""
+        """Return a finding with this weight for a verdict."""
         finding = Finding(
             kind=kind,
             sentence=verdict.sentence,
@@ -215,7 +215,7 @@ def weight_of(verdict: EvidenceVerdict | CitationVerdict, run: Run) -> Weight | 
 
 
 def irrelevance(verdict: CitationVerdict, run: Run) -> Weight:
-    """Return the weight of a verdict that a citation is not relevant."""
+    """Return the weight of a "not relevant" verdict on a citation."""
     return _weigh(verdict, run, "not_relevant")
 
 
@@ -233,14 +233,14 @@ def _weigh(
 
 
 def _kind_of(difference: str) -> str:
-    """Return the kind of bound for a finding. It is "tentative" if no rule found a difference."""
+    """Return the kind of bound for a finding, or "tentative" if no rule found a difference."""
     if not difference:
         return "tentative"
     return "number" if is_other_value(difference) else "words"
 
 
 def evidence_findings(outcome: Outcome) -> list[Finding]:
-    """Report each sentence that a passage contradicts, and whether another passage supports it."""
+    """Report each sentence that a passage contradicts, and whether another supports it."""
     evidence = outcome.of(EvidenceVerdict)
     supported = {one.sentence for one in evidence if one.verdict == "supports"}
     against: dict[int, list[tuple[Weight, EvidenceVerdict]]] = {}
@@ -315,7 +315,7 @@ def _join_words(words: Sequence[str]) -> str:
 
 
 def _ambiguous(citations: Sequence[CitationVerdict]) -> list[Finding]:
-    """Report each number that is the id of one source and the position of another source."""
+    """Report each citation number that is the id of one source and the position of another."""
     first = {one.citation: one.sentence for one in reversed(citations) if one.citation.other}
     return [
         Finding(

@@ -1,4 +1,4 @@
-"""Models of a run other than the judge, passage grading, and literature search."""
+"""Models other than the judge, passage grading, and literature search of a run."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def build_grader(settings: Settings, embedder: Embedder) -> ExamInstrument | Non
 
 
 def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRater | None:
-    """Return the local rater of question-answer pairs, or None if the judge rates them."""
+    """Return the local rater for question-answer pairs, or None if the judge rates them."""
     if not settings.judge.instruments_decide:
         return None
     return EmbeddedPairRater(embedder if embedder.name == MINILM else Embedder(MINILM))
@@ -117,7 +117,7 @@ def build_pair_rater(settings: Settings, embedder: Embedder) -> EmbeddedPairRate
 
 @dataclass(frozen=True)
 class Models:
-    """Models that measure, embed and compare without the judge.
+    """Models that measure, embed and compare texts without the judge.
 
     Each optional model is None if the judge or a simpler method does its task.
 
@@ -176,7 +176,7 @@ class Models:
 
 @dataclass(frozen=True)
 class Retrieval:
-    """Literature search and reranking of the hits."""
+    """Literature search, with reranking of the hits."""
 
     settings: Settings
     embedder: Embedder
@@ -230,7 +230,7 @@ class Grading:
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """Everything that grades depend on except the texts and the prompts."""
+        """Everything that grades depend on, except the texts and the prompts."""
         return self.instrument.identity if self.instrument else (self.name,)
 
     @property

@@ -1,4 +1,4 @@
-"""Nuggets stated by sentences, and gold nuggets assigned to the answer (BioACE, 4.1.1)."""
+"""List the nuggets in sentences, and assign gold nuggets to the answer (BioACE, 4.1.1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 BY_RULE = "clauses, by rule"
-"""Name reported for nuggets written without a judge."""
+"""Name reported for nuggets that were written by rules."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class OriginText:
 
 
 class NuggetsEvaluator(Evaluator[OriginText]):
-    """List the facts of each sentence in the answer, and in the reference without gold nuggets."""
+    """List the facts in the answer's sentences, and in the reference if there is no gold nugget."""
 
     name = "nuggets"
     part = "nuggets"
@@ -98,7 +98,7 @@ class NuggetsEvaluator(Evaluator[OriginText]):
     async def ask(
         self, item: OriginText, open_case: OpenCase, run: Run
     ) -> Sequence[SentenceNuggets]:
-        """List the facts of one or all sentences. Without a judge, their clauses are used."""
+        """List the facts in one or all sentences. If there is no judge, the clauses are used."""
         if run.judge.lm is None:
             return [_clauses(item)]
         inputs: dict[str, Any] = {"case": open_case.case, "origin": item.origin}
@@ -183,7 +183,7 @@ class GoldNugget(NamedTuple):
 class AssignmentEvaluator(Evaluator[GoldNugget]):
     """Decide whether the answer states each gold nugget fully, partly or not at all.
 
-    Nuggets of a reference are not assigned, because they are unknown before they are written.
+    Nuggets of a reference are not assigned, because they are only written during the run.
     """
 
     name = "assignment"
@@ -208,7 +208,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return super().is_wanted(run) and any(one is not None for one in judges)
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, GoldNugget]:
-        """Return the gold nuggets with their positions, or nothing for an empty answer."""
+        """Return the gold nuggets and their positions, or nothing for an empty answer."""
         gold = open_case.case.gold if open_case.case.sentences else ()
         return {str(position): GoldNugget(position, nugget) for position, nugget in enumerate(gold)}
 
@@ -236,7 +236,7 @@ class AssignmentEvaluator(Evaluator[GoldNugget]):
         return [NuggetAssignment(gold=n, assignment="not_support") for n in gold]
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the four scores of the nuggetizer."""
+        """Return the four nuggetizer scores."""
         return assignment_scores(
             [one.assignment for one in outcome.of(NuggetAssignment)],
             [nugget.importance for nugget in outcome.open_case.case.gold],

@@ -23,18 +23,18 @@ from ragassay.text.faults import speaks_to_judge, states_nothing
 from ragassay.text.sentences import sentences_of
 
 SEARCHES = "searches"
-"""Part that covers model usage in evidence searches: queries, judgments, agent turns."""
+"""Name under which the model usage of evidence searches is reported."""
 
 N_INJECTION_CHARS = 160
-"""Number of characters shown of a source sentence that addresses the judge."""
+"""Maximum number of characters to show of a source sentence that addresses the judge."""
 
 
 def outcome_of(open_case: OpenCase, run: Run) -> Outcome:
-    """Collect the final verdicts and match the nuggets, which runs local computations.
+    """Collect the final verdicts, and match the nuggets using local computations.
 
     Raises:
-        RagassayError: A question has no verdict at all. An interrupted evaluation must not be
-            reported as complete.
+        RagassayError: A question has no verdict at all. This prevents an interrupted evaluation
+            from being reported as complete.
     """
     _check_complete(open_case, run)
     verdicts = {
@@ -107,7 +107,7 @@ def usage_by_part(
 ) -> dict[str, Usage]:
     """Return the usage of all questions by part, in evaluator order.
 
-    All verdicts count, even those that only other evaluators use, because merged and reported
+    Usage is taken from all verdicts, including unreported ones, because merged and reported
     verdicts may omit or repeat a call.
     """
     part_of = {evaluator.name: evaluator.part for evaluator in run.registered}
@@ -120,13 +120,13 @@ def usage_by_part(
 
 
 def _without_repeats(warnings: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
-    """Remove warnings of unknown articles whose citation is already reported as invalid."""
+    """Remove warnings about unknown articles if their citation is already reported as invalid."""
     invalid = {one.item for one in known if one.kind == "invalid_citation"}
     return [one for one in warnings if one.kind != "unknown_citation" or one.item not in invalid]
 
 
 def _remarks(outcome: Outcome, searches: Sequence[EvidenceSearch]) -> Iterator[Finding]:
-    """Yield the limitations of the evaluation itself."""
+    """Yield findings about limitations of the evaluation itself."""
     case, nuggets = outcome.open_case.case, outcome.nuggets
     if (n := case.n_source_chars_cut) and (outcome.run.judge.lm or outcome.run.second):
         message = f"{n} characters of the sources did not fit into the prompt."

@@ -40,7 +40,7 @@ SHARE = (0.0, 1.0)
 
 @dataclass
 class Judge:
-    """Judge of a run, as passed to a custom evaluator, with the usage of its questions."""
+    """Judge of a run, as passed to a custom evaluator. Records the usage of each question."""
 
     case: Case
     _judge: BaseJudge
@@ -85,7 +85,7 @@ class Judge:
 
 @dataclass(frozen=True)
 class OwnItem:
-    """Subject of a question. Without a sentence or criterion, it is the whole answer."""
+    """Subject of a question. If there is no sentence or criterion, it is the whole answer."""
 
     sentence: AnswerSentence | None = None
     citation: Citation | None = None
@@ -104,7 +104,8 @@ class OwnEvaluator(Evaluator[OwnItem]):
         good: Labels that count towards NAME.score. By default, the first label.
         scale: Lowest and highest allowed number.
         attacks: Names or families of audit attacks that should lower the score.
-        version: Version to change if the evaluator must run again with unchanged source code.
+        version: Version. Change it to run the evaluator again although its source code is
+            unchanged.
 
     Raises:
         SettingsError: The name, labels, scale or parameters are invalid.
@@ -231,7 +232,7 @@ class OwnEvaluator(Evaluator[OwnItem]):
         ]
 
     async def says_of(self, item: OwnItem, judge: Judge) -> str | float | Assessment:
-        """Call the function with the parameters it declares."""
+        """Call the function with the parameters that it declares."""
         fields = {
             "case": judge.case,
             "sentence": item.sentence,

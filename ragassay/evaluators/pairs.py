@@ -1,4 +1,4 @@
-"""Question-answer pairs: RACAR ratings and the similarity of intents (Wan et al. 2024, 3.3)."""
+"""Rate question-answer pairs with RACAR, and compare their intents (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Rated = tuple[RacarDimension, QAPair]
 
 
 class RacarEvaluator(BatchEvaluator[Rated]):
-    """Rate each pair on each dimension. Several pairs of a paper share a call."""
+    """Rate each pair on each dimension. Several pairs from the same paper share a call."""
 
     name = "racar"
     part = "racar"
@@ -44,7 +44,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Rated]]:
-        """Return the pairs of each dimension in batches."""
+        """Return the pairs for each dimension, in batches."""
         items: dict[str, Batch[Rated]] = {}
         n = run.settings.grading.pairs_per_call if run.models.pair_rater is None else 0
         for dimension in _dimensions(run):
@@ -76,7 +76,7 @@ class RacarEvaluator(BatchEvaluator[Rated]):
             yield from run.models.pair_rater.identity
 
     def instrument(self, run: Run) -> EmbeddedPairRater | None:
-        """Return the local rater of pairs."""
+        """Return the local pair rater."""
         return run.models.pair_rater
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
@@ -100,7 +100,7 @@ Two = tuple[QAPair, QAPair]
 
 
 class IntentEvaluator(BatchEvaluator[Two]):
-    """Compare all question pairs of a paper. Pairs with the same first question share a call."""
+    """Compare each two questions about a paper. Pairs with the same first question share a call."""
 
     name = "intent"
     part = "intents"
@@ -117,7 +117,7 @@ class IntentEvaluator(BatchEvaluator[Two]):
     )
 
     def items(self, open_case: OpenCase, run: Run) -> Mapping[str, Batch[Two]]:
-        """Return all pairs of questions, or nothing without a judge that can compare them."""
+        """Return all pairs of questions, or nothing if no judge can compare them."""
         if run.judge.lm is None or run.models.pair_rater is not None:
             return {}
         items: dict[str, Batch[Two]] = {}

@@ -1,4 +1,4 @@
-"""Grade the answer as a passage, with a test bank or on relevance (Dietz 2024)."""
+"""Grade the answer as a passage, by test bank items or by relevance (Dietz 2024)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Graded = tuple[ExamGrader, ExamItem]
 
 
 class ExamGradeEvaluator(BatchEvaluator[Graded]):
-    """Grade the answer on each item of its query's test bank."""
+    """Grade the answer on each item in the test bank of its query."""
 
     name = "exam_grade"
     part = "grades"
@@ -94,7 +94,7 @@ class ExamGradeEvaluator(BatchEvaluator[Graded]):
         return exam_scores(outcome.of(ExamGrade), self.judged_by(outcome.run))
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count extractions twice if the judge may have to check the extracted answer."""
+        """Count two calls per extraction if the judge may have to check the extracted answer."""
         n_sent = super().n_most_calls(open_case, run)
         sent = (one.things[0] for one in self.known_items(open_case, run).values() if one.is_sent)
         n_checked = sum(way == "extraction" and bool(item.answers) for way, item in sent)

@@ -1,4 +1,4 @@
-"""Ratings of an answer on rubrics and weighted criteria."""
+"""Rate an answer on rubrics and weighted criteria."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AskedRubric:
 
     Attributes:
         first: First-round rating by the judge. None while the first round is running.
-        others: The other members' ratings in the first round.
+        others: First-round ratings by the other members.
     """
 
     name: str
@@ -41,7 +41,7 @@ class AskedRubric:
 
 
 class RubricEvaluator(Evaluator[AskedRubric]):
-    """Have each judge of the panel rate the answer on each rubric of the run."""
+    """Have each judge in the panel rate the answer on each rubric of the run."""
 
     name = "rubric"
     part = "rubrics"
@@ -70,7 +70,7 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def second_round(
         self, item: AskedRubric, verdicts: Sequence[Judgment], run: Run
     ) -> Mapping[str, AskedRubric]:
-        """Return questions that show disagreeing members the other members' ratings, once."""
+        """Return one more question for each disagreeing member, with the other members' ratings."""
         return {
             one.judge: AskedRubric(one.rubric, one, tuple(others))
             for one, others in disputed_members(verdicts)
@@ -90,13 +90,13 @@ class RubricEvaluator(Evaluator[AskedRubric]):
     def make_unscored(
         self, item: AskedRubric, open_case: OpenCase, run: Run, failure: Failure
     ) -> Sequence[Judgment]:
-        """Return an unscored judgment that contains the first-round rating, if any."""
+        """Return an unscored judgment, which contains the first-round rating if there is one."""
         name, first = item.name, item.first
         scale = first.scale if first else run.rubrics[name].bounds
         return [Judgment(rubric=name, scale=scale, first=first, failure=failure)]
 
     def depends_on(self, item: AskedRubric, open_case: OpenCase, run: Run) -> Iterable[str | None]:
-        """Return the rubric, the strategy, the other ratings, the signals and the readings."""
+        """Return the rubric, the strategy, other ratings, the signals and the sentence marks."""
         rubric, first = run.rubrics[item.name], item.first
         yield from (run.settings.evaluation.rubric_set, run.settings.prompting.strategy)
         yield rubric.model_dump_json()
@@ -131,9 +131,9 @@ class RubricEvaluator(Evaluator[AskedRubric]):
         return single_judgments([verdict])
 
     def n_most_calls(self, open_case: OpenCase, run: Run) -> int:
-        """Count two calls per rating by a panel, which may deliberate, and no calls for signals.
+        """Count two calls per panel rating, because panels may deliberate, and none for signals.
 
-        A fine-tuned judge also reads each sentence.
+        A fine-tuned judge adds one call per sentence.
         """
         from ragassay.agents.tuned_judge import shown_lines
 
@@ -161,7 +161,7 @@ CREDITS = {"met": 1.0, "partly_met": 0.5, "not_met": 0.0}
 
 
 class CriteriaEvaluator(OwnEvaluator):
-    """Check the answer against each criterion. The score is the weighted share that is met.
+    """Check the answer against each criterion. The score is the weighted share of met criteria.
 
     score = sum of w_i * credit_i / sum of w_i, with credit 1 if met and 0.5 if partly met.
 
@@ -197,7 +197,7 @@ class CriteriaEvaluator(OwnEvaluator):
         return await judge.choose(" ".join(part for part in parts if part), self.labels)
 
     def scores(self, outcome: Outcome) -> dict[str, Score]:
-        """Return the weighted share of criteria that are met, with bounds."""
+        """Return the weighted share of met criteria, with bounds."""
         weights = {one.text: one.weight for one in self.criteria.criteria}
         verdicts = [v for v in outcome.verdicts[self.name] if isinstance(v, OwnVerdict)]
         known = [(weights[v.criterion], CREDITS[v.label]) for v in verdicts if v.label]

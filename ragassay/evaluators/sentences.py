@@ -1,4 +1,4 @@
-"""Sentences: whether the answer needs them, and whether they are correct (BioACE, 4.1.2, 4.1.3)."""
+"""Check whether sentences are needed and correct (BioACE, sections 4.1.2 and 4.1.3)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LABELLER = SignalLabeller()
 class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
     """Label each sentence as required, borderline, unnecessary or inappropriate.
 
-    Without a judge, only off-topic and repeated sentences get a label.
+    If there is no judge, only off-topic and repeated sentences get a label.
     """
 
     name = "sentence_label"
@@ -97,7 +97,7 @@ class SentenceLabelEvaluator(Evaluator[AnswerSentence]):
             yield open_case.signals.model_dump_json() if open_case.signals else ""
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceLabel]:
-        """Return one label per sentence. With signals only, some sentences have no label."""
+        """Return one label per sentence. If only signals are used, some sentences have no label."""
         labels = super().final_verdicts(open_case, run)
         return labels if _is_judged(run) else [one for one in labels if one.label]
 
@@ -135,7 +135,7 @@ def _is_judged(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class SentencePassages:
-    """A sentence (index from 1) and the passages retrieved for and against the sentence."""
+    """A sentence (index from 1), and the passages retrieved for and against it."""
 
     sentence: int
     text: str
@@ -145,9 +145,9 @@ class SentencePassages:
 class CorrectnessEvaluator(Evaluator[SentencePassages]):
     """Decide whether each sentence is correct, i.e. whether a passage supports it.
 
-    With passages from k documents per sentence, this is BioACE's correctness at k. Passages from
-    the search for counterevidence also count. Without a separate model, correctness is derived from
-    the evidence verdicts.
+    If each sentence has passages from k documents, this is BioACE's correctness at k. Passages from
+    the search for counterevidence also count. If there is no separate model, correctness is derived
+    from the evidence verdicts.
     """
 
     name = "correctness"
@@ -192,11 +192,11 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return [*identity, *titles, *_texts(item, open_case, run)]
 
     def final_verdicts(self, open_case: OpenCase, run: Run) -> Sequence[SentenceCorrectness]:
-        """Return one verdict per sentence, from the model or the evidence. It may be unscored."""
+        """Return one verdict per sentence, from the model or the evidence. It can be unscored."""
         by_sentence = _by_evidence(open_case, run)
         for one in super().final_verdicts(open_case, run):
             other = by_sentence.get(one.sentence)
-            # If the model is undecided, the evidence may decide, for example by a second judge.
+            # If the model is undecided, the evidence verdicts may decide, e.g. from a second judge.
             if not (one.is_undecided and other and other.correct is not None):
                 by_sentence[one.sentence] = one
         return [
@@ -209,7 +209,7 @@ class CorrectnessEvaluator(Evaluator[SentencePassages]):
         return run.correctness_name
 
     def parts_of(self, verdict: SentenceCorrectness) -> Sequence[SentenceCorrectness]:
-        """Exclude sentences without a passage, which the evidence verdicts already count."""
+        """Exclude sentences without a passage, because the evidence verdicts already count them."""
         failure = verdict.failure
         return () if failure and failure.reason in NOTHING_TO_JUDGE else (verdict,)
 
@@ -255,8 +255,8 @@ def _correctness(
 def _by_evidence(open_case: OpenCase, run: Run) -> dict[int, SentenceCorrectness]:
     """Derive correctness from the evidence. A sentence is correct if a passage supports it.
 
-    Otherwise, the sentence is unscored if a verdict is missing. Undecided verdicts are reported
-    last.
+    Otherwise, the sentence is unscored if a verdict is missing. "Undecided" is given as the reason
+    only if no verdict failed for another reason.
     """
     by_sentence: dict[int, list[EvidenceVerdict]] = {}
     for one in EVIDENCE.final_verdicts(open_case, run) if EVIDENCE.is_wanted(run) else ():

@@ -1,4 +1,4 @@
-"""Drawing, retries and failure handling shared by all graphs."""
+"""Drawing, retries and failure handling for all graphs."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ FIRST_PAUSE_S, MOST_PAUSE_S = 0.2, 20.0
 """Minimum and maximum pause before a retry. Up to one second of jitter is added."""
 
 MOST_UNPARSABLE = 2
-"""Maximum number of attempts of a call with unparsable replies."""
+"""Maximum number of attempts for a call that returns unparsable replies."""
 
 
 def retry_policies(max_attempts: int) -> list[RetryPolicy]:
-    """Return policies that retry transient errors with backoff, and unparsable replies once.
+    """Return policies that retry transient errors with backoff and unparsable replies once.
 
     Args:
         max_attempts: Maximum number of attempts, including the first.
@@ -96,12 +96,12 @@ def retry_policies(max_attempts: int) -> list[RetryPolicy]:
 def pause_before_retry(error: Exception, attempt: int, max_attempts: int) -> float | None:
     """Return the pause in seconds before a retry, or None if the call is not retried.
 
-    Transient errors are retried with exponential backoff, unparsable replies once and without a
-    pause.
+    Transient errors are retried with exponential backoff. Unparsable replies are retried once,
+    without a pause.
 
     Args:
-        error: Error of the last attempt.
-        attempt: 1-based number of the last attempt.
+        error: Error raised by the last attempt.
+        attempt: Number of the last attempt, from 1.
         max_attempts: Maximum number of attempts, including the first.
     """
     if isinstance(error, TransientModelError) and attempt < max_attempts:
@@ -131,11 +131,11 @@ def add_call(
     Fatal errors are raised from the handler, after the parallel calls have finished.
 
     Args:
-        on_failure: Returns the state update for a failed call.
+        on_failure: Function that returns the state update for a failed call.
         given: Input type of the node.
         goto: Next node after a failed call.
-        max_attempts: Maximum number of attempts of a call with transient errors.
-        event: Returns the event to stream for a failure.
+        max_attempts: Maximum number of attempts for a call that fails with transient errors.
+        event: Function that returns the event to stream for a failure.
     """
 
     def record_failure(task: Any, error: NodeError, runtime: Runtime[Any]) -> Command[Any]:

@@ -1,4 +1,4 @@
-"""Cases of the evaluation graph, and questions about them that are cached in the store."""
+"""Cases of the evaluation graph, and questions about cases, with answers cached in the store."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def merge_verdicts(
 
 @dataclass
 class State:
-    """State of one evaluation. The case itself is stored in the runtime context.
+    """State of one evaluation. The case itself is in the runtime context.
 
     Attributes:
         case: Id of the open case.
@@ -61,7 +61,7 @@ class State:
         cited: Passages of cited documents, in citation order.
         citation_warnings: Findings about cited articles, such as retractions.
         signals: Measurements of the answer, if any.
-        readings: Readings by fine-tuned judges, keyed by judge name.
+        readings: Sentence marks by fine-tuned judges, keyed by judge name.
         verdicts: All verdicts, keyed by evaluator and item.
     """
 
@@ -79,7 +79,7 @@ class State:
 
 @dataclass(frozen=True)
 class Input:
-    """Input of the graph: a record, or the id of a case opened by the caller.
+    """Input of the graph: a record, or the id of a case that the caller opened.
 
     The record is not stored in the state.
     """
@@ -96,22 +96,22 @@ class Output:
 
 
 def fingerprint(run: Run, record: Record) -> str:
-    """Hash everything that the evaluation of a record depends on."""
+    """Return a hash of everything that the evaluation of a record depends on."""
     return hash_of(run.identity, record.model_dump_json())
 
 
 def question_key(run: Run, open_case: OpenCase, *parts: str | None) -> str:
-    """Hash everything that one verdict depends on, except the URL of the endpoint.
+    """Return a hash of everything that one verdict depends on, except the endpoint URL.
 
     Args:
-        run: Run with the judge that is asked.
+        run: Run of the judge that is asked.
         parts: Evaluator, item, role of the judge, and dependencies reported by the evaluator.
     """
     return hash_of(*_asking(run), open_case.context_sha256, *(part or "" for part in parts))
 
 
 def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
-    """Hash everything that a sentence's queries or agent search depend on."""
+    """Return a hash of everything that a sentence's queries or agent search depend on."""
     bounds = run.settings.retrieval.evidence_turns, run.settings.retrieval.evidence_tokens
     return hash_of(
         *_asking(run),
@@ -122,17 +122,17 @@ def query_key(run: Run, node: str, task: QueryTask, context: str) -> str:
 
 
 def sufficiency_key(run: Run, task: SufficiencyTask, context: str) -> str:
-    """Hash everything that a sufficiency judgment depends on."""
+    """Return a hash of everything that a sufficiency judgment depends on."""
     return hash_of(*_asking(run), context, "judge_sufficiency", str(task.item), *task.passages)
 
 
 def reading_key(run: Run, judge: str, open_case: OpenCase) -> str:
-    """Hash everything that a judge's reading of an answer depends on."""
+    """Return a hash of everything that a judge's sentence marks for an answer depend on."""
     return hash_of(run.identity, "reading", judge, open_case.case_sha256)
 
 
 def _asking(run: Run) -> tuple[str, ...]:
-    """Return what every call depends on: the model, its computation and the prompts."""
+    """Return everything that all calls depend on: the model, its computation and the prompts."""
     settings = run.settings
     return (
         settings.judge.model,
@@ -303,7 +303,7 @@ class CaseQuestion(Question):
         return is_item and condition.is_unsure(verdict)
 
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return the question about a single verdict of a batch."""
+        """Return a question that asks for a single verdict of a batch."""
         content = self.evaluator.alone(
             self.evaluator.known_items(self.open_case, self.run)[verdict.item]
         )

@@ -93,7 +93,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
     """Compile the graph that turns each `SentenceTask` into a `Paraphrase`.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
 
     async def paraphrase(task: SentenceTask, tools: ParaphraseTools) -> Paraphrase:
@@ -111,7 +111,7 @@ def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
 
 @dataclass(frozen=True)
 class ReasonTools:
-    """Runtime context of the rationale graph. `source_chars` limits the sources in a prompt."""
+    """Runtime context of the rationale graph. `source_chars` limits the source text in a prompt."""
 
     lm: JudgeLM
     rubrics: Mapping[str, Rubric]
@@ -132,7 +132,7 @@ def build_reason_graph(max_attempts: int = 5) -> EachGraph:
     """Compile the graph that turns each `JudgedReason` into a `CheckedReason`.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
 
     async def check(reason: JudgedReason, tools: ReasonTools) -> CheckedReason:

@@ -2,7 +2,7 @@
 
 segment -> dispatch <-> preparations and evaluator questions -> aggregate
 
-`dispatch` repeatedly sends all questions that can be asked until none are left.
+`dispatch` sends all questions that can be asked, and repeats this until none are left.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def build_evaluate_graph(
     """Compile the evaluation graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
-        evaluators: Evaluators to support. Each has its own node.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
+        evaluators: Evaluators to support. Each evaluator has its own node.
     """
     builder = StateGraph(State, context_schema=Run, input_schema=Input, output_schema=Output)
     # LangGraph's types require nodes to name their input `state`.
@@ -82,7 +82,7 @@ PREPARED_BY = {
     "signals": "measure",
     "citation_warnings": "check_citations",
 }
-"""Nodes that prepare a case, keyed by the evaluator need they meet."""
+"""Nodes that prepare a case, keyed by the evaluator need that they meet."""
 
 
 async def segment(state: Input, runtime: Runtime[Run]) -> Update:
@@ -95,7 +95,7 @@ async def segment(state: Input, runtime: Runtime[Run]) -> Update:
 
 
 async def dispatch(state: State, runtime: Runtime[Run]) -> Command[Any]:
-    """Send all questions that can be asked now, or aggregate if none are left.
+    """Send all questions that can be asked now, or continue with `aggregate` if none are left.
 
     Raises:
         FatalModelError: The run cannot continue.
@@ -164,7 +164,7 @@ async def ask(task: Task, runtime: Runtime[Run]) -> Update:
 
 
 async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
-    """Look up retractions and other notices of the cited articles."""
+    """Look up retractions of the cited articles, and other notices about them."""
     run = run_of(runtime)
     corpus = run.retrieval.corpus
     if not can_look_up(corpus):
@@ -177,7 +177,7 @@ async def check_citations(state: State, runtime: Runtime[Run]) -> Update:
 
 
 async def measure(state: State, runtime: Runtime[Run]) -> Update:
-    """Compute the signals of the answer and the readings of fine-tuned judges."""
+    """Compute the signals of the answer, and let fine-tuned judges mark its sentences."""
     run = run_of(runtime)
     open_case = find_open_case(state.case, run)
     runtime.stream_writer({"phase": "measuring"})
@@ -195,9 +195,10 @@ async def measure(state: State, runtime: Runtime[Run]) -> Update:
 
 
 async def _read_case(open_case: OpenCase, judge: BaseJudge, run: Run) -> Reading | None:
-    """Return a judge's reading of an answer, or None if it failed.
+    """Return a judge's sentence marks for an answer, or None if marking failed.
 
-    After a failure, ratings request the reading again, with their own attempts and failure details.
+    After a failure, each rating requests the marks again, with its own attempts and failure
+    details.
     """
     key = reading_key(run, judge.name, open_case)
     with suppress(ModelError):

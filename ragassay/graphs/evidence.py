@@ -3,8 +3,8 @@
 write queries -> retrieve -> choose passages -> sufficient? -> write more queries
 
 The number of rounds and tokens is limited. A judge decides whether the passages are sufficient.
-Without a judge, the closest passages are used. The sentences of an answer share their hits. With a
-model that calls tools, an agent can search for each sentence instead.
+If there is no judge, the closest passages are used. The sentences of an answer share their hits. If
+the model supports tool calls, an agent can search for each sentence instead.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from ragassay.records import EvidenceSearch
 EvidenceGraph = CompiledStateGraph[EvidenceState, Run, EvidenceInput, EvidenceOutput]
 
 N_TITLES = 5
-"""Number of titles of insufficient hits shown to the model."""
+"""Number of titles of insufficient hits to show to the model."""
 
 
 def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
     """Compile the evidence graph, which is a node of the evaluation graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     builder = StateGraph(
         EvidenceState,
@@ -95,7 +95,7 @@ def route_start(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str]
 
 
 def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str]:
-    """Return the first nodes of the search, given the corpus and the settings."""
+    """Return the first nodes of the search, which depend on the corpus and the settings."""
     run = run_of(runtime)
     if not run.retrieval.has_corpus:
         return ["choose_passages"]
@@ -108,7 +108,7 @@ def _route_search(open_case: OpenCase, runtime: Runtime[Run]) -> list[Send | str
 
 
 def route_chosen(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Judge new passages for the sentences with an open search, or start another round."""
+    """Judge new passages for sentences whose search is still open, or start another round."""
     run = run_of(runtime)
     context = find_open_case(state.case, run).case.context
     known = {judgment.key for judgment in state.judgments if not judgment.failure}
@@ -131,7 +131,7 @@ def _open_searches(state: EvidenceState) -> list[EvidenceSearch]:
 
 
 def route_on(state: EvidenceState, runtime: Runtime[Run]) -> list[Send | str] | str:
-    """Start another round for the sentences without sufficient passages."""
+    """Start another round for sentences that have no sufficient passages."""
     run = run_of(runtime)
     if state.round >= run.settings.query_rounds:
         return END
@@ -160,7 +160,7 @@ def _sends(
 
 
 def n_most_searches(open_case: OpenCase, run: Run) -> int:
-    """Return the maximum number of model calls of the evidence search."""
+    """Return the maximum number of model calls for the evidence search."""
     if not (run.settings.evaluation.looks_for_evidence and run.retrieval.has_corpus):
         return 0
     n_calls_a_round = 2 if run.settings.judges_sufficiency else 1

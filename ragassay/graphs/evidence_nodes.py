@@ -44,7 +44,7 @@ SEARCH = TypeAdapter(tuple[Report, tuple[str, ...]])
 JUDGMENT = TypeAdapter(SufficiencyJudgment)
 
 QUESTION_CHARS = 300
-"""Maximum number of question characters in a query, so that the sentence dominates."""
+"""Maximum number of characters of the question in a query, so that the sentence dominates."""
 
 
 async def read_citations(state: EvidenceState, runtime: Runtime[Run]) -> Update:
@@ -112,7 +112,7 @@ async def run_agent(task: QueryTask, runtime: Runtime[Run]) -> Update:
 
 
 def leave_unsearched(task: QueryTask, failure: Failure) -> Update:
-    """Record a failed agent. The hits of the other sentences are used instead."""
+    """Record that an agent failed. The hits for the other sentences are used instead."""
     return {"reports": [Report(task.item, failure=failure)]}
 
 
@@ -176,7 +176,7 @@ def _round_queries(
 
 
 def plain_query(sentence: AnswerSentence, case: Case) -> str:
-    """Return a sentence followed by the question, which clarifies pronouns such as "it"."""
+    """Return a query: the sentence, then the question, which clarifies pronouns such as "it"."""
     return f"{sentence.text} {case.question[:QUESTION_CHARS]}".strip()
 
 
@@ -224,7 +224,7 @@ def leave_unjudged(task: SufficiencyTask, failure: Failure) -> Update:
 
 
 async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
-    """End the searches with sufficient passages and update the usage."""
+    """End the searches that found sufficient passages, and update the usage."""
     ends: dict[int, SearchEnd] = {j.sentence: "enough" for j in state.judgments if j.is_enough}
     searches = (
         _search_of(state, s.sentence, s.n_documents, ends.get(s.sentence, s.end))
@@ -234,7 +234,7 @@ async def end_searches(state: EvidenceState, runtime: Runtime[Run]) -> Update:
 
 
 def _end_unless_enough(case: Case, run: Run) -> SearchEnd:
-    """Return the reason to record for a search without sufficient passages."""
+    """Return the reason to record for a search that found no sufficient passages."""
     if not run.retrieval.has_corpus:
         return "sources_only" if case.sources else "nowhere_to_search"
     if run.settings.retrieval.evidence == "agent":

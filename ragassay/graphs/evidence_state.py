@@ -20,13 +20,13 @@ from ragassay.records import (
 
 @dataclass(frozen=True)
 class QueryTask:
-    """Task to write queries or to search for a sentence, the payload of a `Send`.
+    """Payload of a `Send` that requests queries or an agent search for a sentence.
 
     Attributes:
         item: 1-based sentence number.
         round: 1-based round.
         tried: Earlier queries for this sentence.
-        found: Titles of their hits, best first.
+        found: Titles of the hits for these queries, best first.
         key: Store key, a hash of all dependencies.
     """
 
@@ -40,7 +40,7 @@ class QueryTask:
 
 @dataclass(frozen=True)
 class SufficiencyTask:
-    """Task to judge whether a sentence's passages are sufficient, the payload of a `Send`.
+    """Payload of a `Send` that requests a judgment on whether passages are sufficient.
 
     Attributes:
         item: 1-based sentence number.
@@ -56,7 +56,7 @@ class SufficiencyTask:
 
 @dataclass(frozen=True)
 class SufficiencyJudgment:
-    """Judgment of whether a sentence's passages are sufficient.
+    """Judgment on whether a sentence's passages are sufficient.
 
     Attributes:
         sentence: 1-based sentence number.
@@ -79,7 +79,7 @@ class Draft:
         sentence: 1-based sentence number.
         round: 1-based round.
         query: Query for evidence for the sentence.
-        opposite: Opposite of the sentence, used as a query for counterevidence.
+        opposite: Negated sentence, used as a query for counterevidence.
     """
 
     sentence: int
@@ -96,7 +96,7 @@ class Answered:
 
     Attributes:
         sentence: 1-based sentence number.
-        ids: Ids of the documents except retracted articles, best first.
+        ids: Ids of the documents, without retracted articles, best first.
         n_withdrawn: Number of retracted articles among the hits.
     """
 
@@ -125,13 +125,13 @@ class Report:
 def merge_documents(
     known: Mapping[str, Document], found: Mapping[str, Document]
 ) -> dict[str, Document]:
-    """Merge documents by id, keeping the known document if an id occurs twice."""
+    """Merge documents by id. If an id occurs twice, the known document is kept."""
     return {**found, **known}
 
 
 @dataclass
 class EvidenceState:
-    """State of the evidence search for one answer. Its sentences share their hits.
+    """State of the evidence search for one answer, whose sentences share their hits.
 
     Attributes:
         round: Number of finished rounds.

@@ -15,12 +15,12 @@ from ragassay.records import (
 )
 
 LeftOutReason = Literal["not_carried", "duplicate", "too_many"]
-"""Reason for leaving a fact out: not supported by a source sentence, duplicate, list full."""
+"""Reason for leaving a fact out: unsupported by the sources, duplicate, or list full."""
 
 
 @dataclass(frozen=True)
 class NuggetJob:
-    """Input of the nugget graph: a question to write nuggets for.
+    """Input of the nugget graph: a question that needs nuggets.
 
     Attributes:
         sources: Texts to write nuggets from: documents, an answer or a reference.
@@ -46,7 +46,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class NuggetImportance:
-    """Importance of the nugget at a list position, None if the call failed."""
+    """Importance of the nugget at a list position, or None if the call failed."""
 
     position: int
     importance: Importance | None = None
@@ -55,7 +55,7 @@ class NuggetImportance:
 
 @dataclass(frozen=True)
 class ImportanceTask:
-    """Task to rate the importance of one nugget, the payload of a `Send`."""
+    """Payload of a `Send` that requests the importance of one nugget."""
 
     question: str
     facts: tuple[str, ...]
@@ -70,10 +70,10 @@ class NuggetState:
         topic, question, sources, n_window, n_most, accept_all: See `NuggetJob`.
         windows: Groups of sources, truncated to fit into a prompt.
         n_read: Number of windows processed, including failed windows.
-        facts: Facts of the last window that were not merged yet.
+        facts: Facts from the last window that were not merged yet.
         listed: Running list of nuggets.
         left_out: Facts that were left out.
-        importances: Importance of the listed nuggets.
+        importances: Importance labels of the listed nuggets.
     """
 
     topic: str = ""
@@ -99,7 +99,7 @@ class NuggetList:
 
     Attributes:
         nuggets: Nuggets, vital nuggets first.
-        left_out: Facts that were left out, in the order of writing.
+        left_out: Facts that were left out, in the order they were written.
     """
 
     nuggets: tuple[Nugget, ...]

@@ -43,8 +43,9 @@ def build_nugget_graph(
     """Compile the nugget graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
-        checkpointer: Checkpointer, needed only by a served graph that waits for a reviewer.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
+        checkpointer: Checkpointer. Only a served graph that waits for a reviewer needs a
+            checkpointer.
     """
     builder = StateGraph(
         NuggetState, context_schema=Run, input_schema=NuggetJob, output_schema=NuggetList
@@ -96,8 +97,8 @@ def route_on(state: NuggetState, runtime: Runtime[Run]) -> list[Send] | str:
 DUPLICATE_SIMILARITY = 0.9
 """Minimum cosine similarity of duplicate facts.
 
-Higher than the threshold for matching answers with gold facts, because all facts on a question are
-similar and a fact dropped by mistake is lost.
+The threshold is higher than for matching answers with gold facts, because all facts about a
+question are similar, and a fact dropped by mistake is lost.
 """
 
 MOST_LISTED = 30
@@ -136,7 +137,7 @@ async def open_windows(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
-    """Write nuggets from the next window. If no fact is supported, use its closest sentence."""
+    """Write nuggets from the next window. If no fact is supported, use the closest sentence."""
     run, window = run_of(runtime), state.windows[state.n_read]
     known = [nugget.text for nugget in state.listed]
 
@@ -161,7 +162,7 @@ async def write_nuggets(state: NuggetState, runtime: Runtime[Run]) -> Update:
 
 
 def skip_window(state: NuggetState, failure: Failure) -> Update:
-    """Record a failed window and continue with the next."""
+    """Record a failed window and continue with the next window."""
     return {"facts": (), "n_read": state.n_read + 1, "failures": [failure]}
 
 
@@ -244,11 +245,11 @@ async def review(state: NuggetState) -> Update:
 
 
 def reviewed_nuggets(edited: object, before: Sequence[Nugget]) -> tuple[Nugget, ...]:
-    """Return the reviewed version of a nugget list.
+    """Apply a reviewer's changes to a nugget list.
 
     Args:
         edited: List of {text, importance}.
-        before: Nuggets before the review. Unchanged texts keep their method.
+        before: Nuggets before the review. Nuggets with unchanged text keep their method.
 
     Raises:
         InputError: An item is invalid.
@@ -301,7 +302,7 @@ def _raise_fatal(runtime: Runtime[Run]) -> None:
     """Raise a fatal error, because LangGraph runs the next step before raising a handler's error.
 
     Raises:
-        FatalModelError: No call can succeed.
+        FatalModelError: The error would affect every call.
     """
     fatal: FatalModelError | None = run_of(runtime).judge.fatal
     if fatal is not None:

@@ -1,4 +1,4 @@
-"""Selection of the passages that a sentence is compared with."""
+"""Choose the passages to compare with a sentence."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ragassay.text.search import WINDOW, Bm25Index
 def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
     """Return the spans of cited documents to compare with the citing sentences.
 
-    Depending on the settings, a span is the closest passage of three sentences, the closest single
-    sentence (BioACE's maxSimSentence), or the whole document. If several sources are passages of
-    the cited document, all of them are searched. Unresolved citations are skipped.
+    Depending on the settings, a span is the closest three-sentence passage, the closest sentence
+    (BioACE's maxSimSentence), or the whole document. If several sources are passages of the cited
+    document, all of them are searched. Unresolved citations are skipped.
     """
     pairs = [
         (sentence, citation.marker, cited_sources(citation, case.sources))
@@ -37,7 +37,7 @@ def cited_of(case: Case, run: Run) -> tuple[Cited, ...]:
 def _spans(
     pairs: Sequence[tuple[str, Sequence[Document]]], run: Run
 ) -> Sequence[tuple[EvidenceSpan, ...]]:
-    """Return at most one span for each claim, and no span if the claim's documents are empty."""
+    """Return one span per claim, or no span for a claim if its documents are empty."""
     if run.settings.verification.citation_evidence == "document" or run.settings.cites_by_nuggets:
         return [_whole_document(documents) for _, documents in pairs]
     size = 1 if run.settings.verification.citation_evidence == "sentence" else WINDOW
@@ -58,7 +58,7 @@ def _whole_document(documents: Sequence[Document]) -> tuple[EvidenceSpan, ...]:
 
 
 N_CHOICES = 20
-"""Number of documents to rerank for a sentence. With 50, nDCG@10 on SciFact increases by .004."""
+"""Number of documents to rerank for a sentence. A value of 50 raises nDCG@10 on SciFact by .004."""
 
 Candidates = Mapping[int, Sequence[Document]]
 """Documents to compare with a sentence, keyed by sentence number."""
@@ -69,8 +69,8 @@ def candidates_for(
 ) -> dict[int, tuple[Document, ...]]:
     """Return the sources and up to `N_CHOICES` found documents for each sentence.
 
-    Documents cited by an agent come first, followed by the hits of the sentence and the closest
-    hits of other sentences, merged with reciprocal rank fusion.
+    Documents cited by an agent come first. The hits for the sentence and the closest hits for other
+    sentences follow, merged with reciprocal rank fusion.
     """
     sources = {source.id: source for source in case.sources}
     pool = {i: document for i, document in state.pool.items() if i not in sources}
@@ -116,7 +116,7 @@ def chosen_passages(
 
 
 def _claims(state: EvidenceState, case: Case, side: EvidenceSide) -> dict[int, str]:
-    """Return the claim to match for each sentence: the sentence itself or its opposite."""
+    """Return the claim to match for each sentence: the sentence itself or its negation."""
     if side == "for":
         return {s.index: s.text for s in case.sentences}
     opposites = {d.sentence: d.opposite for d in state.drafts if d.opposite}

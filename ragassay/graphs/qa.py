@@ -53,7 +53,7 @@ RATINGS = TypeAdapter(list[RacarRating])
 
 
 def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
-    """Hash everything that the work on a paper or a single call depends on.
+    """Return a hash of everything that the work on a paper, or a single call, depends on.
 
     Args:
         given: Job, state or task as JSON.
@@ -68,7 +68,7 @@ def qa_prefix(tools: QATools, paper: Paper) -> str:
 
 
 async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
-    """Choose keywords, split the paper, distribute the pairs and check the context window."""
+    """Choose keywords, split the paper, assign pairs to parts, and check the context window."""
     tools, paper = _tools_and_paper(state, runtime)
     parts = parts_of(paper, state)
     if not parts:
@@ -123,14 +123,14 @@ async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
 
 
 def skip_part(state: QAState, failure: Failure) -> Update:
-    """Record a failed call. No more pairs are requested from this part."""
+    """Record a failed call. No more pairs are requested for this part."""
     return {"queue": state.queue[1:], "closed": [state.queue[0][0]], "failures": [failure]}
 
 
 async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     """Drop duplicates and check the other pairs with the rules."""
     if state.way == "self-questioning" or not state.open:
-        return {}  # The baseline keeps the pairs as the model wrote them.
+        return {}  # The baseline keeps the pairs unchanged.
     tools, paper = _tools_and_paper(state, runtime)
     drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
     duplicates = await in_thread(tools.fold, questions_of(drafts))
@@ -166,7 +166,7 @@ def leave_unrated(task: RatingTask, failure: Failure) -> Update:
 
 
 async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
-    """Accept the pairs without flaws, and plan a round for flawed and missing pairs."""
+    """Accept pairs without flaws, and plan a round to repair flawed and write missing pairs."""
     low = low_ratings(state.ratings, state.least)
     judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
     kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
@@ -228,7 +228,7 @@ def leave_flawed(state: QAState, failure: Failure) -> Update:
 
 
 def next_call(state: QAState) -> str:
-    """Return the next node of a round: repair flawed pairs, write missing pairs, then check."""
+    """Return the next node of a round, which repairs flawed, writes missing, and checks pairs."""
     if state.has_tokens and any(draft.flaws for draft in state.open):
         return "mend_pairs"
     return "write_pairs" if state.has_tokens and state.queue else "check_pairs"
@@ -242,7 +242,7 @@ def _next_flawed(state: QAState) -> tuple[int, list[DraftPair]]:
 def _missing_shares(
     state: QAState, kept: tuple[DraftPair, ...], flawed: tuple[DraftPair, ...]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the parts that lack pairs and how many each lacks, except parts that failed."""
+    """Return the number of missing pairs for each part that lacks pairs and has not failed."""
     drafted = [draft.part for draft in (*kept, *flawed)]
     missing = ((part, share - drafted.count(part)) for part, share in enumerate(state.shares))
     return tuple((part, n) for part, n in missing if n > 0 and part not in state.closed)
@@ -271,7 +271,7 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     """Compile the graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     builder = StateGraph(QAState, context_schema=QATools, input_schema=QAJob, output_schema=QAPairs)
     add = functools.partial(_add_call, builder, max_attempts)

@@ -20,7 +20,7 @@ PAIRS_A_PARAGRAPH = 5
 """Number of pairs per paragraph in self-questioning (Wan et al. 2024, appendix D)."""
 
 PARAGRAPH_WORDS = 40
-"""Minimum number of words of a paragraph for self-questioning."""
+"""Minimum number of words in a paragraph for self-questioning."""
 
 PROMPT_TOKENS = 1_000
 """Number of tokens reserved for the instructions, keywords and known questions."""
@@ -68,7 +68,7 @@ def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...
 
 
 def explain_misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools) -> str:
-    """Return why a paper does not fit into the writer's context window, or ""."""
+    """Return why a paper does not fit into the writer's context window, or "" if it does."""
     longest = max((part.text for part in parts), key=len)
     reply = tools.tools.settings.prompting.max_reply_tokens * max(job.shares)
     is_whole = job.long == "whole" and job.way == "pairs"
@@ -149,7 +149,7 @@ LEAST_WORDS = 5
 """Minimum number of words in an answer that can be understood on its own."""
 
 LEAST_SPECIFICS = 2
-"""Minimum number of content words from the paper that an answer without numbers must add."""
+"""Minimum number of content words from the paper that an answer without numbers adds."""
 
 _NUMBER = re.compile(r"\d")
 

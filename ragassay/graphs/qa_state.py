@@ -12,10 +12,10 @@ from ragassay.models.gateway import JudgeLM
 from ragassay.records import Failure, Paper, QAPair, RacarDimension, RacarRating, Usage
 
 Way = Literal["pairs", "self-questioning"]
-"""Writing method: SciQAG's, or the paragraph-wise baseline (Fang et al. 2024)."""
+"""Writing method: SciQAG's method, or the paragraph-wise baseline (Fang et al. 2024)."""
 
 Long = Literal["whole", "sections"]
-"""Part of a paper in a prompt: the whole paper or a group of sections."""
+"""Amount of a paper to put in a prompt: the whole paper or a group of sections."""
 
 QAEnd = Literal["done", "out_of_rounds", "out_of_tokens", "does_not_fit"]
 """Reason why the work on a paper ended."""
@@ -34,7 +34,7 @@ FlawKind = Literal[
 """Kind of flaw of a pair. "given_up" means that the model could not repair it."""
 
 Rate = Callable[[Paper, RacarDimension, Sequence[QAPair]], Awaitable[Sequence[RacarRating]]]
-"""Function that rates pairs on one RACAR dimension, with one rating per pair."""
+"""Function that rates pairs on one RACAR dimension and returns one rating per pair."""
 
 Fold = Callable[[Sequence[str]], Mapping[int, int]]
 """Function that maps positions of duplicate questions to positions of the earlier questions."""
@@ -68,8 +68,8 @@ class QAJob:
 
     Attributes:
         number: Number of pairs to write.
-        keywords: Topics of the pairs. If empty, keywords of the paper are used.
-        long: Part of the paper in a prompt.
+        keywords: Topics of the pairs. If empty, the paper's keywords are used.
+        long: Amount of the paper to put in a prompt.
         section_chars: Maximum length of a group of sections in characters.
         rounds: Maximum number of rounds to repair flawed pairs and write missing pairs.
         max_tokens: Token budget after which no call is started. 0 for no limit.
@@ -115,7 +115,7 @@ class DraftPair:
 
 @dataclass(frozen=True)
 class RatingTask:
-    """Task to rate pairs on one dimension, the payload of a `Send`."""
+    """Payload of a `Send` that requests ratings of pairs on one dimension."""
 
     paper: str
     pairs: tuple[QAPair, ...]
@@ -129,14 +129,14 @@ class QAState:
     Attributes:
         paper, number, keywords, way, long, section_chars, rounds, max_tokens, least: See `QAJob`.
         shares: Number of pairs to write from each part.
-        queue: Parts to write from next, with the number of pairs.
-        closed: Parts with a failed call, from which no more pairs are requested.
+        queue: Parts to write from next, with the number of pairs for each part.
+        closed: Parts for which a call failed and no more pairs are requested.
         n_drafted: Number of drafts and repairs so far.
         round: Number of repair rounds so far.
         open: Drafts that are not accepted yet.
         kept: Accepted drafts.
         dropped: Rejected drafts with their flaws.
-        end: Reason why the work ended. None while it continues.
+        end: Reason why the work ended. None while it is in progress.
     """
 
     paper: str = ""

@@ -16,7 +16,7 @@ G = TypeVar("G", bound=CompiledStateGraph[Any, Any, Any, Any])
 
 
 def _remove_context_schema(graph: G) -> G:
-    """Let a graph accept the server's empty context, which is not a valid `Run`."""
+    """Make a graph accept the server's empty context, which is not a valid `Run`."""
     graph.context_schema = None
     return graph
 

@@ -35,7 +35,7 @@ def _build(
 
 @dataclass(frozen=True)
 class ExamJob:
-    """Input of the exam graph: a query, or one facet of it, to write items for.
+    """Input of the exam graph: a query or one of its facets, for which items are written.
 
     Attributes:
         text: Query text, or the title that the facet belongs to.
@@ -61,7 +61,7 @@ class ExamState:
     Attributes:
         query, text, kind, facet, facet_text, sources, wants_answers, number: See `ExamJob`.
         answers: Answer to each item, or "" if unknown.
-        n_unfounded: Number of answers that no source states.
+        n_unfounded: Number of answers not stated in any source.
     """
 
     query: str = ""
@@ -97,7 +97,7 @@ def build_exam_graph(max_attempts: int = 5) -> ExamGraph:
     """Compile the exam graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     kinds = ExamState, ExamJob, ExamItems
     return _build("write_exam", write_exam, leave_exam_unwritten, kinds, max_attempts)
@@ -138,7 +138,7 @@ WORDS = 200
 
 @dataclass(frozen=True)
 class SynthesisJob:
-    """Input of the synthesis graph: a question to write a synthesis for.
+    """Input of the synthesis graph: a question that needs a synthesis.
 
     Attributes:
         sources: One or more papers to use.
@@ -185,7 +185,7 @@ def build_synthesis_graph(max_attempts: int = 5) -> SynthesisGraph:
     """Compile the synthesis graph.
 
     Args:
-        max_attempts: Maximum number of attempts of a model call with transient errors.
+        max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
     kinds = SynthesisState, SynthesisJob, SynthesisText
     return _build(

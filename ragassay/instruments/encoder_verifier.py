@@ -31,8 +31,8 @@ from ragassay.text.search import ALL_WORDS, N_WORDS, passage_of
 from ragassay.text.sentences import sentences_of
 
 RELEVANT = 0.3
-"""Cosine between claim and passage below which a neutral passage is "not relevant". Natural
-language inference models do not have this fourth label."""
+"""Cosine similarity between claim and passage below which a neutral passage is "not relevant".
+Natural language inference models do not have this fourth label."""
 
 
 UNWITNESSED = Failure.left_open(
@@ -45,13 +45,13 @@ OTHER_LANGUAGE = Failure.left_open(
 
 
 def explain_difference(difference: Difference) -> Failure:
-    """Return the failure for a seemingly supported claim whose direction or negation differs."""
+    """Return the failure for a claim that seems supported but has another direction or negation."""
     detail = f"leans to supports, but a {difference.kind} differs: {difference.words}"
     return Failure.left_open(detail)
 
 
 def weigh_labels(shares: Sequence[float], difference: Difference | None) -> Sequence[float]:
-    """Adjust the label probabilities to a difference that was found by rule.
+    """Adjust the label probabilities to a difference found by a rule.
 
     If the source states another value for a number in the claim, the probability of support is
     added to contradiction, even if the texts are otherwise similar.
@@ -75,7 +75,7 @@ class EncoderVerifier:
         embedder: Embedder used to detect passages about another subject.
         n_labels: Maximum number of verdict labels. A model with two labels returns only two.
         by_rule: Whether rules adjust the model's verdicts. By default, this applies only to models
-            with score bounds, which were determined with the rules.
+            with score bounds, because the bounds were determined using the rules.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class EncoderVerifier:
         by_rule: bool | None = None,
     ) -> None:
         self.model, self._embedder = model, embedder
-        # Models that only score, or have no contradiction, use "supports" and "not attributable".
+        # Models without a contradiction label only use "supports" and "not attributable".
         self._labels = VERDICT_SETS[2 if labels_known(model) == 2 else n_labels]
         self._n_words = ALL_WORDS if reads_whole(model) else N_WORDS
         self.bounds = bounds_of(model)
@@ -104,13 +104,13 @@ class EncoderVerifier:
     def compare(
         self, claim: str, text: str, title: str = "", beside: Sequence[str] | None = None
     ) -> Comparison:
-        """Verify a claim against a text of a document.
+        """Verify a claim against text from a document.
 
         The verdict is undecided if the model's confidence or the cosine of the closest sentence is
-        below the bound of the label. By rule, "contradicts" is also undecided without a difference
-        in a number, direction or negation, and "supports" with such a difference. If the model has
-        bounds, verdicts on texts in different languages are undecided too, and so is "supports" for
-        a comparison whose direction the text does not confirm.
+        below the bound of the label. If rules are used, "contradicts" is also undecided if no
+        number, direction or negation differs, and "supports" is undecided if one differs. If the
+        model has bounds, verdicts on texts in different languages are undecided too, and so is
+        "supports" for a comparison whose direction the text does not confirm.
 
         Args:
             beside: Texts of the other documents cited for the claim, or None if `text` is only a
@@ -164,7 +164,7 @@ class EncoderVerifier:
         return None
 
     def _by_label(self, shares: Sequence[float]) -> Sequence[float]:
-        """Return the probability of each label. "neutral" and "not relevant" share theirs."""
+        """Return the probability of each label. "neutral" and "not relevant" share one value."""
         if "neutral" in self._labels:
             return shares
         return shares[SUPPORTS], sum(shares) - shares[SUPPORTS]

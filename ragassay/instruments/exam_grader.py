@@ -1,4 +1,4 @@
-"""Interface and embedded model for grading passages on a test bank without a language model."""
+"""Grade passages on a test bank without a language model: interface and embedded grader."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ MOST_LOG_ODDS = 6.0
 
 @dataclass(frozen=True)
 class ItemSignals:
-    """Signals for an item and a passage.
+    """Signals of an item and a passage.
 
     Attributes:
         signals: Values, keyed by name. Higher values mean better coverage. `sentence`: highest
-            cosine of the item and a sentence; `bank`: its mean over all items; `tokens`: mean
-            cosine of the item's tokens and their closest tokens in the passage; `least`: lowest of
-            these; `words`: share of the item's words in the passage; `supports`: log-odds that the
-            passage supports the item as a claim; `settles`: log-odds that it is not neutral to the
-            item.
+            cosine between the item and a sentence; `bank`: mean of `sentence` over all items;
+            `tokens`: mean cosine of the item's tokens and their closest tokens in the passage;
+            `least`: lowest of these; `words`: share of the item's words in the passage; `supports`:
+            log-odds that the passage supports the item as a claim; `settles`: log-odds that it is
+            not neutral to the item.
         sentence: Sentence closest to the item.
     """
 

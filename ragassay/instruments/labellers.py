@@ -22,7 +22,7 @@ from ragassay.records import (
 from ragassay.text.quantities import numbers_of
 
 FOREIGN = 4.0
-"""Minimum logit at which a sentence is considered to be from another text. It detected 619 of 655
+"""Minimum logit at which a sentence counts as coming from another text. It detected 619 of 655
 inserted sentences, with no false positives among 4,494 other sentences (`python -m
 training.unneeded`: YESciEval's answers to 68 questions not used for fitting, half of them used to
 choose bounds)."""
@@ -35,7 +35,7 @@ UNDECIDED = Failure.left_open("without a judge, only repeated and off-topic sent
 
 
 class SignalLabeller:
-    """Labels off-topic and repeated sentences as unnecessary, and leaves others undecided."""
+    """Labels off-topic and repeated sentences as unnecessary, and other sentences as undecided."""
 
     def label(
         self, sentence: AnswerSentence, sentences: Sequence[AnswerSentence], signals: Signals | None
@@ -52,18 +52,18 @@ def _is_unneeded(
     measured = signals.sentences[sentence.index - 1]
     if not measured.values:
         return False
-    # Without sources, "foreign" only depends on the question, which was not evaluated.
+    # "foreign" depends only on the question if there are no sources. This was not evaluated.
     if SOURCED in signals.values and measured.values["foreign"] >= FOREIGN:
         return True
     twin = measured.twin or sentence.index
     if twin >= sentence.index or measured.values.get("redundancy", 0.0) < REPEATED:
         return False
-    # The same words with other numbers, such as two doses, are different facts.
+    # Sentences that differ only in numbers, such as two doses, state different facts.
     return numbers_of(sentence.text) <= numbers_of(sentences[twin - 1].text)
 
 
 class HeadLabeller:
-    """Labels a sentence using only its text and question, like BioACE's classifiers (table 2)."""
+    """Labels a sentence from its text and the question, like BioACE's classifiers (table 2)."""
 
     def __init__(self, model: AdaptedVerifier) -> None:
         self._model, self.name = model, model.name

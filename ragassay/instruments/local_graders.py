@@ -20,8 +20,8 @@ THOMAS = ("0", "1", "2")
 YES_NO = ("no", "No", "yes", "Yes")
 
 LEAST_MASS = 0.5
-"""Minimum total probability of replies on the scale. Below this value, the model prefers another
-reply, and its probabilities on the scale are not a rating."""
+"""Minimum total probability of the points on the scale. Below this value, the model prefers a reply
+that is not on the scale, and there is no rating."""
 
 TOO_LONG = Failure(reason="too_long", detail="the item leaves no room for the passage")
 OFF_SCALE = Failure(reason="unparsable", detail="the most likely replies are not on the scale")
@@ -29,7 +29,7 @@ NOT_ASKED = Failure.left_open("a reader answers questions, but this item is a nu
 
 
 def local_grader(name: str) -> ExamInstrument:
-    """Return the grader for a model on the Hugging Face hub or in a local folder.
+    """Return the grader for a model on the Hugging Face Hub or in a local folder.
 
     The model must be an encoder-decoder or an extractive question answering model.
 
@@ -57,7 +57,7 @@ class Text2TextGrader(ExamInstrument):
     """Grades passages with an encoder-decoder and our prompts (Dietz 2024, 3.2 and 3.5).
 
     A rating is read from the probabilities of the scale's points, not from generated text. The
-    original counts unparsable ratings as 1 and as correct. Here, they are unscored.
+    original scores unparsable ratings 1 and counts them as correct. Here, they are unscored.
     """
 
     graders: frozenset[ExamGrader] = frozenset({"rating", "extraction"})
@@ -119,7 +119,7 @@ class Text2TextGrader(ExamInstrument):
 
 
 class ReaderGrader(ExamInstrument):
-    """Grades passages by the answer spans of a SQuAD 2.0 reader. It cannot grade nuggets."""
+    """Grades passages with the answer spans of a SQuAD 2.0 reader. It cannot grade nuggets."""
 
     graders: frozenset[ExamGrader] = frozenset({"extraction"})
     refusal = "it only extracts answers to questions"
@@ -151,7 +151,7 @@ class ReaderGrader(ExamInstrument):
 def grade_extracted_answer(item: ExamItem, text: str) -> dict[str, Any]:
     """Return an extracted answer and whether it is correct, as fields of an `ExamGrade`.
 
-    Without known answers, any text other than a refusal is correct.
+    If there are no known answers, any text other than a refusal is correct.
     """
     question = item.text if item.kind == "question" else ""
     if is_unanswered(text, question):

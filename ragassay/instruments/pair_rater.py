@@ -1,4 +1,4 @@
-"""Rate question-answer pairs with RACAR without a language model."""
+"""Rate question-answer pairs on RACAR's dimensions without a language model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragassay.text.sentences import sentences_of
 
 
 class ManyEncoder(Protocol):
-    """Encoder of many texts at once, such as `ragassay.models.embeddings.Embedder`."""
+    """Encoder that encodes many texts at once, such as `ragassay.models.embeddings.Embedder`."""
 
     def encode_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return unit vectors with shape (n_texts, n_dimensions)."""
@@ -37,7 +37,7 @@ class PaperSignals:
         return self._embedder.encode_many(sentences_of(text)), frozenset(tokenize(text))
 
     def measure(self, questions: Sequence[str], text: str) -> list[tuple[float, float]]:
-        """Return, for each question, the highest cosine in the paper and the share of known words.
+        """Return, for each question, the highest cosine in the paper, and the share of words found.
 
         Both values are 0 if there are no sentences or words.
         """

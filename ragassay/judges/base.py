@@ -35,7 +35,7 @@ class RatedAnswer:
 
 
 class Question(ABC):
-    """Task of an evaluator for a judge, with one or more verdicts as the result."""
+    """Task that an evaluator gives to a judge. The result is one or more verdicts."""
 
     @property
     @abstractmethod
@@ -48,7 +48,7 @@ class Question(ABC):
 
     @abstractmethod
     def second_round(self, verdicts: Sequence[VerdictBase]) -> Mapping[str, Question]:
-        """Return second-round questions keyed by panel member, given the first-round verdicts."""
+        """Return the second-round questions for panel members, keyed by member name."""
 
     @abstractmethod
     def join_verdicts(self, verdicts: Sequence[VerdictBase]) -> VerdictBase:
@@ -60,11 +60,11 @@ class Question(ABC):
 
     @abstractmethod
     def alone(self, verdict: VerdictBase) -> Question:
-        """Return the question for only one of several verdicts."""
+        """Return a question that asks for only one of several verdicts."""
 
 
 JudgeReply = Sequence[VerdictBase] | Failure
-"""Verdicts of a judge, or the reason for a failure."""
+"""Verdicts of a judge, or the reason why the judge failed."""
 
 Rounds = Generator[
     Sequence[tuple[Question, "BaseJudge"]], Sequence[JudgeReply], Sequence[VerdictBase]
@@ -119,7 +119,7 @@ class BaseJudge(ABC):
 
     @property
     def answered_by(self) -> str:
-        """Name of the model (or instruments) for everything except ratings."""
+        """Name of the model or instruments used for everything except ratings."""
         return self.lm.model if self.lm else INSTRUMENTS
 
     @property
@@ -134,7 +134,7 @@ class BaseJudge(ABC):
 
     @property
     def members(self) -> tuple[BaseJudge, ...]:
-        """Members of a panel. Empty for a single judge."""
+        """Panel members. Empty for a single judge."""
         return ()
 
     def member(self, name: str) -> BaseJudge:
@@ -147,7 +147,7 @@ class BaseJudge(ABC):
         """Rate an answer on a rubric.
 
         Args:
-            others: Ratings of the other panel members for the second round. Empty in the first
+            others: Ratings by the other panel members, used in the second round. Empty in the first
                 round.
 
         Raises:
@@ -183,11 +183,11 @@ class BaseJudge(ABC):
 
     @property
     def reads(self) -> bool:
-        """True if the judge marks the sentences before it rates."""
+        """True if the judge marks the sentences of an answer before rating it."""
         return False
 
     async def read(self, case: Case, agents: Agents) -> Reading:
-        """Mark the sentences of an answer. Only for judges with `reads` set to True.
+        """Mark the sentences of an answer. Only for judges whose `reads` is True.
 
         Raises:
             ModelError: The model returned no usable reply.
@@ -204,7 +204,7 @@ class BaseJudge(ABC):
 
 
 class NoJudge(BaseJudge):
-    """Placeholder without a judge. Instruments are used, and there are no rubric ratings."""
+    """Placeholder for runs without a judge, which use instruments and have no rubric ratings."""
 
     name = INSTRUMENTS
 

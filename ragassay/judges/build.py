@@ -20,7 +20,7 @@ def build_judge(settings: Settings, rubrics: Mapping[str, Rubric]) -> BaseJudge:
     """Return the judge or panel specified by the settings.
 
     Raises:
-        SettingsError: A rubric can be used neither by the judge nor with signals.
+        SettingsError: Neither the judge nor the signals support a rubric.
         ExtraError: The prompts of a published judge are not installed.
     """
     signals = SignalJudge(shipped_rater()) if settings.computes_signals else None

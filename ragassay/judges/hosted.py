@@ -31,7 +31,7 @@ class HostedJudge(BaseJudge):
     async def rate(
         self, rubric: Rubric, answer: RatedAnswer, agents: Agents, others: str = ""
     ) -> Judgment:
-        """Rate with the model, whose prompt includes the signals, or from the signals only."""
+        """Rate with the model, which sees the signals in its prompt, or from the signals only."""
         import dspy
 
         if self.signals and answer.signals and self.rates_by_signals(rubric.name):
@@ -103,7 +103,7 @@ class FineTunedJudge(BaseJudge):
         return rated.model_copy(update={"usage": rated.usage + reading.usage})
 
     def _reading(self, rubric: str, answer: RatedAnswer) -> Reading | None:
-        """Return the existing reading. Its usage is counted only for the first rubric."""
+        """Return the stored sentence marks. Their usage is counted only for the first rubric."""
         reading = answer.readings.get(self.name)
         payer = min(answer.rubrics, key=lambda name: name in BEYOND_SENTENCES, default="")
         if reading is None or rubric == payer:
@@ -112,11 +112,11 @@ class FineTunedJudge(BaseJudge):
 
     @property
     def reads(self) -> bool:
-        """Always True."""
+        """Return True."""
         return True
 
     async def read(self, case: Case, agents: Agents) -> Reading:
-        """Mark the sentences."""
+        """Mark the sentences of an answer."""
         import dspy
 
         with dspy.context(lm=self.rating_lm):
@@ -124,7 +124,7 @@ class FineTunedJudge(BaseJudge):
         return reading
 
     def calls_model(self, rubric: str) -> bool:
-        """Return whether the model is called.
+        """Return whether the model is called for a rubric.
 
         Rubrics that do not depend on single sentences are rated from signals alone.
         """
@@ -136,7 +136,7 @@ class FineTunedJudge(BaseJudge):
         return not _is_trained(rubric) and super().deliberates(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the inputs of the signal judge, the sentence marks and the source excerpts."""
+        """Return the signal judge's inputs, the sentence marks and the source excerpts."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         reading = answer.readings.get(self.name)
@@ -213,7 +213,7 @@ class PublishedJudge(BaseJudge):
         return rubric not in self._trained and super().deliberates(rubric)
 
     def rating_inputs(self, rubric: Rubric, answer: RatedAnswer) -> Iterable[str]:
-        """Return the format with its prompt and reference answer, or the signal inputs."""
+        """Return the prompt format, the prompt and the reference answer, or the signal inputs."""
         if self.signals:
             yield from self.signals.rating_inputs(rubric, answer)
         if rubric.name in self._trained:

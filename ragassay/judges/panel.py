@@ -1,4 +1,4 @@
-"""Combinations of judges: panels and cascades."""
+"""Panels and cascades of judges."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Cascade:
     """Pair of judges in which the second judge decides uncertain verdicts of the first judge.
 
     The second verdict contains the first verdict. If the second judge fails, the first verdict is
-    used and records the failure.
+    used, and the failure is recorded in it.
     """
 
     first: BaseJudge
@@ -73,7 +73,7 @@ class Panel(BaseJudge):
         return tuple(dict.fromkeys(lm for one in self._members for lm in one.models))
 
     def rounds(self, question: Question) -> Rounds:
-        """Ask all members, ask again in a second round if they disagree, and join the verdicts."""
+        """Ask all members, ask again if they disagree, and join the verdicts."""
         if not question.asks_panel:
             return (yield from super().rounds(question))
         first = yield from self._ask({one.name: question for one in self._members})
@@ -112,9 +112,9 @@ def _verdicts_of(question: Question, reply: JudgeReply) -> Sequence[VerdictBase]
 
 
 def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list[Judgment]]]:
-    """Return first-round judgments on disputed rubrics, with those of the other members.
+    """Return the first-round judgments on disputed rubrics, each with the other members' judgments.
 
-    The result is sorted by rubric and judge. Judgments without a judge or rating are ignored.
+    The result is sorted by rubric and judge. Judgments that lack a judge or a rating are ignored.
     """
     by_rubric: dict[str, dict[str, Judgment]] = {}
     for one in judgments:
@@ -129,7 +129,7 @@ def disputed_members(judgments: Sequence[Judgment]) -> list[tuple[Judgment, list
 
 
 def others_text(others: Sequence[Judgment]) -> str:
-    """Format the ratings, sentences and reasons of other members, one line per member.
+    """Format the other members' ratings, sentences and reasons, one line per member.
 
     Names are omitted because they could influence a judge more than the reasons. The text comes
     from a model and is untrusted, so the rubric judge encloses it in delimiters.

@@ -18,7 +18,7 @@ from ragassay.records import Failure, Judgment, Signals
 LIKERT = (1, 5)
 
 LEAST_WEIGHT = 0.25
-"""Minimum decrease in logits for a signal to count as a reason."""
+"""Minimum decrease, in logits, for a signal to be listed as a reason."""
 
 MOST_REASONS = 3
 
@@ -57,7 +57,7 @@ class SignalJudge(BaseJudge):
         return self.rater.model if any(map(self.rates_by_signals, rubrics)) else ""
 
     def judge(self, signals: Signals, rubric: str) -> Judgment:
-        """Return a rating for the signals. The score is the expected rating."""
+        """Return the rating derived from the signals. The score is the expected rating."""
         if not signals.sentences:
             failure = Failure(reason="empty_answer", detail="the answer has no sentence")
             return Judgment(rubric=rubric, failure=failure)

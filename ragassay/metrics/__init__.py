@@ -1,1 +1,1 @@
-"""Pure functions that compute numbers from records. Each function cites its paper."""
+"""Pure functions that compute numbers from records. Each function cites the paper it follows."""

@@ -6,7 +6,7 @@ Then Optuna searches for a threshold on the probability of the same fact, with t
 The objectives need no labels. Mean F1 and the number of alignments measure how much is aligned, not
 whether it is correct. A lower threshold never reduces these two values, but it reduces
 the similarity of the aligned pairs. If known matches exist, the threshold is selected by agreement
-with them.
+with these matches.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FEWEST_PAIRS = 20
 """Minimum number of similarities for fitting the mixture."""
 
 EVEN = 0.5
-"""Probability above which a pair more likely states the same fact than not."""
+"""Probability above which two nuggets are more likely than not to state the same fact."""
 
 N_FOLDS = 5
 N_STARTS = 5
@@ -54,7 +54,7 @@ class MatchCase:
     """Nuggets of an answer and its gold nuggets.
 
     Attributes:
-        matches: Known matches as pairs of indices in `gold` and `nuggets`; None if unknown.
+        matches: Known matches as pairs of indices in `gold` and `nuggets`. None if unknown.
     """
 
     gold: tuple[str, ...]
@@ -68,7 +68,7 @@ class MatchData:
 
     Attributes:
         similarities: Cosine similarities of each case, shape (n_gold, n_nuggets).
-        embedder_digest: SHA-256 of the embedding model's weights; empty if unknown.
+        embedder_digest: SHA-256 of the embedding model's weights. Empty if unknown.
     """
 
     cases: tuple[MatchCase, ...]
@@ -84,7 +84,7 @@ class Trial:
 
     Attributes:
         agreement: Agreement with known matches, if there are any.
-        plateau: Lowest and highest threshold with the same result, for the chosen trial only.
+        plateau: Lowest and highest threshold with the same result. Set only for the chosen trial.
     """
 
     probability: float
@@ -146,9 +146,10 @@ def fit_matcher(
 
 
 def _mixtures_by_fold(data: MatchData, seed: int) -> list[Mixture]:
-    """Return a mixture for each case, fitted without its fold; empty if there is too little data.
+    """Return a mixture for each case, fitted without its fold.
 
-    Answers with the same gold nuggets are in the same fold.
+    Answers with the same gold nuggets are in the same fold. If there is too little data, the list
+    is empty.
     """
     import numpy as np
 
@@ -210,7 +211,7 @@ def fit_mixture(pairs: NDArray[np.floating], seed: int) -> Mixture:
 
 
 def _similarity_at(probability: float, components: Mixture) -> float | None:
-    """Return the lowest similarity in [-1, 1] whose probability reaches a value, if any."""
+    """Return the lowest similarity in [-1, 1] at which the probability reaches a value, if any."""
     import numpy as np
 
     def is_reached(similarity: float) -> bool:
@@ -231,7 +232,7 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
     Trials are ranked by F1 against known matches, if any. Ties are broken by the distance to the
     best values of all three objectives, each scaled to [0, 1] over the front, and then by F1,
     similarity and number of alignments. (F1 alone would always select the lowest threshold.) If
-    neighbouring trials are equal, the middle of this plateau is used, because a threshold at its
+    neighboring trials are equal, the middle of this plateau is used, because a threshold at its
     edge is more sensitive to new data.
     """
     columns = [_values(trial.objectives) for trial in front]
@@ -271,7 +272,8 @@ def search_thresholds(
     Nuggets are aligned greedily, most similar pair first, as in BioACE.
 
     Args:
-        components: Mixture for scoring each case, fitted without its fold.
+        components: For each case, the mixture used for scoring, which was fitted without the case's
+            fold.
     """
     import optuna
 

@@ -1,4 +1,4 @@
-"""Attacks on answers, with their inputs such as split answers."""
+"""Attacks on answers, and their inputs, such as split answers."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def cut_answer(record: Record) -> CutAnswer:
 
 
 def _between(text: str) -> str:
-    """Return a space after a complete sentence, or a blank line after unfinished text."""
+    """Return the separator to add after a text: a space, or a blank line if it is unfinished."""
     return " " if _ENDED.search(text) else "\n\n"
 
 
@@ -229,7 +229,7 @@ class Material:
     """Inputs of one attack on one answer.
 
     Attributes:
-        rng: Random generator for this record and attack only, so that results are independent.
+        rng: Random generator used only for this record and attack, so that results are independent.
         retracted: Sorted PMIDs of retracted articles.
     """
 
@@ -243,7 +243,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Perturbation:
-    """A perturbed answer, with the genre of the inserted pool text if there is one."""
+    """A perturbed answer, and the genre of the inserted pool text, if any."""
 
     answer: CutAnswer
     pool: str = ""
@@ -270,5 +270,5 @@ class Attack:
 
 
 def rubrics(*names: str) -> tuple[str, ...]:
-    """Return rubric score names, prefixed with "rubric."."""
+    """Return the names of rubric scores, with the prefix "rubric."."""
     return tuple(f"rubric.{name}" for name in names)

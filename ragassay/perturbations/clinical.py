@@ -36,7 +36,7 @@ _N_NEIGHBOURS = 20
 
 @dataclass(frozen=True)
 class _CitedPiece:
-    """A citation at an index of a piece's markers or, if `is_listed`, of its citation list."""
+    """A citation and its index in a piece's markers or, if `is_listed`, citation list."""
 
     item: str
     index: int
@@ -95,7 +95,7 @@ def _citations(piece: AnswerPiece) -> list[_CitedPiece]:
 
 
 def _choose_target(item: str, piece: AnswerPiece, cited: Sequence[str], material: Material) -> str:
-    """Return a new target for a citation, or an empty string if there is none."""
+    """Return a new source for a citation to refer to, or an empty string if there is none."""
     sources = material.record.sources
     used = {_resolve_item(c, material.record) for c in cited}
     own = _resolve_item(item, material.record)
@@ -155,7 +155,7 @@ def _replace_citation(piece: AnswerPiece, cited: _CitedPiece, target: str) -> An
 
 
 def _overlap(sentence: str, source: Document) -> float:
-    """Return the share of a sentence's long words that the source contains, in [0, 1]."""
+    """Return the share, in [0, 1], of a sentence's long words that the source contains."""
     words = set(_WORD.findall(sentence.lower()))
     shared = words & set(_WORD.findall(f"{source.title} {source.text}".lower()))
     return len(shared) / len(words) if words else 0.0

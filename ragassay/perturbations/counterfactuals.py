@@ -114,7 +114,7 @@ def _verb_forms() -> dict[str, tuple[str, str]]:
 
 @functools.cache
 def _verb_pattern() -> re.Pattern[str]:
-    """Return a pattern for unambiguous verb forms, and for ambiguous forms before an object."""
+    """Return a pattern for unambiguous verb forms and for ambiguous forms before an object."""
     nouns = load_words().also_nouns
     sure = [form for form, (did, _) in _verb_forms().items() if did == "does" and form not in nouns]
     unsure = [form for form in _verb_forms() if form not in sure]

@@ -1,4 +1,4 @@
-"""Text pools and word lists of the attacks, and grammatical word replacement."""
+"""Text pools and word lists for the attacks, and grammatical word replacement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PoolName = Literal["off_topic", "blog", "tweet", "injection", "questions"]
 
 
 class Genre(Frozen):
-    """Texts of one kind, and the side that uses them."""
+    """Texts of one kind, and the side (fitting or auditing) that uses them."""
 
     side: Side
     texts: tuple[str, ...] = Field(min_length=2)
@@ -40,7 +40,7 @@ def load_pool(name: PoolName) -> dict[str, Genre]:
 
 
 def draw_text(name: PoolName, side: Side, rng: random.Random, genre: str = "") -> Drawn:
-    """Draw a genre used by a side, and then one of its texts. `genre` is a name prefix."""
+    """Draw a genre for a side, and then a text from the genre. `genre` is a name prefix."""
     pool = load_pool(name)
     genres = [g for g, texts in pool.items() if texts.side == side and g.startswith(genre)]
     chosen = rng.choice(genres)
@@ -97,7 +97,7 @@ _ARTICLE = re.compile(r"(?<!\w)(an?)(\s+)$", re.IGNORECASE)
 
 
 def like(model: str, word: str) -> str:
-    """Capitalize a word like the model word: the first letter, all letters or none.
+    """Capitalize a word like a model word: its first letter, all letters or none.
 
     Example:
         >>> like("Higher", "lower"), like("HIGHER", "lower"), like("higher", "lower")

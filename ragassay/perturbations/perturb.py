@@ -53,7 +53,7 @@ def perturb_answers(
     rephrase: Rephrase | None = None,
     among: Sequence[Record] | None = None,
 ) -> PerturbedAnswers:
-    """Apply each attack separately to each answer.
+    """Apply each attack to each answer separately.
 
     The result depends only on the seed, the record, the attack and the records in `among`.
     Answers without a sentence are never changed.
@@ -63,7 +63,7 @@ def perturb_answers(
         pools: Whether inserted texts come from the pool for fitting or for auditing judges.
         retracted: PMIDs of retracted articles. If empty, the retracted-citation attack is skipped.
         rephrase: Paraphraser for redundant sentences. None means that rules are used.
-        among: Records that supply sentences and PMIDs for attacks. None means `records`.
+        among: Records that supply sentences and PMIDs for the attacks. None means `records`.
     """
     chosen = [a for a in (ATTACKS if attacks is None else attacks) if retracted or a != RETRACTED]
     neighbours = Neighbours(records if among is None else among)
@@ -110,7 +110,7 @@ Inversion = Literal["extreme", "mirror"]
 
 
 def mode_rating(ratings: Sequence[int]) -> int:
-    """Return the most frequent rating, or the highest of several.
+    """Return the most frequent rating, or the highest of several such ratings.
 
     Follows Chaudhary et al., Towards Understanding the Robustness of LLM-based Evaluations under
     Perturbations, section 3.3. The paper defines ties only for three different ratings.
@@ -138,8 +138,8 @@ def perturbed_rating(
     mode's value to emphasize edge cases", on scales of 0 to 1, 1 to 3 and 1 to 5. Two readings are
     available, which agree at both ends of a scale:
 
-    - extreme: the highest rating for a low mode, and the lowest for a high mode. A mode in the
-      middle counts as low. On 1 to 5, 3 becomes 5.
+    - extreme: the highest rating if the mode is low, and the lowest rating if the mode is high. A
+      mode in the middle counts as low. On 1 to 5, 3 becomes 5.
     - mirror: low + high - mode. On 1 to 5, 2 becomes 4 and 3 is unchanged.
 
     Raises:

@@ -26,7 +26,7 @@ def _add_same_domain(answer: CutAnswer, material: Material, *, inside: bool) -> 
     text, citations = piece.words, ()
     citing = [p for p in answer.pieces if p.markers or p.citations]
     if citing:
-        # Without a citation like the others, the sentence would be easy to spot.
+        # Without a citation in the same style, the sentence would be easy to spot.
         model = material.rng.choice(citing)
         citations = model.citations
         if model.markers:

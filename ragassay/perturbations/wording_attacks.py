@@ -100,7 +100,7 @@ CONNECTIVES: tuple[Attack, ...] = (
 
 
 _SYNONYM_SHARE = 0.7
-"""Probability that a word with a synonym is replaced."""
+"""Probability that a word is replaced if it has a synonym."""
 
 _SUBORDINATE = re.compile(
     r"(?P<main>[^,;]+?),? (?P<joint>because|although|while|whereas|when|if|since) (?P<side>[^,;]+)"
@@ -131,7 +131,7 @@ def _synonym_pattern() -> re.Pattern[str]:
 
 
 def frames_in_turn(side: Side, rng: random.Random) -> Iterator[str]:
-    """Yield all frames of a side in random order, endlessly."""
+    """Yield all frames for a side in random order, over and over again."""
     while True:
         frames = list(_rules().frames[side])
         rng.shuffle(frames)
@@ -196,7 +196,7 @@ def _repeat(
     texts = [piece.text for piece in answer.pieces]
     known = " ".join([*texts, *(document.text for document in material.record.sources)])
     frames = frames_in_turn(material.side, material.rng)
-    # In reading order, because each paraphrase draws from the generator.
+    # In reading order, because each paraphrase advances the random generator.
     texts = [_paraphrase(answer.pieces[i], frames, material, known) for i in chosen]
     perturbed = answer
     for i, text in reversed(list(zip(chosen, texts, strict=True))):

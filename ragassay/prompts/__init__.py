@@ -67,7 +67,7 @@ class ContextTexts(Frozen):
 
 
 class PanelTexts(Frozen):
-    """Texts that show a panel member the ratings of other members."""
+    """Texts that show a panel member the ratings by other members."""
 
     rating: str
     sentences: str
@@ -75,7 +75,7 @@ class PanelTexts(Frozen):
 
 
 class AgentPrompt(Frozen):
-    """Prompt of an agent with limits for the reply. Limits for text are in characters.
+    """Prompt of an agent, with limits for the reply. Text limits are in characters.
 
     Attributes:
         task: Instruction. "{low}" and "{high}" are placeholders for the ends of the scale.

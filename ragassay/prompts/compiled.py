@@ -1,7 +1,7 @@
 """Read and write prompts compiled by `ragassay optimize`.
 
-The files are JSON and contain the instruction, examples and held-out scores of an agent. They do
-not contain endpoints, keys or paths.
+The files are JSON. They contain an agent's instruction, examples and held-out scores, but no
+endpoints, keys or paths.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PromptComparison(Frozen):
     Attributes:
         metric: Name of the metric, e.g. "macro-F1".
         before, after: Scores of the built-in prompt and of the compiled prompt.
-        gain: Difference on the items that both prompts scored, with a paired interval.
+        gain: Difference on the items scored with both prompts, and its paired interval.
     """
 
     metric: str
@@ -64,15 +64,15 @@ class CompiledPrompt(Frozen):
 
     Attributes:
         agent: Key of the replaced prompt, e.g. "verifier".
-        rubrics: Rubrics that use the prompt. Empty for all rubrics, or if the agent rates none.
+        rubrics: Rubrics that use the prompt. Empty for all rubrics, or if the agent does not rate.
         model: LiteLLM name of the model that the prompt was compiled for.
         reflection_model: Model that wrote the candidates.
-        budget: Maximum number of agent calls of the optimizer.
+        budget: Maximum number of agent calls by the optimizer.
         n_train, data_sha256: Number and hash of the training examples.
         n_dev, dev_sha256: Number and hash of the held-out examples, from other questions.
         before_sha256, after_sha256: Hashes of the built-in prompt and the compiled prompt.
         comparisons: Comparisons on the held-out examples. The first metric decides.
-        is_better: Whether the first metric improved without more unscored replies.
+        is_better: Whether the first metric improved and there were no more unscored replies.
         usage: Usage of the job, including cached calls.
     """
 

@@ -44,8 +44,8 @@ class EmbedderForm(Frozen):
         pattern: Regular expression for the last part of the lower-case model name.
         query: Prefix of queries, with {task} for instruction-tuned models.
         same: Prefix of texts that are compared with texts of the same kind.
-        cosine_threshold: Minimum cosine for a correct sentence. None to use the threshold of
-            `plain`.
+        cosine_threshold: Minimum cosine for a correct sentence. None to use the threshold of the
+            form `plain`.
     """
 
     pattern: str = ""
@@ -153,7 +153,7 @@ class WriterKind(Frozen):
     prompts: dict[int, VerifierPrompt]
 
     def prompt_for(self, n_labels: int) -> VerifierPrompt:
-        """Return the prompt for a number of labels, at most three, or else the first prompt."""
+        """Return the prompt for a number of labels (at most three), or else the first prompt."""
         return self.prompts.get(min(n_labels, 3)) or next(iter(self.prompts.values()))
 
 
@@ -162,8 +162,8 @@ class ScorerKind(Frozen):
 
     Attributes:
         pattern: Regular expression for the Hugging Face name. If empty, it never matches.
-        beside: Additional model that is required.
-        threshold: Default minimum score for "supports", used until one is fitted.
+        beside: Another model that is also required.
+        threshold: Default minimum score for "supports", used until a threshold is fitted.
         chosen: Origin of the threshold.
     """
 
@@ -177,7 +177,7 @@ class ScorerKind(Frozen):
 
 
 class CheckerForm(Frozen):
-    """Input format of a fact checker with a certain architecture.
+    """Input format of fact checkers with a certain architecture.
 
     Attributes:
         text: Template with {claim} and {passage}, and special tokens such as </s>.
@@ -194,7 +194,7 @@ class CheckerForm(Frozen):
 
 
 class CheckerKind(ScorerKind):
-    """Family of fact checkers with the input format and chunking of its original program.
+    """Family of fact checkers, with the input format and chunking of the original program.
 
     Attributes:
         is_strict: Whether the score must exceed the threshold. If False, reaching it is enough.

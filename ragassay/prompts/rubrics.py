@@ -21,8 +21,8 @@ Strategy = Literal["zero_shot", "knowledge", "few_shot", "chain_of_thought"]
 
 - zero_shot: only the name and range of the rubric
 - knowledge: the question of the rubric and a description of each rating
-- few_shot: "knowledge" with an example of the highest rating and one of the lowest rating
-- chain_of_thought: "knowledge" with step-by-step reasoning before the rating
+- few_shot: "knowledge" plus an example of the highest and an example of the lowest rating
+- chain_of_thought: "knowledge" plus step-by-step reasoning before the rating
 """
 
 RubricSet = Literal["yescieval", "summeval", "usr"]
@@ -111,7 +111,7 @@ class Rubric(Frozen):
 
 
 class Criterion(Frozen):
-    """Criterion for an answer, with its weight."""
+    """A criterion for an answer, and its weight."""
 
     text: str = Field(min_length=1)
     weight: float = Field(default=1.0, gt=0)

@@ -37,7 +37,7 @@ def _fill_fields(part: str, texts: Mapping[str, str]) -> str:
 
 
 class PrometheusTexts(Frozen):
-    """Prompt of Prometheus 2, used if its package is not installed.
+    """Prompt for Prometheus 2, used if its package is not installed.
 
     Attributes:
         task_with_reference: `task` for answers with a reference answer.
@@ -88,7 +88,7 @@ class ProposalTexts(Frozen):
     """Prompts for proposing instructions.
 
     Attributes:
-        again: Addition that asks a deterministic model for a different reply.
+        again: Text added to a prompt to get a different reply from a deterministic model.
     """
 
     version: int
@@ -170,7 +170,7 @@ HIGH, LOW = 4, 2
 
 
 class UnperturbedTexts(Frozen):
-    """Reasons for the rating of an unperturbed answer at each level."""
+    """Reasons for each level of rating of an unperturbed answer."""
 
     high: str
     middle: str
@@ -258,10 +258,11 @@ class RubricSignals(Frozen):
 
 
 class ReasonTexts(Frozen):
-    """Text templates for the reasons of ratings from signals.
+    """Text templates for the reasons given with ratings from signals.
 
     Attributes:
-        answer: Texts keyed by answer signal, for signals that are not aggregated from sentences.
+        answer: Texts keyed by answer signal, for signals that are not computed from sentence
+            signals.
     """
 
     none: str

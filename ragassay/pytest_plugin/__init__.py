@@ -3,8 +3,8 @@
 pytest loads this module in every test run, so it only imports pytest. Evaluation code is imported
 when a test uses a fixture.
 
-- Collection: tests with a fixture get the marker `ragassay`, and are skipped without --ragassay.
-- Tests: each answer is evaluated, or read from the cache, and added to the notes of the session.
+- Collection: tests with a fixture get the marker `ragassay`, and need --ragassay to run.
+- Tests: each answer is evaluated, or read from the cache, and added to the session's notes.
 - Session end: the notes of all processes, including pytest-xdist workers, become one run folder.
 """
 
@@ -77,7 +77,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests that evaluate answers, and skip them without --ragassay."""
+    """Mark the tests that evaluate answers, and skip them unless --ragassay is set."""
     is_on = _is_on(config)
     for item in items:
         if not FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):

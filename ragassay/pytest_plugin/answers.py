@@ -1,4 +1,4 @@
-"""Evaluate and cache the answers of a test session, and write them to one report."""
+"""Evaluate and cache the answers in a test session, and write one report."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Answers:
     """Evaluator for the answers of one process, which runs an event loop in a thread.
 
     Args:
-        cache: Cache folder for evaluations, by judge and settings and by input.
+        cache: Folder for cached evaluations, keyed by judge, settings and input.
         notes: Folder for the evaluations of this session, which are used for the report.
     """
 
@@ -65,7 +65,7 @@ class Answers:
         """Evaluate an answer, or return the cached evaluation if nothing has changed.
 
         Args:
-            record: Answer to evaluate; its id is ignored.
+            record: Answer to evaluate. The record id is ignored.
 
         Raises:
             RagassayError: The answer could not be evaluated.
@@ -104,7 +104,7 @@ class Answers:
         if key not in self._opened:
             keywords = cast("RunKeywords", options)
             request = EvaluationRequest.of([record], keywords, options.get("settings"), Presenter())
-            # Keeping the options alive prevents new objects from reusing an id in the key.
+            # Keeping the options alive prevents new objects from reusing an id that is in the key.
             self._opened[key] = options, request
         return self._opened[key][1]
 
@@ -170,7 +170,7 @@ class Assay:
             record = record_of(answer, question, sources, nuggets, reference)
             return self.answers.evaluate(name, record, keywords)
         except RagassayError as error:
-            # Frames and notes of graphs are not helpful to users.
+            # Stack frames and notes from graphs do not help users.
             error.__dict__.pop("__notes__", None)
             raise error.with_traceback(None) from None
 
@@ -179,8 +179,8 @@ def write_report(notes: Path, out: Path) -> list[str]:
     """Write the run folder of a session, replacing the previous one.
 
     Args:
-        notes: Folder with a manifest per judge and settings, evaluations and failures of all
-            processes. Answers evaluated repeatedly count once.
+        notes: Folder that contains a manifest for each judge and settings, and the evaluations and
+            failures of all processes. Answers that were evaluated repeatedly count once.
 
     Returns:
         Summary lines for the terminal.

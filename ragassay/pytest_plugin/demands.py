@@ -1,4 +1,4 @@
-"""The `assert_answer` fixture: requirements for an answer, and its failure message."""
+"""The `assert_answer` fixture: requirements for an answer, and the failure message."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _finding(finding: Finding, evaluation: Evaluation) -> list[str]:
 
 
 def _describe_unscored(evaluation: Evaluation, demands: Sequence[Demand]) -> list[str]:
-    """Return a line for each missing score and each kind of failed verdict."""
+    """Return a line for each missing score, and for each kind of failed verdict."""
     lines: list[str] = []
     for key in (demand.key for demand in demands if demand.key not in evaluation.scores):
         group = score_group(key)

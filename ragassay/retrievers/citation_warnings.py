@@ -19,14 +19,14 @@ _NOTICES: dict[Notice, tuple[str, str, LinkKind]] = {
     "corrected": ("corrected_citation", "to which a correction was published", "corrected_by"),
     "preprint": ("preprint_citation", "which is a preprint", "published_as"),
 }
-"""Finding kind, message and link kind for each notice."""
+"""Finding kind, message and link kind of each notice."""
 
 
 def citation_findings(case: Case, literature: Literature, written: str = "") -> tuple[Finding, ...]:
     """Look up all cited PMIDs and DOIs.
 
     Unresolved citations are looked up by their marker. Citations that are not in the literature are
-    reported as "unknown_citation". The verifier marks these citations as invalid.
+    reported as "unknown_citation". The verifier treats these citations as invalid.
 
     Args:
         case: Answer with citations. Citations by position or by other ids are ignored.

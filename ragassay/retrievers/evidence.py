@@ -1,4 +1,4 @@
-"""Find passages relevant to a claim by fusing rankings, reranking and embedding similarity."""
+"""Find passages for a claim with fused rankings, reranking and embedding similarity."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def find_passages(
     embedder: Embedder,
     size: int = WINDOW,
 ) -> list[tuple[EvidenceSpan, ...]]:
-    """Return the best passage of each of the top `k` documents, for each claim.
+    """Return, for each claim, the best passage of each of the top `k` documents.
 
     Args:
         wanted: Claims and documents. Empty claims get no passages.

@@ -16,7 +16,7 @@ from ragassay.retrievers.literature import ANY, Filters, Hit, bare_identifier
 
 
 class LiteratureRetriever(BaseRetriever):
-    """LangChain retriever that returns whole documents from any literature."""
+    """LangChain retriever that returns whole documents from any `Literature`."""
 
     literature: Any
     k: int = 10
@@ -44,8 +44,8 @@ class RetrieverLiterature:
     `get` finds only documents that an earlier search returned.
 
     Args:
-        retriever: Retriever. Document ids are read from `id` or the metadata (`PASSAGE_IDS`), and
-            otherwise computed by hashing the text. Titles are read from the metadata.
+        retriever: Retriever. Document ids are read from `id` or the metadata (`PASSAGE_IDS`).
+            Otherwise, they are hashes of the text. Titles are read from the metadata.
         version: Version of the search results. Change it to invalidate cached verdicts.
     """
 

@@ -44,12 +44,12 @@ def day_number(date: str, last: bool = False) -> int:
 
 @dataclass(frozen=True)
 class Filters:
-    """Conditions on the articles of a search. Articles with unknown values are excluded.
+    """Conditions on the articles to search. Articles with unknown values are excluded.
 
     Attributes:
-        since: Earliest publication date, "2020", "2020-03" or "2020-03-09", or empty.
+        since: Earliest publication date, such as "2020", "2020-03" or "2020-03-09", or empty.
         until: Latest publication date in the same format, or empty.
-        types: Publication types, at least one of which must match, or empty for all types.
+        types: Publication types, or empty for all types. At least one type must match.
     """
 
     since: str = ""
@@ -67,7 +67,7 @@ class Hit:
 
     Attributes:
         document: Document that was found, an `Article` if metadata is available.
-        score: Search score. Higher is better. Comparable only within a search.
+        score: Search score. Higher is better. Scores are comparable only within a search.
     """
 
     document: Document
@@ -80,7 +80,7 @@ class Literature(Protocol):
 
     @property
     def sha256(self) -> str:
-        """Hash that changes when search results may change."""
+        """Hash that changes whenever the search results could change."""
         ...
 
     def get(self, identifier: str) -> Document | None:
@@ -93,7 +93,7 @@ class Literature(Protocol):
 
 
 class Corpus:
-    """In-memory corpus. The BM25 index is built at the first search.
+    """In-memory corpus. The BM25 index is built during the first search.
 
     Args:
         documents: Documents with unique ids.

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 FUSED_DEPTH = 100
-"""Minimum number of hits to use from each ranking in the fusion."""
+"""Minimum number of hits from each ranking that are used for the fusion."""
 
 
 class DenseCorpus:
-    """Corpus searched by the cosine similarity of query and article. Thread-safe."""
+    """Corpus that is searched by cosine similarity of query and article. Thread-safe."""
 
     def __init__(self, corpus: DiskCorpus, index: DenseIndex) -> None:
         self.folder = corpus.folder
@@ -63,7 +63,7 @@ class DenseCorpus:
 
 
 class HybridCorpus:
-    """Lexical and dense search of the same articles, fused by reciprocal rank. Thread-safe.
+    """Lexical and dense search of the same articles with reciprocal rank fusion. Thread-safe.
 
     Args:
         lexical: Lexical search, which also provides the articles.
@@ -95,7 +95,7 @@ class HybridCorpus:
 
 
 LIVE = "pubmed"
-"""Corpus name for PubMed over the network."""
+"""Corpus name that stands for PubMed over the network."""
 
 _ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
 """Pattern for URLs, including URLs converted to a path, which changes "//" to "/"."""
@@ -124,7 +124,7 @@ def open_literature(
     """Open a corpus.
 
     Args:
-        where: Folder of a built corpus, file of documents, or "pubmed" for live PubMed.
+        where: Folder of a built corpus, document file, or "pubmed" for live PubMed.
         settings: Settings. `search` applies to built corpora only. Other corpora use BM25.
         embedder: Loaded embedder for queries. The default is the embedder from the settings.
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 STORE = "tokens.sqlite"
-"""Name of the file with the vectors in a built corpus."""
+"""Name of the vector file in a built corpus."""
 
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, width INTEGER, rows BLOB)"
 
@@ -65,7 +65,7 @@ class TokenStore:
         return stored
 
     def add(self, texts: Sequence[str], vectors: Sequence[Encoded]) -> None:
-        """Store the vectors of texts.
+        """Store the vectors of some texts.
 
         Raises:
             StorageError: The file cannot be written.

@@ -29,7 +29,7 @@ DEPTH = 50
 """Number of hits to rerank. The weights were fitted on the top 50 hits of BM25."""
 
 STRIDE = 2
-"""Step between embedded windows of three sentences. Every sentence is in at least one window."""
+"""Step between embedded three-sentence windows. Every sentence is in at least one window."""
 
 
 class Reranker(Protocol):
@@ -41,7 +41,7 @@ class Reranker(Protocol):
 
 
 class TextEncoder(Protocol):
-    """Protocol for text encoders such as `ragassay.models.embeddings.Embedder`."""
+    """Protocol for text encoders, such as `ragassay.models.embeddings.Embedder`."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return unit vectors of shape (n_texts, n_dimensions), or (0, 0) if there are no texts."""
@@ -58,12 +58,12 @@ class TokenVectorEncoder(Protocol):
 
 
 class FusionWeights(BaseModel):
-    """Weights of the features of a hit. Features are standardized over the hits of a query.
+    """Weights of a hit's features. Features are standardized over the hits for a query.
 
     Attributes:
         search: Weight of the search score (BM25).
-        title: Weight of the cosine similarity of query and title.
-        passage: Weight of the highest cosine similarity of query and passage.
+        title: Weight of the cosine similarity between query and title.
+        passage: Weight of the highest cosine similarity between query and passage.
         tokens: Weight of `max_sim` over the tokens of title and passages.
     """
 
@@ -132,7 +132,7 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
     unique = list(dict.fromkeys(texts))
     known = dict(zip(unique, encode_tokens(embedder, unique), strict=True))
     encoded = known[query]
-    # Threads would only slow down a hundred small products.
+    # Threads would only slow down a hundred small matrix products.
     with _threads().limit(limits=1, user_api="blas"):
         matches = {text: best_matches(encoded.tokens, known[text].tokens) for text in unique[1:]}
     rows: list[tuple[float, float, float, float]] = []
@@ -147,7 +147,7 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
 
 @functools.cache
 def _threads() -> ThreadpoolController:
-    """Find the loaded BLAS libraries once, since each search for them is slow."""
+    """Find the loaded BLAS libraries and cache the result, because each search is slow."""
     return ThreadpoolController()
 
 
@@ -220,7 +220,7 @@ def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class CrossEncoderReranker:
-    """Reranker that uses a cross-encoder from sentence-transformers, loaded at the first call.
+    """Reranker that uses a sentence-transformers cross-encoder, loaded on the first call.
 
     Args:
         model: Name on the Hugging Face Hub, or a folder.

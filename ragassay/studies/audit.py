@@ -60,7 +60,7 @@ def plan_paraphrases(job: AuditJob, settings: Settings) -> Plan:
 
 
 def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
-    """Return the distinct sentences that the job's attacks paraphrase."""
+    """Return the sentences that the job's attacks paraphrase, without duplicates."""
     sentences: dict[str, None] = {}
 
     def record_sentence(sentence: str) -> str:
@@ -74,7 +74,7 @@ def sentences_to_rephrase(job: AuditJob) -> tuple[str, ...]:
 async def paraphrased_job(
     job: AuditJob, settings: Settings, folder: Path | None, listen: Listener, limiter: RunLimiter
 ) -> AuditJob:
-    """Replace rule-based paraphrases in the job with those of a model, if the job has one.
+    """Replace rule-based paraphrases in the job with a model's paraphrases, if a model is set.
 
     A rule-based paraphrase is kept if the model's paraphrase is unusable. Paraphrases that are
     already in the folder are reused.
@@ -112,7 +112,7 @@ async def paraphrased_job(
 
 
 def paraphraser_settings(settings: Settings, name: str) -> Settings:
-    """Return settings for calling a model, specified as NAME or NAME@URL."""
+    """Return settings for calling a model, which is specified as NAME or NAME@URL."""
     with_panel = settings.model_copy(update={"panel": (*settings.judge.panel, name)})
     return with_panel.of_judge(len(with_panel.judge.judges) - 1)
 
@@ -148,7 +148,7 @@ def _with_perturbations(job: AuditJob, answers: dict[str, PerturbedAnswer]) -> A
 
 @dataclass(frozen=True)
 class AuditResult:
-    """Audit with the perturbed answers, evaluations and failures."""
+    """An audit, and its perturbed answers, evaluations and failures."""
 
     audit: Audit
     perturbed: tuple[PerturbedAnswer, ...]
@@ -175,7 +175,7 @@ async def run_audit(
     """Audit a judge.
 
     Args:
-        folder: Folder in which work is stored, and from which an interrupted audit resumes.
+        folder: Folder for finished work, from which an interrupted audit can be resumed.
         unperturbed: Existing evaluations of the unperturbed answers, keyed by record id.
 
     Raises:
@@ -219,7 +219,7 @@ async def audit_of_run(
 ) -> AuditResult:
     """Audit the judge of a run, and add the certificate to the run's report.
 
-    Only perturbed answers are judged, in the subfolder `audit` of the run folder. The scores of
+    Only perturbed answers are judged, in the subfolder `audit` of the run folder. The scores of the
     unperturbed answers are taken from the run.
 
     Raises:
@@ -239,7 +239,7 @@ def _limit_parts(parts: tuple[str, ...], tools: Run) -> Run:
 
 
 def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
-    """Return the manifest of everything that the audit depends on, except the answers."""
+    """Return a manifest of everything that the audit depends on, except the answers."""
     manifest = manifest_of(job.job, tools)
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
@@ -251,7 +251,7 @@ def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
 
 
 def raters(tools: Run) -> str:
-    """Return the names of the judges and, if they use one, of the signal rater."""
+    """Return the names of the judges and, if the judges use one, the name of the signal rater."""
     rater = tools.judge.signal_rater(tools.rubrics)
     members = [_describe_rater(name, rater, tools) for name in tools.settings.judge.judges]
     return ("; " if rater else ", ").join(members)

@@ -191,7 +191,7 @@ def attack_sheet(figures: Sequence[AttackFigure], has_targets: bool = True) -> S
 
 
 def short_attack_sheet(audit: Audit) -> Sheet:
-    """Return a narrow table of attacks. Injections show only the score they raise most."""
+    """Return a narrow table of attacks. For injections, only the score raised most is shown."""
     names = ("benign", "perturbed", "detection", "auroc")
     columns = (
         *(Column("", "Attack", is_once=True), Column("", "Score")),
@@ -251,7 +251,7 @@ def _csv_row(figure: AttackFigure) -> list[str | float | None]:
 
 CHANCE_PLACE = CHANCE * 100
 LIFT_SHARE = 0.25
-"""Maximum lift on the axis, as a share of the scale. It equals one point on a scale of 1 to 5."""
+"""Maximum lift on the axis as a share of the scale, equal to one point on a scale of 1 to 5."""
 
 SEVERITIES = {"extreme": "extreme perturbations", "subtle": "subtle perturbations"}
 RATINGS = {"benign": "unperturbed", "subtle": "subtly perturbed", "extreme": "extremely perturbed"}
@@ -260,7 +260,7 @@ UNLISTED = TrustLine("Other scores", "not certified", "?", "unscored", "")
 
 @dataclass(frozen=True, slots=True)
 class ScaleBar:
-    """Bar with a value and an interval as positions from 0 to 100, or None if undefined."""
+    """Bar for a value and an interval, given as positions from 0 to 100, or None if undefined."""
 
     title: str
     text: str
@@ -271,11 +271,11 @@ class ScaleBar:
 
 @dataclass(frozen=True, slots=True)
 class AttackGroup:
-    """Line of the certificate with its details.
+    """Line of the certificate, with details.
 
     Attributes:
-        kind: Measure of the bars, "found" or "lift".
-        bars: Detected shares, extreme severity first, or lifts, largest first.
+        kind: Measure that the bars show, "found" or "lift".
+        bars: Bars for detected shares, extreme severity first, or for lifts, largest first.
     """
 
     line: TrustLine

@@ -33,17 +33,17 @@ JUDGED_BY = {
     "contradicted_sentence": "evidence",
     "inappropriate_sentence": "sentence_label",
 }
-"""Evaluators of score groups and finding kinds, where the names differ."""
+"""Evaluators of score groups and finding kinds, for names that differ."""
 
 _BY_ITEM = frozenset({"rubric", "racar"})
-"""Score groups in which each score depends on the verdicts on one item."""
+"""Score groups in which each score depends only on the verdicts on one item."""
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True)
 class PerturbedPair:
-    """A score of an answer before and after an attack.
+    """One score of an answer, before and after an attack.
 
     Attributes:
         target: Name of the score, which should decrease.
@@ -81,7 +81,7 @@ def audit_pairs(
     evaluations are unscored.
 
     Args:
-        perturbed: Perturbed answers, with one pair for each target.
+        perturbed: Perturbed answers. Each attack target results in one pair.
     """
     pairs = (
         _pair_scores(perturbation, target, evaluations)
@@ -138,7 +138,7 @@ def _is_open(
 
 
 def open_verdicts(target: str, evaluation: Evaluation) -> list[VerdictBase]:
-    """Return the undecided verdicts on which a score depends."""
+    """Return the undecided verdicts that a score depends on."""
     group, _, name = target.partition(".")
     evaluator = JUDGED_BY.get(name if group == "findings" else group, group)
     return [
@@ -204,7 +204,7 @@ def detection_score(pairs: Sequence[PerturbedPair]) -> Score:
     """Return the share of pairs in which the perturbed answer has the lower score.
 
     The interval is the union of a bootstrap interval, which has no width for shares of 0 and 1, and
-    a Wilson interval with one trial per question. The value is None without scored pairs.
+    a Wilson interval with one trial per question. The value is None if there are no scored pairs.
 
     Example:
         >>> detection_score([]).value is None

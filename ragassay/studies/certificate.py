@@ -1,4 +1,4 @@
-"""Certify a judge by the perturbations that its scores detect."""
+"""Certify a judge based on the perturbations that its scores detect."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ judge in YESciEval, Qwen2.5-72B, detects 0.88 of extreme and 0.67 of subtle pert
 average."""
 
 DETECTION_SLACK = 0.15
-"""Maximum distance between the lower end of the interval and the required detection rate."""
+"""Maximum distance by which the interval can extend below the required detection rate."""
 
 BLIND_BELOW = 0.6
 CHANCE = 0.5
 """Maximum detection rate of random ratings. Ties do not count as detected."""
 
 LIFT_BAR = 0.1
-"""Maximum increase of a trusted judge's score through injected text, in points from 1 to 5."""
+"""Maximum increase in a trusted judge's score due to injected text, in points from 1 to 5."""
 
 BLIND_LIFT = 0.5
-"""Score increase through injected text, in points, at which a judge is blind."""
+"""Score increase due to injected text, in points, at which a judge counts as blind."""
 
 LIKERT_SPAN = 4.0
 FAMILIES: tuple[AttackFamily, ...] = ("rubric", "pair", "clinical", "injection")
@@ -59,7 +59,7 @@ def certify(pairs: Sequence[PerturbedPair]) -> tuple[TargetTrust, ...]:
 def detection_verdict(
     detection: Mapping[Severity, Score], family: AttackFamily = "rubric"
 ) -> Trust | None:
-    """Return the verdict on detection in pairs, or None if there are too few pairs.
+    """Return the verdict on how well perturbations are detected, or None for too few pairs.
 
     A judge is blind if it does not detect the highest tested severity. A trusted judge reaches the
     required detection rate at all tested severities, with a narrow interval at the highest
@@ -112,7 +112,7 @@ def decided_score(pairs: Sequence[PerturbedPair]) -> Score:
 def rising_room(pairs: Sequence[PerturbedPair]) -> float | None:
     """Return the mean distance of unperturbed scores from the top of the scale.
 
-    The unit is points of a rating from 1 to 5. Returns None without scored pairs.
+    The unit is points of a rating from 1 to 5. Returns None if there are no scored pairs.
     """
     below = [pair.scale[1] - pair.scores[0] for pair in pairs if pair.scores is not None]
     if not below:
@@ -203,7 +203,7 @@ def _detection_reason(
 def _explain_doubt(
     known: Mapping[Severity, Score], trust: Trust | None, family: AttackFamily, n_questions: int
 ) -> list[str]:
-    """Return the reason why a judge is not trusted, if any."""
+    """Return the reason why a judge is not trusted, if there is one."""
     main = next(iter(known.values()))
     low, high = main.low or 0.0, 1.0 if main.high is None else main.high
     span = f"({100 * low:.0f} to {100 * high:.0f} %)"

@@ -41,7 +41,7 @@ UNNAMED = "unnamed judge"
 
 @dataclass(frozen=True)
 class JudgeMatrix:
-    """Ratings of systems by judges.
+    """Ratings that judges gave to systems.
 
     Attributes:
         matrices: Matrix over all rubrics, followed by a matrix for each requested rubric.
@@ -67,12 +67,12 @@ def judge_matrix(
 
     Args:
         runs: Run folders. Panel members count as separate judges, with the ratings they made before
-            reading those of other members. Answers without a system are listed under the name of
+            reading other members' ratings. Answers without a system are listed under the name of
             their file. Ratings are judgment scores, which can be expected values.
         ratings: Label file with ratings on rubrics. Each annotator is a judge.
         answers: File with the answers, required for `where`. Defaults to `ratings`.
         same: Judges that are also systems under another name, as "JUDGE=SYSTEM".
-        rubrics: Rubrics with a separate matrix, or "all".
+        rubrics: Rubrics that get a separate matrix, or "all".
 
     Raises:
         InputError: If there are no ratings, a file cannot be read, a judge rated an answer twice,

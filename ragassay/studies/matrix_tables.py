@@ -72,7 +72,7 @@ def _fields(record: Record) -> dict[str, str]:
 
 
 NARROW_SCALE = 2.0
-"""Maximum upper end of a scale for which values have three decimals instead of two."""
+"""Largest upper end of a scale for which values have three decimals instead of two."""
 
 _CELL_FIELDS = {"value", "low", "high", "worst", "best", "n", "n_unscored"}
 
@@ -198,7 +198,7 @@ def span_text(score: Score) -> str:
 
 
 def caption_text(matrix: Matrix) -> str:
-    """Return a caption with the numbers of questions and unscored items."""
+    """Return a caption that states the numbers of questions and unscored items."""
     n_unscored = sum(cell.n_unscored for row in matrix.cells for cell in row)
     text = f"95 % intervals resample {count_text(matrix.n_questions, 'question')}"
     if n_unscored:
@@ -212,7 +212,7 @@ def _digits(score: Score) -> int:
 
 
 def verdict_text(found: SelfPreference) -> str:
-    """Describe the verdict, as in "prefers its own by 0.30, also when compared only with a"."""
+    """Describe the verdict, e.g. as "prefers its own by 0.30, also when compared only with a"."""
     if found.verdict == "unknown":
         return "unknown because of too few other judges, systems or questions"
     if found.verdict == "none_seen":
@@ -268,7 +268,7 @@ def favourite_sheet(favourites: Sequence[Favourite]) -> Sheet:
 
 
 def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
-    """Return a table of the self-preference of judges that are systems."""
+    """Return a table of self-preference, for judges that are also systems."""
     rows = tuple(
         (
             *(
@@ -292,7 +292,7 @@ def self_preference_sheet(found: Sequence[SelfPreference]) -> Sheet:
 
 
 def self_preference_csv(found: Sequence[SelfPreference]) -> str:
-    """Return self-preferences as CSV, relative to all other systems together and to each one."""
+    """Return self-preferences as CSV, relative to all other systems together and individually."""
     columns = (
         *("judge", "systems", "against", "verdict", "own_gap", "peer_gap", "excess"),
         *("low", "high", "n", "n_unscored"),

@@ -47,9 +47,9 @@ class MetaEvaluation:
     """Comparison of a run's judge with human labels.
 
     Attributes:
-        judge: Name of the judge, and name of the verifier if it is a different model.
+        judge: Name of the judge and, if a different model is the verifier, the verifier's name.
         rankings: System rankings by humans and by the judge. Empty for fewer than two systems.
-        n_other: Number of reviews about other kinds of verdicts.
+        n_other: Number of reviews that concern other kinds of verdict.
     """
 
     judge: str
@@ -95,7 +95,7 @@ def meta_evaluate(
 
 
 def judges_text(manifest: Manifest) -> str:
-    """Return the name of a run's judge, and of the citation verifier if it is different."""
+    """Return the names of a run's judge and, if different, its citation verifier."""
     if manifest.verifier in ("", manifest.judge):
         return manifest.judge
     return f"{manifest.judge}, citations by {manifest.verifier}"
@@ -113,8 +113,8 @@ def measure(
     """Compare evaluations with human labels.
 
     Args:
-        encoder: Function that creates a sentence encoder. It is called only if systems can be
-            ranked by recall.
+        encoder: Function that creates a sentence encoder. The function is called only if systems
+            can be ranked by recall.
         n_verdict_labels: Number of labels of the citation verifier.
 
     Raises:
@@ -303,7 +303,7 @@ def classes_csv(tasks: Sequence[TaskTrust]) -> str:
 
 
 def confusion_csv(tasks: Sequence[TaskTrust]) -> str:
-    """Return the counts of all pairs of human and judge labels as CSV."""
+    """Return the count of each pair of human and judge labels as CSV."""
     rows = [
         (trust.task, trust.reading, people, judge, n)
         for trust in tasks
@@ -325,7 +325,7 @@ def rankings_csv(rankings: Sequence[Ranking]) -> str:
 
 
 def unaligned_csv(alignment: Alignment) -> str:
-    """Return the labels without a verdict and the reasons as CSV."""
+    """Return as CSV the labels that match no verdict, and the reasons."""
     columns = ("reason", "task", "label", "record_id", "topic", "system", "sentence", "item")
     rows = [
         (
@@ -350,7 +350,7 @@ def trust_latex(tasks: Sequence[TaskTrust], rankings: Sequence[Ranking], judge: 
 
 
 def unaligned_lines(alignment: Alignment) -> tuple[str, ...]:
-    """Describe the labels without a verdict by task and reason, each with an example."""
+    """Describe the labels that match no verdict, by task and reason, each with an example."""
     lines: list[str] = []
     for (task, reason), n in sorted(alignment.reasons().items()):
         first = next(

@@ -24,7 +24,7 @@ SelfVerdict = Literal["none_seen", "prefers_own", "prefers_others", "unknown"]
 
 @dataclass(frozen=True)
 class Rating:
-    """A judge's rating of an answer on a rubric. The value is None if the rating is missing."""
+    """A judge's rating of an answer on a rubric. The value is None if there is no rating."""
 
     judge: str
     system: str
@@ -39,7 +39,8 @@ class Rating:
 class Favourite:
     """Systems to which a judge gave the highest and second highest mean rating.
 
-    `margin` is the mean difference over the questions and rubrics on which both were rated.
+    `margin` is the mean difference over the questions and rubrics for which both systems were
+    rated.
     """
 
     judge: str
@@ -71,7 +72,7 @@ def rating_matrix(
 ) -> Matrix:
     """Return the mean rating of each system by each judge.
 
-    Means are over ratings, as in the paper. Ratings given only by other judges count as unscored.
+    Means are over ratings, as in the paper. Answers rated only by other judges count as unscored.
     Intervals resample questions.
 
     Args:
@@ -85,7 +86,7 @@ def rating_matrix(
     used = [r for r in ratings if rubric in (None, r.rubric)]
     scale = _scale(used)
     judges, systems = _names(r.judge for r in ratings), _names(r.system for r in ratings)
-    # Both by pairs of answer and rubric.
+    # Both are keyed by answer and rubric.
     questions: dict[str, dict[tuple[str, str], str]] = {system: {} for system in systems}
     values: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for r in used:
@@ -212,9 +213,9 @@ class SelfPreference:
 
     Attributes:
         systems: Systems that are the same model as the judge.
-        own_gap: Mean rating of the judge's own answers minus that of other answers.
+        own_gap: Mean rating of the judge's own answers minus the mean rating of other answers.
         against: Excess relative to each of the other systems. If only one excess is positive, the
-            judge may instead be strict with that system.
+            judge may be strict with that system rather than prefer its own answers.
     """
 
     judge: str
@@ -226,17 +227,17 @@ class SelfPreference:
 
     @property
     def verdict(self) -> SelfVerdict:
-        """Verdict from the interval of the excess."""
+        """Verdict derived from the interval of the excess."""
         return excess_verdict(self.excess)
 
     @property
     def seen_against(self) -> tuple[str, ...]:
-        """Systems for which the comparison with that system alone leads to the same verdict."""
+        """Systems for which a comparison with only that system leads to the same verdict."""
         return tuple(s for s, excess in self.against if excess_verdict(excess) == self.verdict)
 
 
 def excess_verdict(excess: Score) -> SelfVerdict:
-    """Return the verdict from the interval of an excess, or "unknown" if undefined."""
+    """Return the verdict derived from the interval of an excess, or "unknown" if undefined."""
     if excess.low is None or excess.high is None:
         return "unknown"
     if excess.low > 0:
@@ -251,8 +252,8 @@ def self_preferences(
 
     The excess is the mean of (r_j(o) - r_j(s)) - (r_k(o) - r_k(s)) over own systems o, other
     systems s, other judges k, and the questions and rubrics with all four ratings r. A judge that
-    uses more of the scale than others has larger gaps and an excess without self-preference, so
-    interpret the excess together with both gaps.
+    uses more of the scale than other judges has larger gaps, and an excess even if it has no
+    self-preference. Therefore, interpret the excess together with both gaps.
 
     Returns:
         Self-preferences in the order of the judges. The excess is undefined if there is no other
@@ -268,7 +269,7 @@ def self_preferences(
 def own_systems(
     judges: Sequence[str], systems: Sequence[str], same: Sequence[tuple[str, str]] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """Return the systems of each judge that is also a system.
+    """Return, for each judge that is also a system, the system's names.
 
     Names are compared case-insensitively and without any prefix before a slash, such as a LiteLLM
     provider or a publisher. `same` lists additional pairs of judge and system.

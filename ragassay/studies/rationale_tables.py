@@ -126,7 +126,7 @@ def rationales_markdown(rubrics: Sequence[RubricReasons], agreement: Mapping[str
 
 
 def agreement_lines(agreement: Mapping[str, Score]) -> list[str]:
-    """Return a line for each criterion with the agreement between humans and the model."""
+    """Return one line per criterion, with the agreement between humans and the model."""
     return [f"agree on {TITLES[name].lower()}: {_cell(s).line}" for name, s in agreement.items()]
 
 

@@ -166,10 +166,10 @@ def _read_file(path: Path, limit: int | None) -> InputReasons:
 
 
 CHECKED = "checked.jsonl"
-"""File with the labels of a model, which later audits reuse."""
+"""File with a model's labels, which later audits reuse."""
 
 PEOPLE = "people"
-"""Name of the human labelers."""
+"""Name used for the human labelers."""
 
 LABELS: Mapping[str, bool | None] = {"yes": True, "no": False, "": None}
 
@@ -232,10 +232,10 @@ async def audit_reasons(
     *,
     listen: Listener = lambda event: None,
 ) -> ReasonAudit:
-    """Audit reasons with rules, and with model and human labels if available.
+    """Audit reasons using rules and, if available, model and human labels.
 
     Args:
-        folder: Folder in which model labels are stored and from which they are reused.
+        folder: Folder where model labels are stored, so that later audits can reuse the labels.
         sheet: Sheet from `labelling_csv` with human labels.
 
     Raises:
@@ -308,7 +308,7 @@ def read_sheet(path: Path, reasons: Sequence[JudgedReason]) -> Labels:
     """Read human labels from a sheet. Empty rows are skipped.
 
     Raises:
-        InputError: If the file cannot be read, contains no labels of these reasons, or has a cell
+        InputError: If the file cannot be read, contains no labels for these reasons, or has a cell
             other than yes and no.
     """
     try:

@@ -25,7 +25,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class AskedVerdict:
-    """Verdict of a single model, with the kind of question."""
+    """Verdict of a single model, and the kind of question."""
 
     kind: str
     record_id: str
@@ -41,8 +41,8 @@ class AskedVerdict:
 def repeat_figures(times: Sequence[Iterable[AskedVerdict]]) -> tuple[RepeatFigure, ...]:
     """Return, for each kind and judge, the share of verdicts that change between repetitions.
 
-    Numbers are compared as the nearest possible value, because expected values always differ in
-    their last digits.
+    Numbers are rounded to the nearest possible value before they are compared, because expected
+    values always differ in their last digits.
 
     Args:
         times: Verdicts of two or more repetitions.
@@ -98,7 +98,7 @@ def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Inter
     """Return the 95 % interval for a share of changed verdicts.
 
     The interval resamples questions. If all verdicts or none changed, or if there is only one
-    question, a Wilson interval is used instead. Returns None without verdicts.
+    question, a Wilson interval is used instead. Returns None if there are no verdicts.
     """
     if not 0 < sum(changed) < len(changed) or len(set(questions)) < 2:
         return share_interval(int(sum(changed)), len(changed))

@@ -154,9 +154,9 @@ def similarity(
     Args:
         answers: File in a format supported by `ragassay.formats.read_records`.
         metrics: Keys of `SIMILARITY_KINDS`. Empty means all.
-        wmd_vectors: Encoders for word mover's distance, each with a separate matrix. Empty means
-            the embedder. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
-        wmd_words: How the encoders read words.
+        wmd_vectors: Encoders for word mover's distance. Each results in a separate matrix. Empty
+            means the embedder. YESciEval uses SPECTER2 (figure 15) and SciBERT (figure 14).
+        wmd_words: How the encoders represent words.
         lower_case: Whether to convert texts to lower case, like YESciEval's program.
 
     Raises:

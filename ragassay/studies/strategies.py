@@ -60,7 +60,7 @@ MOST_WORDS = 600
 
 @dataclass(frozen=True)
 class StrategyStudy:
-    """Results of a judge with several prompting strategies."""
+    """Results for a judge with several prompting strategies."""
 
     judge: str
     n_answers: int
@@ -127,7 +127,7 @@ def read_strategy_job(
     try:
         result = read_labels(human or answers)
     except InputError:
-        if human is None:  # Answer files can be without labels.
+        if human is None:  # Answer files may contain no labels.
             return StrategyJob(job)
         raise
     return StrategyJob(job, result.labels, result.rejections)
@@ -148,7 +148,7 @@ def study_strategies(
     listen: Listener = lambda event: None,
     inversion: Inversion = "extreme",
 ) -> StrategyStudy:
-    """Judge each answer with four strategies, and with one of them plus a misleading rating.
+    """Judge each answer with four strategies, and with one strategy plus a misleading rating.
 
     The misleading rating is the inverted mode of the human ratings. If there are no human ratings,
     it is the inverted mode of the judge's ratings with the four strategies. The few-shot examples
@@ -156,7 +156,7 @@ def study_strategies(
     examples of the rubric.
 
     Args:
-        out: Folder with a run folder for each strategy, in which finished work is stored.
+        out: Folder that contains a run folder for each strategy, where finished work is stored.
         listen: Function that receives progress events. Each answer finishes once per strategy.
 
     Raises:
@@ -273,7 +273,7 @@ def _judge(
 def _match_ratings(
     records: Sequence[Record], labels: Sequence[HumanLabel], rubrics: Mapping[str, Rubric]
 ) -> tuple[dict[Place, list[int]], int]:
-    """Return the human ratings of the records, and the number of ratings outside the scale."""
+    """Return the human ratings for the records, and the number of ratings outside the scale."""
     known = {record.id for record in records}
     by_system = {(r.topic, r.system): r.id for r in records if r.topic and r.system}
     ratings: dict[Place, list[int]] = {}
@@ -304,7 +304,7 @@ def _own_ratings(replies: Mapping[str, Mapping[Place, StrategyReply]]) -> dict[P
 def _with_hints(job: Job, hints: Mapping[Place, int]) -> Job:
     """Return the answers and rubrics with hints.
 
-    Hints are added to the metadata, so that a folder with other hints is not continued.
+    Hints are added to the metadata, so that a run with other hints is not resumed.
     """
     records: list[Record] = []
     for record in job.records:
@@ -329,7 +329,7 @@ def question_of(record: Record) -> str:
 
 @dataclass(frozen=True)
 class ExamplePair:
-    """Ids and examples of the answers with the highest and lowest human ratings."""
+    """Ids of the answers with the highest and lowest human ratings, and the answers as examples."""
 
     ids: tuple[str, str]
     examples: tuple[RubricExample, RubricExample]
@@ -379,7 +379,7 @@ def rated_examples(
 
 
 def with_examples(job: Job, pairs: Mapping[Place, ExamplePair]) -> Job:
-    """Add the examples to the metadata, so that a folder with other examples is not continued."""
+    """Add the examples to the metadata, so that a run with other examples is not resumed."""
     added: dict[str, dict[str, str]] = {}
     for (name, rubric), pair in pairs.items():
         added.setdefault(name, {})[f"examples.{rubric}"] = pair.names

@@ -150,7 +150,7 @@ def strategies_markdown(
 
 
 def strategies_headline(judge: str, n_answers: int, n_labels: int) -> str:
-    """Return a headline with the judge and the numbers of answers and human ratings."""
+    """Return a headline that states the judge and the numbers of answers and human ratings."""
     answers, labels = count_text(n_answers, "answer"), count_text(n_labels, "human rating")
     return one_line(f"{judge} on {answers} with {labels}")
 
@@ -196,7 +196,7 @@ def how_asked(
 def idle_hints(
     ratings: Mapping[Place, Sequence[int]], hints: Mapping[Place, int]
 ) -> tuple[str, ...]:
-    """Return a note on misleading ratings that equal the original mode."""
+    """Return a note about misleading ratings that equal the original mode."""
     n = sum(mode_rating(own) == hints[key] for key, own in ratings.items())
     if not n:
         return ()
@@ -213,7 +213,7 @@ def study_notes(
     rubrics: Mapping[str, Rubric],
     n_unknown: int,
 ) -> tuple[str, ...]:
-    """Return notes on missing and invalid human ratings."""
+    """Return notes about missing and invalid human ratings."""
     notes: list[str] = []
     if not people:
         notes.append(

@@ -39,17 +39,17 @@ from ragassay.studies.synthesis_questions import (
 from ragassay.studies.synthesis_writer import ModelSyntheses, Synthesis, Writing
 
 ANSWERS, RUNS = "answers.jsonl", "runs"
-"""Names of the file with syntheses and of the folder with the judges' runs."""
+"""Names of the file for syntheses and the folder for the judges' runs."""
 
 TOKENS_A_WORD = 4
-"""Maximum reply tokens per word. English words with citations take 1.75, other scripts 3.5."""
+"""Maximum reply tokens per word. English with citations needs 1.75, other scripts need 3.5."""
 
 CHARS_A_WORD = 7
 
 
 @dataclass(frozen=True)
 class Syntheses:
-    """Syntheses of several models.
+    """Syntheses by several models.
 
     Attributes:
         syntheses: Synthesis by each model for each question, ordered by model.
@@ -61,7 +61,7 @@ class Syntheses:
 
     @property
     def records(self) -> tuple[Record, ...]:
-        """Successful syntheses, as answers to evaluate."""
+        """Successful syntheses in the form of answers to evaluate."""
         return tuple(one.record for one in self.syntheses if one.text)
 
     @property
@@ -71,7 +71,7 @@ class Syntheses:
 
     @property
     def usage(self) -> Usage:
-        """Usage of all calls, including those of earlier runs."""
+        """Usage of all calls, including calls in earlier runs."""
         return sum((one.usage for one in self.syntheses), Usage())
 
     @property
@@ -120,7 +120,7 @@ class Syntheses:
 def writing_settings(
     options: EvaluateKeywords, base: Settings | None = None, style: OptionStyle = "keyword"
 ) -> Settings:
-    """Return settings in which the writing models are set as judges.
+    """Return settings that contain the writing models as judges.
 
     Raises:
         InputError: If a model is specified twice.
@@ -138,7 +138,7 @@ def writing_settings(
 
 
 def writers_of(settings: Settings, words: int) -> list[Settings]:
-    """Return the settings of each model, with a reply limit for the number of words."""
+    """Return the settings of each model, with a reply limit that fits the number of words."""
     update = {"max_reply_tokens": max(16, TOKENS_A_WORD * words), "escalate": ""}
     return [
         settings.of_judge(i).model_copy(update=update) for i in range(len(settings.judge.judges))
@@ -157,7 +157,7 @@ async def prepared_questions(
     """Read questions and find papers for those without sources.
 
     Args:
-        states: File in which found papers are stored and from which they are reused.
+        states: File where found papers are stored for reuse.
 
     Raises:
         InputError: If the file cannot be read, or contains no question with papers.
@@ -176,7 +176,7 @@ async def prepared_questions(
 async def write_all(
     questions: Questions, writers: Sequence[Settings], file: Path, how: Writing, bar: Bar
 ) -> Syntheses:
-    """Generate the syntheses of all models, one model after another, and write them to a file.
+    """Generate syntheses with all models, one model after another, and write them to a file.
 
     A cost limit applies to all models and runs together. Finished work is stored next to the file
     and remains there after an error.
@@ -222,7 +222,7 @@ async def make_syntheses(
     n_papers: int,
     bar: Bar,
 ) -> Syntheses:
-    """Read questions, find papers, and generate syntheses with all models of the settings.
+    """Read questions, find papers, and generate syntheses with all models in the settings.
 
     For the arguments and errors, see `prepared_questions` and `write_all`.
     """
@@ -243,7 +243,7 @@ class GeneratedAnswers:
 
 @dataclass(frozen=True)
 class GenerationPlan:
-    """Estimated maximum numbers of calls and prompt tokens for generation and rating."""
+    """Estimated maximum number of calls and prompt tokens for generation and rating."""
 
     n_questions: int
     n_syntheses: int
@@ -298,7 +298,7 @@ def generate_and_judge(
     if n > 1:
         raise InputError(f"judge {name} is specified twice")
     written = run_sync(write_all(questions, generators, out / ANSWERS, how, bar))
-    # Depends on the questions instead of the answers, because a later run can add failed answers.
+    # Depends on the questions, not the answers, because a later run can add answers that failed.
     digests = (_digest(question, how.words) for question in questions.records)
     sha256 = hash_of(*(s.judge.model for s in generators), *digests)
     runs: list[Path] = []

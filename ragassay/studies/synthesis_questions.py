@@ -39,7 +39,7 @@ else:
 SHOWN_IDS = 5
 
 MORE = 2
-"""Factor by which more papers are retrieved than needed, because some cannot be used."""
+"""Number of papers to retrieve per needed paper, because some papers cannot be used."""
 
 
 NO_PAPERS = "no question has sources; pass a corpus to search, such as --corpus abstracts.jsonl"
@@ -51,7 +51,7 @@ class Questions:
 
     Attributes:
         records: Questions, as records without an answer.
-        bare: Ids of skipped questions without papers.
+        bare: Ids of questions that were skipped because they have no papers.
     """
 
     records: tuple[Record, ...]
@@ -68,7 +68,7 @@ class Questions:
 
 
 def first_ids(ids: Sequence[str]) -> str:
-    """Return text with the first ids and the number of other ids."""
+    """Return a text that lists the first ids and states the number of other ids."""
     more = len(ids) - SHOWN_IDS
     return ", ".join(ids[:SHOWN_IDS]) + (f" and {more} more" if more > 0 else "")
 
@@ -126,7 +126,7 @@ def _read_file(path: Path, options: Keywords) -> Questions:
 
 
 def _read_topics(path: Path, first_error: InputError) -> Questions:
-    """Read topics, or raise the first error if there are none."""
+    """Read topics, or raise the first error if there are no topics."""
     try:
         result = read_exam_queries(path)
     except InputError:
@@ -164,7 +164,7 @@ def _join_group(group: Sequence[Record]) -> Record:
         nuggets=next((record.nuggets for record in group if record.nuggets), ()),
         reference=next((record.reference for record in group if record.reference), None),
         rubrics=first.rubrics,
-        # Metadata of an answer does not apply to its question.
+        # The metadata of an answer does not apply to its question.
         metadata={} if first.answer else first.metadata,
     )
 
@@ -177,7 +177,7 @@ PAPERS = TypeAdapter(tuple[Document, ...])
 
 @dataclass(frozen=True)
 class PaperSearch:
-    """Search for papers for questions without sources."""
+    """Search that finds papers for questions without sources."""
 
     literature: Literature
     n_papers: int = N_PAPERS

@@ -1,4 +1,4 @@
-"""Generate the syntheses of one model, and resume interrupted work."""
+"""Generate syntheses with one model, and resume interrupted work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 WRITING_FIELDS = ("model", "max_reply_tokens", "source_chars", "local_dtype")
-"""Settings that affect a synthesis."""
+"""Names of the settings that affect a synthesis."""
 
 SYNTHESIS = TypeAdapter(SynthesisText)
 """Type of the stored syntheses, including failed ones."""
@@ -45,7 +45,7 @@ SYNTHESIS = TypeAdapter(SynthesisText)
 
 @dataclass(frozen=True)
 class Writing:
-    """Settings that are common to all models.
+    """Settings shared by all models.
 
     Attributes:
         max_tokens: Number of tokens after which a model starts no more syntheses. 0 means no limit.
@@ -171,7 +171,7 @@ class _SynthesisJobs:
 
 
 def key_of(identity: str, question: Record, how: Writing) -> str:
-    """Return the storage key of a synthesis, which does not depend on the question id."""
+    """Return the storage key of a synthesis. The key does not depend on the question id."""
     sources = source_lines(question.sources)
     return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
@@ -191,7 +191,7 @@ def identity_of(tools: Run) -> str:
 
 @dataclass(frozen=True)
 class SynthesisWriting:
-    """Generation of one model's syntheses by cluster workers, as a `WorkKind`."""
+    """`WorkKind` in which cluster workers generate one model's syntheses."""
 
     model: str
     how: Writing
@@ -203,7 +203,7 @@ class SynthesisWriting:
     async def work(
         self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
-        """Write the syntheses of some records."""
+        """Write the syntheses for some records."""
         await write_here(records, tools, self.how, outbox.keep, outbox.listen, limiter)
 
     def fail_record(self, record: Record, detail: str) -> Synthesis:
@@ -212,7 +212,7 @@ class SynthesisWriting:
 
 
 class ModelSyntheses:
-    """Syntheses of all questions by one model, including those of earlier runs.
+    """Syntheses by one model for all questions, including syntheses from earlier runs.
 
     Several models can share the file `states`, in which finished work is stored.
 

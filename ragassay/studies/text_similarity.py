@@ -1,4 +1,4 @@
-"""Measure text similarity with BLEU, ROUGE, METEOR, NIST, word error rate and transport."""
+"""Measure text similarity with BLEU, ROUGE, METEOR, NIST, word error rate and mover distances."""
 
 from __future__ import annotations
 
@@ -119,10 +119,10 @@ def has_synonyms() -> bool:
 
 
 def nist_score(reference: str, candidate: str) -> float | None:
-    """Return NIST with n-grams up to five, computed by NLTK (Doddington 2002).
+    """Return the NIST score with n-grams of up to five words, computed by NLTK (Doddington 2002).
 
-    Tokens are those of mteval-v13a in lower case. Information weights are computed from the
-    reference, so references with repeated words lead to low values.
+    Texts are tokenized as in mteval-v13a and lowercased. Information weights are computed from
+    the reference, so references with repeated words lead to low values.
 
     Returns:
         A value of at least 0, in bits per word, or None if a text has no words.
@@ -159,7 +159,7 @@ TEXT_MEASURES: Mapping[str, TextMeasure] = {
     "nist": nist_score,
     "wer": word_error_rate,
 }
-"""Measures that do not require a model, keyed by name."""
+"""Measures that work without a model, keyed by name."""
 
 
 class _NoSynonyms:
@@ -289,8 +289,8 @@ def transport_distance(
 def mover_score(distance: float | None) -> float | None:
     """Convert a transport distance to MoverScore, 1 / (1 + distance).
 
-    The paper (Zhao et al. 2019) reports the distance. The conversion is that of the authors' second
-    release, which is consistent with YESciEval's values of about 0.62.
+    The paper (Zhao et al. 2019) reports the distance. The conversion is taken from the authors'
+    second release, which is consistent with YESciEval's values of about 0.62.
 
     Args:
         distance: Distance between words weighted by rarity, in [0, 2].

@@ -27,7 +27,7 @@ MEAN_OF_PEOPLE, MEAN_OF_JUDGE = "mean of people", "mean of the judge"
 
 
 class TrustFigure(NamedTuple):
-    """Named measure of a judge."""
+    """Named measure of a judge's agreement."""
 
     metric: str
     score: Score
@@ -154,7 +154,7 @@ def _averages(agreed: Agreement) -> Iterator[TrustFigure]:
 def _measure_abstention(
     truth: Sequence[str], predicted: Sequence[str | None], items: Sequence[AlignedItem]
 ) -> list[TrustFigure]:
-    """Measure accuracy with undecided items counted as wrong, and the share of decided items.
+    """Measure the accuracy if undecided items count as wrong, and the share of decided items.
 
     Returns an empty list if no item is undecided.
     """
@@ -184,7 +184,7 @@ def _alphas(
 
 
 def _between_people(reading: _TaskReading, items: Sequence[AlignedItem]) -> list[TrustFigure]:
-    """Measure agreement among humans, and among humans with the judge as another rater.
+    """Measure agreement among humans, without and with the judge as another rater.
 
     Items without a majority are included. Returns an empty list if no item has two human labels.
     """
@@ -216,7 +216,7 @@ def _measure_calibration(
 
 
 def _measure_own_labels(task: OwnTask, items: Sequence[AlignedItem]) -> Iterator[TaskTrust]:
-    """Yield the agreement on an evaluator's verdicts for each set of possible labels."""
+    """Yield the agreement on a custom evaluator's verdicts for each set of possible labels."""
     for labels in dict.fromkeys(item.labels for item in items):
         group = [item for item in items if item.labels == labels]
         if all(label.isdigit() for label in labels):
@@ -262,7 +262,7 @@ def _means(task: LabelTask, items: Sequence[AlignedItem]) -> Iterator[TrustFigur
 def _measure_accuracy(
     items: Sequence[AlignedItem], evaluations: Sequence[Evaluation]
 ) -> Iterator[TaskTrust]:
-    """Yield how well each score of the run separates accurate and inaccurate answers."""
+    """Yield how well each score of the run separates accurate answers from inaccurate answers."""
     scores = {e.record_id: e.scores for e in evaluations}
     decided = [item for item in items if item.truth is not None]
     questions = [item.question for item in decided]

@@ -31,10 +31,10 @@ from ragassay.text.sentences import sentences_of
 Row = dict[str, float]
 
 N_SENTENCES = 4
-"""Number of closest source sentences to compare a sentence with."""
+"""Number of closest source sentences with which a sentence is compared."""
 
 GAP_QUANTILE = 2 / 3
-"""Minimum quantile of similarity to the question for a source sentence to be a gap."""
+"""Minimum quantile, by similarity to the question, at which a source sentence can be a gap."""
 
 COVERED = 0.6
 """Minimum cosine with an answer sentence at which a source sentence counts as covered."""
@@ -106,7 +106,7 @@ def _without_injections(source: Document) -> Document:
 
 
 def _source_lines(sources: Sequence[Document]) -> tuple[list[str], list[int]]:
-    """Return the titles and sentences of all sources, with the index of the source of each."""
+    """Return the titles and sentences of all sources, each with the index of its source."""
     lines = [
         (line, number)
         for number, source in enumerate(sources)
@@ -132,7 +132,7 @@ def _place_sentences(
 
 
 def _add_contrasts(rows: Sequence[Row]) -> None:
-    """Add each sentence's deviation from the median of other sentences and from its citations."""
+    """Add how far each sentence is from the median of other sentences and from its citations."""
     for name in ("source_support", "belonging"):
         for row in rows:
             others = [other[name] for other in rows if other is not row and name in other]
@@ -237,7 +237,7 @@ REDUNDANT = 0.6
 """Cosine above which two sentences of an answer count as redundant."""
 
 LEAST_CONNECTIVES = 0.1
-"""Offset added before the logarithm, so that removing the last connectives matters most."""
+"""Offset added before taking the logarithm, so that removing the last connectives matters most."""
 
 N_DIGITS = 6
 """Number of decimal places in a signal."""
@@ -271,7 +271,7 @@ class SignalExtractor:
 def _renumber(
     signals: SentenceSignals | None, number: int, numbers: Sequence[int]
 ) -> SentenceSignals:
-    """Return a sentence's signals, renumbered for the full answer. Empty if it was ignored."""
+    """Return a sentence's signals, renumbered for the full answer, or nothing if it was ignored."""
     if signals is None:
         return SentenceSignals(sentence=number)
     twin = None if signals.twin is None else numbers[signals.twin - 1]
@@ -314,11 +314,11 @@ def signals_of(measured: AnswerMeasurements, rater: SignalRater) -> Signals:
 
 
 def order_score(place: NDArray[np.float64] | Sequence[float]) -> float:
-    """Return how well the sentences follow the predicted order, from 0 (best) downwards.
+    """Return how well the sentences follow the predicted order. The best value is 0.
 
-    The score is the mean log-likelihood of the order of all pairs, minus its highest possible value
-    for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] - place[i]).
-    `place` has shape (n_sentences,) with at least 2 sentences.
+    The score is the mean log-likelihood of the order of all pairs, minus the highest value that is
+    possible for these sentences. A pair (i, j) is in order with probability sigmoid(place[j] -
+    place[i]). `place` has shape (n_sentences,) with at least 2 sentences.
     """
     places = np.asarray(place, dtype=np.float64)
     return _concordance(places) - _concordance(np.sort(places))

@@ -1,4 +1,4 @@
-"""Express signals as text: facts for a judge's prompt, and the embedded judge's reasons."""
+"""Convert signals to text: facts for a judge's prompt, and reasons for the embedded judge."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def facts_text(signals: Signals, rubric: str, sentences: Sequence[str] = ()) -> 
 
 
 def reason_of(signals: Signals, name: str) -> Reason:
-    """Describe a signal of an answer. If it summarizes sentences, describe the worst sentence."""
+    """Describe a signal of an answer, or the worst sentence if the signal summarizes sentences."""
     words = load_signals()
     name = words.answer[name].shown or name
     measure = measure_of(name)
@@ -98,6 +98,6 @@ def number_text(value: float) -> str:
 
 
 def _worst(values: Mapping[int, float], is_high_better: bool) -> int:
-    """Return the worst sentence. Among equals, return the last, as faults are often appended."""
+    """Return the worst sentence. Ties go to the last, because faults are often appended."""
     sign = 1 if is_high_better else -1
     return min(values, key=lambda number: (sign * values[number], -number))

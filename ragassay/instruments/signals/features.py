@@ -114,19 +114,19 @@ N_GRAM = 3
 
 
 def opening(sentence: str) -> list[str]:
-    """Return the first words in lower case, singly and in pairs. A comma counts as a word."""
+    """Return the first words in lower case, as single words and pairs. A comma counts as a word."""
     words = [w.lower() for w in _OPENING.findall(" ".join(sentence.split()[:3]))]
     return [*words, *(f"{a} {b}" for a, b in itertools.pairwise(words))]
 
 
 def connective_rate(sentences: Sequence[str]) -> float:
-    """Return the mean number of connectives per sentence, or 0 without sentences."""
+    """Return the mean number of connectives per sentence, or 0 if there are no sentences."""
     n = sum(word.lower() in CONNECTIVES for s in sentences for word in _WORD.findall(s))
     return n / len(sentences) if sentences else 0.0
 
 
 def repeated_runs(sentences: Sequence[str]) -> float:
-    """Return log(1 + number of repeated three-word sequences)."""
+    """Return log(1 + n), where n is the number of repeated three-word sequences."""
     grams: Counter[tuple[str, ...]] = Counter()
     for sentence in sentences:
         words = [word.lower() for word in _WORD.findall(sentence)]
@@ -135,7 +135,7 @@ def repeated_runs(sentences: Sequence[str]) -> float:
 
 
 def register_features(sentence: str) -> dict[str, float]:
-    """Return spelling features (shares or counts) that distinguish chat from scholarly prose."""
+    """Return spelling features (shares or counts) that separate chat from scholarly prose."""
     words = _WORD.findall(sentence)
     n = max(1, len(words))
     marks = Counter(unicodedata.category(c) for c in sentence)
@@ -155,7 +155,7 @@ def register_features(sentence: str) -> dict[str, float]:
 
 
 def definitions(sentences: Sequence[str]) -> tuple[list[bool], list[bool]]:
-    """Return which sentences define abbreviations, and which use those of other sentences.
+    """Return which sentences define abbreviations, and which use abbreviations defined elsewhere.
 
     Both lists have shape (n_sentences,).
     """

@@ -35,7 +35,7 @@ LOWER_IS_BETTER = frozenset(
         "intent.similarity",
     }
 )
-"""Scores for which lower values are better, so that the worst case is the upper bound."""
+"""Scores for which lower values are better. Their worst case is the upper bound."""
 
 LIKERT = (1.0, 5.0)
 
@@ -44,7 +44,7 @@ def rubric_scores(judgments: Sequence[Judgment], judge: str) -> dict[str, Score]
     """Return one score per rubric.
 
     The interval is the central 95 % of the judge's distribution. For a panel, `n` is the number of
-    ratings by the members, and the bounds allow for failed ratings.
+    the members' ratings, and the bounds allow for failed ratings.
     """
     scores: dict[str, Score] = {}
     for judgment in judgments:
@@ -74,8 +74,8 @@ def nugget_scores(
 ) -> dict[str, Score]:
     """Return nugget precision, recall, F1 and vital recall (BioACE 4.1.1).
 
-    For the bounds, a sentence whose nuggets failed counts as one nugget that could match all
-    unmatched nuggets of the other side.
+    For the bounds, a sentence whose nuggets could not be extracted counts as one nugget that could
+    match all unmatched nuggets of the other side.
 
     Args:
         n_unscored: Number of answer sentences whose nuggets could not be extracted.
@@ -87,7 +87,7 @@ def nugget_scores(
     """
     if not gold and not n_gold_unscored:
         return {}
-    # If one side failed entirely, the other was not compared, and its verdicts are missing.
+    # If one side failed entirely, the other side was not compared, and its verdicts are missing.
     n_answer = len(answer) if gold else 0
     n_gold = len(gold) if answer or not n_unscored else 0
     n_hits = len(matches)
@@ -113,7 +113,8 @@ def _score_matched(
 ) -> Score:
     """Return the share of one side's `n` nuggets that match the other side.
 
-    `n_compared` is `n` or 0. `n_missing` and `n_other_missing` are numbers of failed sentences.
+    `n_compared` is `n` or 0. `n_missing` and `n_other_missing` count the failed sentences of both
+    sides.
     """
     score = share("", n_hits, n_compared, n_missing + n_other_missing, judge)
     total = n + n_missing
@@ -125,7 +126,7 @@ def _score_matched(
 
 
 def f1_of_parts(precision: Score, recall: Score, interval: Interval | None, judge: str) -> Score:
-    """Return F1 from precision and recall, with bounds computed from their bounds."""
+    """Compute F1 from precision and recall, and its bounds from their bounds."""
     value, worst, best = (
         f1_score(getattr(precision, end), getattr(recall, end))
         for end in ("value", "worst", "best")
@@ -170,7 +171,7 @@ def evidence_scores(evidence: Sequence[EvidenceVerdict], judge: str) -> dict[str
 
 
 def is_among(verdicts: Collection[str | None], wanted: Collection[str]) -> bool | None:
-    """Return whether any verdict is in `wanted`, or None if this depends on a missing verdict."""
+    """Return whether any verdict is in `wanted`, or None if that depends on a missing verdict."""
     return not set(wanted).isdisjoint(verdicts) or (None if None in verdicts else False)
 
 
@@ -195,13 +196,13 @@ def share_of_known(
 def share(
     key: str, n_hits: int, n: int, n_unscored: int, judge: str, *, has_verdict: bool = True
 ) -> Score:
-    """Return a share with its Wilson interval and the bounds for unscored verdicts.
+    """Return a share with a Wilson interval and bounds for unscored verdicts.
 
     Args:
-        key: Name of the score. Determines whether lower values are better.
+        key: Name of the score, which determines whether lower values are better.
         n_hits: Number of positive verdicts.
         n_unscored: Number of missing verdicts.
-        has_verdict: Whether the judge returned any verdict. If it returned none and some are
+        has_verdict: Whether the judge returned any verdict. If the judge returned none and some are
             missing, all items are unscored.
     """
     total, n_open = n + n_unscored, n_unscored

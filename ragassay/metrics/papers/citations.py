@@ -1,4 +1,4 @@
-"""Score citations from their verdicts, as in BioACE (section 4.2) and ALCE (2023)."""
+"""Compute citation scores from verdicts, as in BioACE (section 4.2) and ALCE (2023)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ragassay.records import (
 )
 
 MergeRule = Literal["all", "any"]
-"""Whether a citation must support all nuggets of its sentence or any of them."""
+"""Whether a citation must support all nuggets or any nugget of its sentence."""
 
 RELEVANT: frozenset[str] = frozenset({"supports", "contradicts", "neutral"})
 """Verdicts that make a document relevant to a sentence, as in MedAESQA."""
 
 
 NOTHING = {"value": 0.0, "decided": 0.0, "worst": 0.0, "best": 0.0}
-"""Values of a citation score if the answer has no citations."""
+"""Values of citation scores if the answer has no citations."""
 
 
 def merge_nugget_verdicts(verdicts: Sequence[Verdict], rule: MergeRule = "all") -> Verdict | None:
@@ -59,10 +59,11 @@ def merged_citations(
     """Merge nugget verdicts into citation verdicts.
 
     A failed or undecided nugget makes the citation unscored, unless another nugget is contradicted.
-    If there is a definite failure, that failure is reported.
+    A definite failure is reported in preference to an undecided nugget.
 
     Args:
-        cited: Sentence numbers with a citation and the part of the document that was compared.
+        cited: Cited sentences by number, each with its citation and the compared part of the
+            document.
     """
     by_pair: dict[tuple[int, str], list[NuggetVerdict]] = {}
     for verdict in verdicts:
@@ -116,7 +117,7 @@ def citation_scores(
     - citations.coverage: share of sentences with a supporting citation.
     - citations.document_precision: share of distinct cited documents that are relevant to a
       sentence that cites them. Invalid citations count as irrelevant documents.
-    - citations.cited: share of sentences with a valid citation, determined without a model.
+    - citations.cited: share of sentences with a valid citation, computed without a model.
       Sentences with only unresolved citations are unscored.
 
     If every requested verdict failed, all scores except `citations.cited` are unscored. An answer

@@ -76,7 +76,7 @@ def _log_weights(components: Sequence[MixtureComponent]) -> list[float]:
 
 
 def _log_density(x: NDArray[np.float64], component: MixtureComponent) -> NDArray[np.float64]:
-    """Return a component's expected log density, up to a common constant."""
+    """Return a component's expected log density, up to a constant shared by all components."""
     from scipy.special import digamma
 
     freedom = component.degrees_of_freedom
@@ -113,10 +113,10 @@ def align_greedily(
 def align_optimally(
     similarity: NDArray[np.floating], counts: NDArray[np.bool_]
 ) -> tuple[NuggetMatch, ...]:
-    """Pair gold and answer nuggets one to one with the largest sum of similarity + 1.
+    """Pair gold and answer nuggets one to one, maximizing the sum of similarity + 1.
 
-    The arguments and the result are those of `align_greedily`. Adding 1 ensures that an additional
-    pair never lowers the sum.
+    The arguments and the result are the same as in `align_greedily`. Adding 1 ensures that an
+    additional pair never lowers the sum.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -143,14 +143,14 @@ Labels = Sequence[Assignment | None]
 
 
 def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[float | None]]:
-    """Return, for each score, the credits of all nuggets that it counts.
+    """Return, for each score, the credits of all nuggets that the score counts.
 
     Args:
         labels: Assigned labels, shape (n_nuggets,). None means unscored.
         vital: Whether each nugget is vital, shape (n_nuggets,).
 
     Returns:
-        Credits in [0, 1], keyed by score. Unscored nuggets have None.
+        Credits in [0, 1], keyed by score. None stands for an unscored nugget.
 
     Raises:
         InputError: If the lengths differ.
@@ -170,7 +170,7 @@ def assignment_credits(labels: Labels, vital: Sequence[bool]) -> dict[str, list[
 def assignment_values(labels: Labels, vital: Sequence[bool]) -> dict[str, float | None]:
     """Return the four scores in [0, 1], ignoring unscored nuggets.
 
-    A score is None if it is based on no scored nuggets.
+    A score is None if it has no scored nuggets.
 
     Raises:
         InputError: If the lengths differ.

@@ -33,14 +33,14 @@ class RecallKind:
     cluster_name: str
 
     def sentences(self, evaluation: Evaluation) -> list[AnswerSentence]:
-        """Return the sentences of an answer to cluster."""
+        """Return the sentences of an answer that are clustered."""
         wanted = {v.sentence for v in evaluation.labels if v.label in self.labels}
         if self.is_supported:
             wanted &= {v.sentence for v in evaluation.citations if v.verdict == "supports"}
         return [s for s in evaluation.sentences if s.index in wanted]
 
     def n_open(self, evaluation: Evaluation) -> int:
-        """Return the number of sentences that only missing verdicts keep from counting."""
+        """Return the number of sentences that are left out only because verdicts are missing."""
         labels = {v.sentence: v.label for v in evaluation.labels}
         verdicts: dict[int, set[str | None]] = {}
         for verdict in evaluation.citations:
@@ -210,7 +210,7 @@ def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Pl
     reached, n_open = _find_reached_clusters(kind, evaluation, cluster), kind.n_open(evaluation)
     n = 0 if _is_unlabelled(evaluation) or not cluster else N_CLUSTERS
     score = share(kind.key, len(reached), n, n_open, evaluation.judge)
-    # The denominator is fixed. Each unscored sentence can reach at most one more cluster.
+    # The denominator is fixed. Each unscored sentence can add at most one cluster.
     best = min(N_CLUSTERS, len(reached) + n_open) / N_CLUSTERS
     if not n and not n_open:
         return score
@@ -220,7 +220,7 @@ def _recall_of_ten(kind: RecallKind, evaluation: Evaluation, cluster: Mapping[Pl
 def _cluster_recall(
     evaluation: Evaluation, cluster: Mapping[Place, str], answers: Sequence[Evaluation]
 ) -> Score:
-    """Divide by the actual number of clusters, which unscored sentences can raise to ten."""
+    """Return recall over the number of clusters, which unscored sentences can raise to ten."""
     n_hits = len(_find_reached_clusters(RECALLS[0], evaluation, cluster))
     n = len(set(cluster.values()))
     n_own = RECALLS[0].n_open(evaluation)
@@ -229,7 +229,7 @@ def _cluster_recall(
     score = share(CLUSTER_RECALL, n_hits, 0 if is_unknown else n, n_missing, evaluation.judge)
     if not n_missing:
         return score
-    # Sentences of other answers can add clusters that this answer does not reach.
+    # Sentences in other answers can add clusters that this answer does not cover.
     n_most = max(n, min(N_CLUSTERS, n + n_missing - n_own))
     worst = n_hits / n_most if n_most else 0.0
     best = min(1.0, (n_hits + n_own) / n) if n else float(n_own > 0)

@@ -33,9 +33,9 @@ NUGGET_RECALL = "nuggets.recall"
 
 @dataclass(frozen=True)
 class Relabelled:
-    """The same answers with human labels and with judge labels.
+    """The same answers, once with human labels and once with judge labels.
 
-    Both sets contain only items with human and judge labels, so that rankings differ only because
+    Both sets contain only items that have both kinds of label, so that rankings differ only because
     of the labels.
     """
 
@@ -62,9 +62,9 @@ class Ranking:
 
 
 def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> Relabelled:
-    """Return answers with human labels and with judge labels, and the scores of both.
+    """Return answers with human labels and answers with judge labels, each with scores.
 
-    Items without a human majority or a verdict are left out, as are answers without a system or
+    Items that lack a human majority or a verdict are left out, as are answers that lack a system or
     labels.
     """
     answers = _labelled_answers(alignment, evaluations, lambda item: item.predicted is not None)
@@ -77,7 +77,7 @@ def relabel_answers(alignment: Alignment, evaluations: Sequence[Evaluation]) -> 
 def with_human_labels(
     alignment: Alignment, evaluations: Sequence[Evaluation]
 ) -> tuple[Evaluation, ...]:
-    """Return answers with all human labels, and the scores computed from these labels.
+    """Return answers with all their human labels, and the scores computed from these labels.
 
     Items without a majority are left out. The answers must contain a verdict for each item.
     """
@@ -87,7 +87,7 @@ def with_human_labels(
 
 @dataclass(frozen=True)
 class _LabelledAnswer:
-    """Answer of a system with the items to score.
+    """Answer of a system, with the items to score.
 
     Attributes:
         has_citations: Whether any answer has human labels for its citations.

@@ -1,4 +1,4 @@
-"""Measure the quality of a judge's reasons with rules and labels (YESciEval, appendix C)."""
+"""Measure the quality of a judge's reasons using rules and labels (YESciEval, appendix C)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CRITERIA: Mapping[str, str] = {
 """The six criteria of Kim et al., in their wording."""
 
 RUN = 3
-"""Minimum number of consecutive words that a recitation shares with the rubric."""
+"""Minimum number of consecutive words shared with the rubric that count as recited."""
 
 COMMON_SHARE, COMMON_LEAST = 0.05, 3
-"""Minimum share and minimum number of questions in whose reasons a general word occurs."""
+"""Minimum share and number of questions whose reasons contain a word that counts as general."""
 
 CLEAR = 0.1
-"""Minimum absolute polarity of a clear sentiment."""
+"""Minimum absolute polarity that counts as a clear sentiment."""
 
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = "\"\u201c\u201d\u2018\u2019'"
@@ -69,7 +69,7 @@ class ReasonMeasures:
     Attributes:
         recited: Share of words recited from the rubric.
         named: Quotes, numbers, terms and sentence references taken from the answer.
-        contradicts: Whether the sentiment clearly fits the opposite half of the rating scale.
+        contradicts: Whether the sentiment clearly belongs to the opposite half of the rating scale.
     """
 
     recited: float
@@ -148,7 +148,7 @@ def named_of_answer(
 
 
 def common_words(reasons: Sequence[JudgedReason]) -> frozenset[str]:
-    """Return words that occur in the reasons for many questions."""
+    """Return the words that occur in reasons for many questions."""
     topics: dict[str, set[str]] = {}
     for one in reasons:
         for word in tokenize(one.reason):

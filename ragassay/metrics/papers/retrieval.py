@@ -1,4 +1,4 @@
-"""Score graded passages (Dietz 2024), and searches with ir_measures and alpha-nDCG."""
+"""Score graded passages (Dietz 2024), and score searches with ir_measures and alpha-nDCG."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def exam_scores(grades: Sequence[ExamGrade], judge: str) -> dict[str, Score]:
 
 
 def relevance_scores(grades: Sequence[RelevanceGrade], judge: str) -> dict[str, Score]:
-    """Return a relevance score for each direct grader, which is 1, 0 or unscored."""
+    """Return one relevance score per direct grader, which is 1, 0 or unscored."""
     return {
         f"relevance.{one.grader}": mean_score([one.is_relevant], SHARE_SCALE, judge)
         for one in grades
@@ -61,7 +61,7 @@ def alpha_ndcg(
 
     The gain of a passage at rank r is sum((1 - alpha)^(times seen before)) over its subtopics,
     divided by log2(r + 1). The ideal ranking is built greedily, because finding the exact ranking
-    is NP-hard. Ties go to the id that sorts last, as in ndeval.
+    is NP-hard. Ties go to the id that is last in sort order, as in ndeval.
 
     Args:
         ranking: Passage ids, best first.
@@ -146,7 +146,7 @@ def run_values(
     *,
     skips_empty: bool = False,
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """Compute measures for each run and query. The values are keyed by measure, run and query.
+    """Return the measures for each run and query, keyed by measure, run and query.
 
     Args:
         qrels: Relevance grades, keyed by query and document.

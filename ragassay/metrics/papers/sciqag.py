@@ -1,4 +1,4 @@
-"""Score QA pairs, and look up answer numbers in the source paper (Wan et al. 2024, 3.3)."""
+"""Score QA pairs, and look up the answers' numbers in the source paper (Wan et al. 2024, 3.3)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _TABLE = re.compile(r"^[^\n\t]*\t[^\n]*(?:\n[^\n\t]*\t[^\n]*)*", re.MULTILINE)
 _LINE = re.compile(r"[^\n]+")
 
 Row = tuple[int, int, frozenset[str]]
-"""Start and end offsets of a table row, with the words of the row and of the table header."""
+"""Start and end offsets of a table row, and the words in the row and the table header."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Words of a text with their positions.
+    """Words of a text, with their positions.
 
     Attributes:
         weights: Inverse segment frequency, keyed by word.
@@ -61,7 +61,7 @@ class Surroundings:
         return self.words[max(0, first - n) : first], self.words[last : last + n]
 
     def row_at(self, place: int) -> frozenset[str] | None:
-        """Return the words of the table row and header at an offset, or None outside of tables."""
+        """Return the words in the table row and header at an offset, or None outside of tables."""
         n = bisect.bisect_right(self.rows, place, key=lambda row: row[0]) - 1
         return self.rows[n][2] if n >= 0 and place < self.rows[n][1] else None
 
@@ -97,16 +97,16 @@ MOST_PLACES = 500
 LEAST_OVERLAP = 0.6
 """Minimum weighted share of the answer's words that must occur around the paper's number."""
 SAME_UNIT, ONE_UNIT, SAME_WORD = -0.3, 0.3, -0.2
-"""Changes of `LEAST_OVERLAP` for a shared unit, a unit on one side, each equal next word."""
+"""Changes to `LEAST_OVERLAP` for a shared unit, a unit on one side, and each equal next word."""
 IN_TABLE = -0.3
-"""Change of `LEAST_OVERLAP` for a table cell, which is compared with its row and the header."""
+"""Change to `LEAST_OVERLAP` for a table cell, which is compared with its row and header."""
 
 _Powers = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True)
 class SourceNumbers:
-    """Numbers of a paper, indexed for lookup.
+    """Numbers in a paper, indexed for lookup.
 
     Attributes:
         by_value: Quantities, keyed by each value that their notation can mean.
@@ -142,7 +142,7 @@ class SourceNumbers:
         return source
 
     def places(self, one: Quantity) -> list[Quantity]:
-        """Return the occurrences of a number in any notation."""
+        """Return all occurrences of a number, in any notation."""
         same = self.by_value.get(one.value, ())[:MOST_PLACES]
         powers = self.by_power.get(one.power, ()) if one.power is not None else ()
         matches = [other for other in (*same, *powers[:MOST_PLACES]) if _has_same_unit(one, other)]
@@ -168,7 +168,7 @@ def answer_numbers(answer: str, source: SourceNumbers) -> tuple[AnswerNumber, ..
     because a wrong number can occur elsewhere in the source paper.
 
     Returns:
-        Numbers in order. `where` is the offset of the most similar occurrence.
+        Numbers, in order. `where` is the offset of the most similar occurrence.
 
     Example:
         >>> numbers = answer_numbers("It took 2 h, not 5 h.", SourceNumbers.of("after 120 min"))
@@ -260,7 +260,7 @@ def drop_undecided_mean(mean: Score, ratings: Sequence[RacarRating]) -> Score:
 
 
 def intent_scores(found: Sequence[IntentSimilarity], judge: str) -> dict[str, Score]:
-    """Return the mean intent similarity of questions, from 0 to 100, or an empty dict."""
+    """Return the mean intent similarity of the questions, from 0 to 100, or an empty dict."""
     if not found:
         return {}
     scale = (0.0, float(MOST_INTENT))

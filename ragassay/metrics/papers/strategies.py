@@ -43,12 +43,12 @@ class StrategyAnswer:
 
 @dataclass(frozen=True)
 class RubricRobustness:
-    """Rows for one rubric in the paper's four tables.
+    """One rubric's rows in the paper's four tables.
 
     Attributes:
-        alignment: Alpha between human raters and the judge for each strategy (table 1).
+        alignment: Alpha of the human raters and the judge, for each strategy (table 1).
         people: Alpha among human raters (table 2).
-        judge: Alpha among the judge's ratings with different strategies (table 2).
+        judge: Alpha among the judge's ratings under different strategies (table 2).
         unmoved: Share of ratings unchanged by the hint (table 3).
         followed: Share of ratings that changed to the value of the hint (not in the paper).
         sentiment: Mean polarity of the reasons over all strategies (table 4).
@@ -103,8 +103,8 @@ def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[in
     Unlike in the paper, answers without a rating by the judge are left out.
 
     Returns:
-        Alpha, with the number of answers rated by humans and the judge as `n`, and the number rated
-        only by humans as `n_unscored`.
+        Alpha. `n` is the number of answers rated by humans and the judge, and `n_unscored` is the
+        number rated only by humans.
     """
     rated = [(a, a.rating(way)) for a in answers if a.people and way in a.replies]
     both = [(a, rating) for a, rating in rated if rating is not None]
@@ -114,7 +114,7 @@ def alignment_alpha(answers: Sequence[StrategyAnswer], way: str, scale: tuple[in
 
 
 def people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> Score:
-    """Return Krippendorff's alpha among humans on answers with two or more ratings (table 2)."""
+    """Return Krippendorff's alpha of humans for answers with two or more ratings (table 2)."""
     shared = [a for a in answers if len(a.people) > 1]
     return _alpha([a.people for a in shared], scale, [a.question for a in shared])
 
@@ -122,11 +122,11 @@ def people_alpha(answers: Sequence[StrategyAnswer], scale: tuple[int, int]) -> S
 def strategy_alpha(
     answers: Sequence[StrategyAnswer], strategies: Sequence[str], scale: tuple[int, int]
 ) -> Score:
-    """Return Krippendorff's alpha among the judge's ratings, with strategies as raters (table 2).
+    """Return Krippendorff's alpha of the judge's ratings, with strategies as raters (table 2).
 
     Returns:
-        Alpha, with the number of answers with two or more ratings as `n`, and the number of other
-        answers as `n_unscored`.
+        Alpha. `n` is the number of answers with two or more ratings, and `n_unscored` is the number
+        of other answers.
     """
     units = [
         [rating for way in strategies if (rating := a.rating(way)) is not None] for a in answers
@@ -141,13 +141,13 @@ def unmoved_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
 
 
 def followed_share(answers: Sequence[StrategyAnswer], base: str) -> Score:
-    """Return the share of ratings that differed from the hint and changed to its value."""
+    """Return the share of ratings that changed from another value to the value of the hint."""
     pairs = [(a, plain, misled) for a, plain, misled in _pairs(answers, base) if plain != a.hint]
     return _share([(a.question, misled == a.hint) for a, _, misled in pairs], (), ())
 
 
 def mean_polarity(answers: Sequence[StrategyAnswer], ways: Sequence[str]) -> Score:
-    """Return the mean polarity, in [-1, 1], of the reasons over answers and strategies (table 4).
+    """Return the mean polarity of reasons, in [-1, 1], over answers and strategies (table 4).
 
     Replies without a reason are unscored.
     """

@@ -1,4 +1,4 @@
-"""Compute SummaC and AlignScore, and fit decision thresholds of verifiers."""
+"""Compute SummaC and AlignScore, and fit decision thresholds for verifiers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def summac_zs(entailment: NDArray[np.float64], contradiction: NDArray[np.float64
         contradiction: Probabilities C, shape (n_document_sentences, n_text_sentences).
 
     Returns:
-        A value in [-1, 1], or 0 without sentences.
+        A value in [-1, 1], or 0 if there are no sentences.
 
     Example:
         >>> import numpy as np
@@ -49,8 +49,8 @@ def summac_conv(
 ) -> float:
     """Return SummaC-Conv, the probability of a consistent text (Laban et al. 2022, section 3.3).
 
-    The model computes a weighted histogram of the entailment of each of the first `N_ROWS` text
-    sentences. The mean is passed to a final layer with two classes.
+    For each of the first `N_ROWS` text sentences, the model computes a weighted histogram of the
+    entailment probabilities. The mean is passed to a final layer with two classes.
 
     Args:
         entailment: Probabilities, shape (n_document_sentences, n_text_sentences).
@@ -68,7 +68,7 @@ def summac_conv(
 
 
 def align_score(aligned: NDArray[np.float64]) -> float:
-    """Return AlignScore, the mean over sentences of the best chunk's alignment.
+    """Return AlignScore, the mean alignment of each sentence with its best chunk.
 
     This is the mean over j of max_i P(aligned | i, j) (Zha et al. 2023, section 3.3).
 
@@ -76,7 +76,7 @@ def align_score(aligned: NDArray[np.float64]) -> float:
         aligned: Alignment probabilities, shape (n_chunks, n_text_sentences).
 
     Returns:
-        A value in [0, 1], or 0 without sentences.
+        A value in [0, 1], or 0 if there are no sentences.
 
     Example:
         >>> import numpy as np
@@ -135,7 +135,8 @@ class Thresholds(Frozen):
     Attributes:
         supports: Minimum of support / (support + neutral). With two labels, the minimum share of
             support.
-        contradicts: Minimum of contradiction / (contradiction + neutral). None with two labels.
+        contradicts: Minimum of contradiction / (contradiction + neutral). None if there are two
+            labels.
     """
 
     supports: float = Field(ge=0, le=1)
@@ -143,7 +144,7 @@ class Thresholds(Frozen):
 
 
 def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArray[np.float64]:
-    """Reweight shares so that the label that the thresholds select has the largest share.
+    """Reweight shares so that the label selected by the thresholds has the largest share.
 
     The weight of a share with threshold t is (1 - t) / t relative to "neutral". With two labels,
     support is largest exactly if its share is at least t.
@@ -165,7 +166,7 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
         rest = shares[:, 1] + shares[:, 2]
         shares = np.column_stack([shares[:, 0], np.zeros(len(shares)), rest])
         contradicts = 0.5
-    # Without division, because a threshold can be 0. The order of the products makes ties exact.
+    # No division, because a threshold can be 0. The order of the products makes ties exact.
     weighted = np.column_stack(
         [
             shares[:, 0] * ((1 - supports) * contradicts),
@@ -180,8 +181,8 @@ def decided_shares(shares: NDArray[np.float64], thresholds: Thresholds) -> NDArr
 def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[float, float]:
     """Return the threshold with the highest F1, and its F1 (BioACE, section 2.2).
 
-    BioACE searches 0 to 1 with Optuna. Here all thresholds that separate the scores are tried.
-    Supported claims are positive, as in section 4.2 of the paper but not in its program.
+    BioACE searches 0 to 1 with Optuna. Here, all thresholds that separate the scores are tried.
+    Supported claims are positive, as in section 4.2 of the paper, but unlike in its program.
 
     Args:
         scores: Scores, where higher means more attributable.

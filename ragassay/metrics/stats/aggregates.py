@@ -57,7 +57,7 @@ def mean_over_questions(
 ) -> Score:
     """Return an unrounded mean with an interval that resamples questions.
 
-    An infinite end of `scale` leaves the mean unbounded if there are unscored values.
+    If an end of `scale` is infinite and there are unscored values, the mean has no bound there.
     """
     known = [(v, name) for v, name in zip(values, questions, strict=True) if v is not None]
     total, n, n_unscored = math.fsum(v for v, _ in known), len(known), len(values) - len(known)
@@ -86,7 +86,7 @@ def clustered_score(
 
 
 MOST_SNAPPED = 2000
-"""Maximum n for which a four-digit share determines the number of hits to the nearest half."""
+"""Maximum n for which a four-digit share determines the number of hits to the nearest 0.5."""
 
 
 def question_of(evaluation: Outlined) -> str:
@@ -95,7 +95,7 @@ def question_of(evaluation: Outlined) -> str:
 
 
 def bounds_of(key: str, score: Score) -> tuple[float, float]:
-    """Return the worst and best case of a score. They default to the ends of the scale."""
+    """Return the worst and best case of a score, by default the ends of the scale."""
     low, high = score.scale
     worst, best = (high, low) if key in LOWER_IS_BETTER else (low, high)
     if score.decided is not None:
@@ -107,7 +107,7 @@ def bounds_of(key: str, score: Score) -> tuple[float, float]:
 
 
 def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, float]:
-    """Return the mean score of each question with scored answers."""
+    """Return the mean score of each question that has scored answers."""
     return {
         question: math.fsum(values) / len(values)
         for question, scores in _by_question(evaluations, key).items()
@@ -116,7 +116,7 @@ def values_by_question(evaluations: Sequence[Outlined], key: str) -> dict[str, f
 
 
 def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return macro averages, which are means over the mean scores of the questions.
+    """Return macro averages, which are means of the questions' mean scores.
 
     Returns:
         Scores in order of first appearance. `n` is the number of questions and `n_unscored` the
@@ -128,12 +128,12 @@ def question_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
 
 
 def question_score(key: str, evaluations: Sequence[Outlined]) -> Score:
-    """Return one of `question_scores`. It has no value if no answer has the score."""
+    """Return one of `question_scores`, without a value if no answer has the score."""
     return _mean_of_groups(key, list(_by_question(evaluations, key).items()))
 
 
 def mean_scores(evaluations: Sequence[Outlined]) -> dict[str, Score]:
-    """Return the mean of each score over answers with the score, in order of first appearance.
+    """Return the mean of each score over the answers that have it, in order of first appearance.
 
     Answers count as unscored only if their verdicts failed, not if a score does not apply to them.
     The bounds also allow for unscored verdicts within answers.
@@ -235,7 +235,7 @@ def _pooled_f1(
 
 
 def _hits(score: Score) -> float:
-    """Return the number of hits behind a rounded share, in whole or half credits if possible."""
+    """Return the number of hits that gave a rounded share, in whole or half credits if possible."""
     total = (score.decided or 0.0) * score.n
     nearest = round(2 * total) / 2
     return nearest if score.n <= MOST_SNAPPED and abs(total - nearest) <= 1e-4 * score.n else total

@@ -43,7 +43,7 @@ class Averaged:
 
 
 def average_labels(tables: NDArray[np.float64], n_unscored: int, average: Average) -> Averaged:
-    """Average precision, recall and F1 over labels, with the same values as scikit-learn.
+    """Average precision, recall and F1 over labels. Values are the same as in scikit-learn.
 
     Args:
         tables: Confusion matrices by question, shape (n_questions, n_labels, n_labels). Rows are
@@ -121,7 +121,7 @@ def discrimination(
     *,
     lower_is_better: bool = False,
 ) -> Discrimination:
-    """Return the area under the ROC curve for a score, overall and within questions.
+    """Return the area under a score's ROC curve, overall and within questions.
 
     Args:
         values: Score of each answer, shape (n,). None means unscored.
@@ -189,8 +189,8 @@ class ClassAgreement:
     """Agreement on one label.
 
     Attributes:
-        precision: Precision of the judge. Undefined if `n_predicted` is 0.
-        f1: F1 of the judge. Undefined if the label is neither predicted nor true for any item.
+        precision: The judge's precision. Undefined if `n_predicted` is 0.
+        f1: The judge's F1. Undefined if the label is neither predicted nor true for any item.
     """
 
     label: str
@@ -231,7 +231,7 @@ def agreement(
     is_ordered: bool = False,
     averages: Sequence[Average] = ("macro", "weighted"),
 ) -> Agreement:
-    """Compare judge labels with human labels, with the same values as scikit-learn.
+    """Compare judge labels with human labels. Values are the same as in scikit-learn.
 
     Args:
         truth: Human labels, shape (n_items,).
@@ -330,7 +330,7 @@ def _alphas(
     total = sums.sum(axis=1)[:, None, None]
     expected = sums[:, :, None] * sums[:, None, :] / (total - 1)
     if level == "ordinal":
-        # Number of labels between two labels, with half of each end.
+        # Number of ratings between two labels, including half of the ratings at each end.
         below = sums.cumsum(axis=1) - sums / 2
         differences = (below[:, :, None] - below[:, None, :]) ** 2
     elif level == "interval":

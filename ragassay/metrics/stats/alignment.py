@@ -43,7 +43,7 @@ class AlignedItem:
         sentence: Sentence number from 1, for relevance and citation labels.
         item: Cited document, nugget, rubric, dimension or other item of the verdict.
         truth: Consensus of the human labels, or None for a tie.
-        predicted: Label of the judge, or None if unscored. Always None for accuracy.
+        predicted: The judge's label, or None if unscored. Always None for accuracy.
     """
 
     task: LabelTask
@@ -62,7 +62,7 @@ class AlignedItem:
 
 @dataclass(frozen=True)
 class Unaligned:
-    """Human label that matches no verdict of the run, with the reason."""
+    """Human label that matches no verdict of the run, and the reason."""
 
     label: HumanLabel
     reason: str
@@ -70,7 +70,7 @@ class Unaligned:
 
 @dataclass(frozen=True)
 class Alignment:
-    """Aligned items, and the labels that match no verdict."""
+    """Aligned items, and labels that match no verdict."""
 
     items: tuple[AlignedItem, ...]
     unaligned: tuple[Unaligned, ...]
@@ -87,8 +87,8 @@ class Alignment:
 def align_labels(labels: Iterable[HumanLabel], evaluations: Sequence[Evaluation]) -> Alignment:
     """Find the verdict for each label.
 
-    Answers are identified by record id, or by topic (or question) and system. Labels without an
-    annotator's name are treated as labels from different annotators.
+    Answers are identified by record id, or else by topic (or question) and system. Labels without
+    an annotator name are treated as labels from different annotators.
     """
     index = _Index(evaluations)
     aligned: dict[tuple[str, LabelTask, int | None, str], AlignedItem] = {}
@@ -136,7 +136,7 @@ class _Index:
             self._by_system.setdefault((question_of(e), e.system or ""), []).append(e)
 
     def find(self, label: HumanLabel) -> AlignedItem | str:
-        """Return the labeled item, before adding human labels, or the reason why none matches."""
+        """Return the item that a label refers to, without human labels, or why no item matches."""
         if label.label not in TASK_LABELS.get(label.task, (label.label,)):
             return f"{label.label!r} is not a label of this task"
         answers = self._answers(label)
@@ -212,7 +212,7 @@ def _is_cited(verdict: CitationVerdict, document: str) -> bool:
 
 
 def _nugget(item: AlignedItem, evaluation: Evaluation, text: str) -> AlignedItem | str:
-    """Read the label from the nugget's assignment, or from its match if it was not assigned."""
+    """Read a nugget's label from its assignment or, if it was not assigned, from its match."""
     key = _normalize(text)
     gold = next((i for i, n in enumerate(evaluation.gold_nuggets) if _normalize(n.text) == key), -1)
     if gold < 0:

@@ -1,4 +1,4 @@
-"""Measure the calibration of confidences, and fit confidence thresholds with bounded risk."""
+"""Measure the calibration of confidences, and fit confidence thresholds that bound the risk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ N_BINS = 10
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Group of labels with similar confidences.
+    """A bin of labels with similar confidences.
 
     Attributes:
         low: Lower end, exclusive except for 0.
@@ -60,7 +60,7 @@ def calibration(
     questions: Sequence[str] | None = None,
     n_bins: int = N_BINS,
 ) -> Calibration:
-    """Compute expected calibration error, Brier score and bins for a reliability diagram.
+    """Compute the expected calibration error, the Brier score and reliability diagram bins.
 
     ECE = sum over bins of n_b / n * |accuracy_b - confidence_b| (Guo et al. 2017, arXiv 1706.04599,
     equation 3). Both measures use only the probability of the predicted label. ECE and its
@@ -125,7 +125,7 @@ THRESHOLDS = tuple(round(1 - 10 ** (-step / 10), 4) for step in range(30, 1, -1)
 """Thresholds from 0.999 down to 0.369, evenly spaced in log(1 - threshold)."""
 
 N_STARTS = 4
-"""Number of starting thresholds, because the highest thresholds may have too few verdicts."""
+"""Number of starting thresholds. Several are used because the highest may have too few verdicts."""
 
 
 def risk_bound(
@@ -154,7 +154,7 @@ def risk_bound(
         delta: Maximum probability that the risk is exceeded.
         clusters: Question of each verdict, shape (n_verdicts,). None means that all questions
             differ.
-        thresholds: Thresholds in test order, selected independently of the data.
+        thresholds: Thresholds in test order, which must be chosen independently of the data.
 
     Returns:
         The bound, with coverage and precision measured on the drawn verdicts. `threshold` is None
@@ -172,7 +172,7 @@ def risk_bound(
     groups = cluster_names(clusters, len(confidences))
     if not len(confidences) == len(is_right) == len(groups):
         raise InputError("confidences, is_right and clusters must have the same length")
-    # One random verdict of each question.
+    # One random verdict per question.
     order = np.random.default_rng(SEED).permutation(len(groups))
     drawn = sorted({groups[i]: int(i) for i in order}.values())
     confidence = np.array(confidences, dtype=float)[drawn]
@@ -204,7 +204,7 @@ def _find_threshold(
     risk: float,
     delta: float,
 ) -> float | None:
-    """Return the lowest threshold that passes the tests in sequence from any start."""
+    """Return the lowest threshold reached by passing all tests in sequence from any start."""
     from scipy.stats import binom
 
     def p_value(threshold: float) -> float:
@@ -223,7 +223,7 @@ def _find_threshold(
 def bound_of(
     bounds: Sequence[Bound], label: str, level: BoundLevel, kind: str = ""
 ) -> Bound | None:
-    """Return the bound for a kind of verdict, the bound for all kinds, or None."""
+    """Return the bound for a kind of verdict, or else the bound for all kinds, or else None."""
     known = {one.kind: one for one in bounds if (one.label, one.level) == (label, level)}
     return known.get(kind, known.get(""))
 

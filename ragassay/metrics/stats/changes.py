@@ -15,13 +15,13 @@ from ragassay.metrics.stats.leaderboard import ALPHA, PairTest, holm, paired_tes
 from ragassay.records import Evaluation, Finding, Score
 
 SAME_WORDS = 0.6
-"""Minimum word overlap at which two sentences count as versions of the same sentence."""
+"""Minimum word overlap at which two sentences count as two versions of one sentence."""
 
 
 def match_answers(
     old: Sequence[Evaluation], new: Sequence[Evaluation]
 ) -> list[tuple[Evaluation, Evaluation]]:
-    """Pair answers to the same question one to one.
+    """Pair up answers to the same question, one to one.
 
     Answers with the same id and system are paired first, then answers with the same system, then
     other answers in order.
@@ -79,7 +79,7 @@ def words_shared(one: str, two: str) -> float:
 
 
 MARGIN = 0.05
-"""Minimum mean score change, as a share of the scales, at which an answer is better or worse."""
+"""Minimum mean score change, relative to the scales, for an answer to be better or worse."""
 
 SERIOUS_KEY = "findings.serious"
 """Share of answers with a serious primary finding. Lower is better."""
@@ -92,8 +92,8 @@ class ScoreChange:
     """Change of a score over the answer pairs in which both answers have the score.
 
     Attributes:
-        old: Old mean over the shared questions, or None without shared questions.
-        new: New mean over the shared questions, or None without shared questions.
+        old: Old mean over the shared questions, or None if no questions are shared.
+        new: New mean over the shared questions, or None if no questions are shared.
         test: Paired test of the difference (new minus old). `p_holm` is corrected over all compared
             scores.
         n_questions: Number of questions with an old score.
@@ -111,7 +111,7 @@ class ScoreChange:
 
     @property
     def overlaps(self) -> bool:
-        """True if undecided verdicts leave open which side is better."""
+        """True if undecided verdicts leave it open which side is better."""
         return self.ranges is not None and self.ranges[0].overlaps(self.ranges[1])
 
     @property
@@ -154,7 +154,7 @@ class AnswerChange:
 
     @property
     def direction(self) -> Direction:
-        """Direction of the change in serious findings, or if unchanged, of the gain."""
+        """Direction of the change in serious findings, or of the gain if they are unchanged."""
         gain = self.gain or 0.0
         if self.n_serious > 0 or (self.n_serious == 0 and gain <= -MARGIN):
             return "worse"
@@ -211,7 +211,7 @@ def find_changes(
 
 
 def least_p_value(scores: Sequence[ScoreChange]) -> float:
-    """Return the smallest Holm-corrected p-value that these numbers of questions allow.
+    """Return the smallest Holm-corrected p-value possible with these numbers of questions.
 
     The minimum of a permutation test is 2 / 2^n. Holm multiplies it by the number of tests.
     """
@@ -262,7 +262,7 @@ def _score_change(
         {q: math.fsum(v[side] for v in values) / len(values) for q, values in shared.items()}
         for side in (0, 1)
     )
-    # The names of both sides can be equal or empty, so the test uses other names.
+    # The two sides can have equal or empty names, so the test uses other names.
     (test,) = paired_tests({"new": news, "old": olds})
     ranges = None
     if key != SERIOUS_KEY and shared:
@@ -308,7 +308,7 @@ def _answer_change(
 
 
 def gain_of(key: str, old: Score | None, new: Score | None) -> float | None:
-    """Return the gain of an answer's score as a share of its scale, or None if not comparable."""
+    """Return the gain in an answer's score as a share of the scale, or None if not comparable."""
     if old is None or new is None or old.value is None or new.value is None or old.overlaps(new):
         return None
     return _as_gain(new.value - old.value, new.scale, key in LOWER_IS_BETTER)

@@ -31,7 +31,7 @@ class RankCorrelation:
 
     Attributes:
         kendall: Kendall's tau-b, which corrects for ties.
-        tau_ap: AP correlation `tau_ap_b`, which gives more weight to the top. None for rankings of
+        tau_ap: AP correlation `tau_ap_b`, which gives the top more weight. None for rankings of
             answers.
         n_questions: Number of questions, or 0 if unknown.
     """
@@ -68,7 +68,7 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
     tau_AP = 2/(N - 1) * sum of C(i)/(i - 1) for i = 2..N, minus 1   (Yilmaz et al., SIGIR 2008)
 
     C(i) is the number of items above rank i in the estimated ranking that the true ranking also
-    places above that item. Errors at the top cost more than errors at the bottom.
+    places above that item. Errors near the top count more than errors near the bottom.
 
     Ties are treated as in tau_AP,b (Urbano and Marrero, SIGIR 2017), `ircor` and TREC AutoJudge.
     Each item is compared with the items strictly above its group of ties. The first group is not
@@ -93,8 +93,8 @@ def tau_ap(estimated: Sequence[float], truth: Sequence[float]) -> float | None:
 def tau_ap_b(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the mean of `tau_ap` in both directions, if neither ranking is the true ranking.
 
-    Follows Urbano and Marrero 2017. Without ties, the result equals the symmetric tau_AP of Yilmaz
-    et al.
+    Follows Urbano and Marrero 2017. If there are no ties, the result equals the symmetric tau_AP of
+    Yilmaz et al.
 
     Example:
         >>> tau_ap_b([4, 3, 2, 1], [3, 4, 2, 1])
@@ -152,8 +152,8 @@ def correlate_systems(
 ) -> RankCorrelation:
     """Correlate two system rankings by mean scores, with intervals that resample questions.
 
-    `first` and `second` are values keyed by system and question, from two judges or for two scores.
-    Each mean is over the questions that have both values.
+    `first` and `second` are values from two judges or for two scores, keyed by system and question.
+    Each mean is over the questions for which both values exist.
     """
     shared = {
         name: sorted(first[name].keys() & second[name].keys()) for name in first if name in second
@@ -169,7 +169,7 @@ def correlate_systems(
             values[:, row, index[question]] = first[name][question], second[name][question]
 
     def means(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the means for each draw, shape (2, n_draws, n_systems), with NaN if undefined."""
+        """Return the means for each draw, shape (2, n_draws, n_systems). NaN means undefined."""
         sizes = counts @ known.T
         # Rounding keeps equal means equal, independently of the summation order.
         return (counts @ values.transpose(0, 2, 1) / np.where(sizes > 0, sizes, np.nan)).round(12)
@@ -204,7 +204,7 @@ def _correlation(
 def _spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return Spearman's rho for many pairs of rankings, shape (n, n_systems), ignoring NaN.
 
-    SciPy computes one pair at a time, which takes 0.7 ms.
+    SciPy computes one pair at a time, which takes 0.7 ms per pair.
     """
     from scipy.stats import rankdata
 

@@ -13,7 +13,7 @@ from ragassay.records import Score
 Interval = tuple[float, float]
 
 N_DRAWS = 4000
-"""Number of draws for a simulated interval, so that its ends are stable to about 0.01."""
+"""Number of draws for a simulated interval, enough for its ends to be stable to about 0.01."""
 
 MOST_PICKS = 1_000_000
 """Maximum number of clusters drawn at a time, to limit memory."""
@@ -31,7 +31,7 @@ def mean_of(values: Iterable[float]) -> float | None:
 
 
 def cluster_names(clusters: Sequence[str] | None, n: int) -> list[str]:
-    """Return the clusters, or n different names if there are none."""
+    """Return the cluster names, or n different names if there are no clusters."""
     return list(map(str, range(n))) if clusters is None else list(clusters)
 
 
@@ -71,7 +71,7 @@ def mean_interval(
         groups.setdefault(name, []).append(value)
     if len(groups) < 2:
         return None
-    # Sorted by name to be independent of the order in which answers finish.
+    # Sorted by name, so that the order in which answers finish does not matter.
     sums = np.array([math.fsum(groups[name]) for name in sorted(groups)])
     sizes = np.array([len(groups[name]) for name in sorted(groups)])
     rng = np.random.default_rng(SEED)
@@ -109,7 +109,7 @@ def f1_score(precision: float | None, recall: float | None) -> float | None:
 
 
 def f1_interval(precision: tuple[int, int], recall: tuple[int, int]) -> Interval | None:
-    """Return an interval for F1 with Jeffreys priors, or None without trials."""
+    """Return an interval for F1 with Jeffreys priors, or None if there are no trials."""
     if not precision[1] or not recall[1]:
         return None
     rng = np.random.default_rng(SEED)
@@ -158,7 +158,7 @@ def bootstrap_interval(
 
 
 def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> NDArray[np.float64]:
-    """Sum values by cluster.
+    """Return the sum of the values in each cluster.
 
     Returns:
         Sums ordered by cluster name, shape (n_clusters, ...).
@@ -172,7 +172,7 @@ def sums_by_cluster(values: NDArray[np.floating], clusters: Sequence[str]) -> ND
 def ratio_interval(
     hits: Sequence[float], sizes: Sequence[float], clusters: Sequence[str]
 ) -> Interval | None:
-    """Return a bootstrap interval for sum(hits) / sum(sizes), or None with under two clusters.
+    """Return a bootstrap interval for sum(hits) / sum(sizes), or None for under two clusters.
 
     `hits`, `sizes` and `clusters` have the shape (n,).
     """

@@ -1,4 +1,4 @@
-"""Combine judgments of panels and cascades, and of a fine-tuned judge with signals."""
+"""Combine the judgments in panels and cascades, and those of a fine-tuned judge and signals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 from ragassay.records import CascadePart, CascadeSummary, Failure, Judgment, Usage, VerdictBase
 
 DISPUTED_POINTS = 2.0
-"""Minimum difference between disputed scores, which is half of a scale from 1 to 5."""
+"""Minimum difference at which scores are disputed, which is half of a scale from 1 to 5."""
 
 
 def final_judgment(member: Judgment) -> Judgment:
@@ -33,8 +33,8 @@ def panel_judgment(members: Sequence[Judgment]) -> Judgment:
 
     The score is the mean of the scored members, and the rating is the score rounded half up. The
     distribution is the mean distribution if all scored members have a distribution. The rationale
-    is that of the member closest to the score, and the sentences are those of all members. The
-    result is unscored if all members are unscored.
+    comes from the member closest to the score, and the sentences come from all members. The result
+    is unscored if all members are unscored.
     """
     firsts = [member.first for member in members if member.first is not None]
     usage = sum((one.usage for one in (*members, *firsts)), Usage())
@@ -88,7 +88,7 @@ def joint_name(first: str, second: str | None) -> str:
 def cascade_of(
     asked: Mapping[str, Sequence[VerdictBase]], judge: str, second: str, when: str
 ) -> CascadeSummary:
-    """Summarize the number of escalated verdicts and the cost of the second judge.
+    """Summarize how many verdicts were escalated and what the second judge cost.
 
     Args:
         asked: First verdicts, keyed by kind. Each kind becomes a part of the summary.
@@ -138,11 +138,11 @@ judge that reads single sentences is not asked."""
 
 
 def join_judgments(tuned: Judgment, measured: Judgment, share: float = TUNED_SHARE) -> Judgment:
-    """Mix two judgments of the same answer on the same scale.
+    """Combine two judgments of the same answer on the same scale.
 
-    The score is the expected value of the mixed distribution. The rationale is that of the judgment
-    with the lower rating, or those of both if the ratings are equal. If one judgment is unscored,
-    the other judgment is returned.
+    The score is the expected value of the mixed distribution. The rationale comes from the judgment
+    with the lower rating, or from both judgments if the ratings are equal. If one judgment is
+    unscored, the other judgment is returned.
 
     Args:
         share: Weight of the fine-tuned judge in [0, 1].

@@ -30,9 +30,9 @@ class PairTest:
     """Paired test of two systems.
 
     Attributes:
-        difference: Mean of the first score minus the second, or None without shared questions.
+        difference: Mean of the first score minus the second, or None if no questions are shared.
         low: Lower end of the 95 % bootstrap interval, or None if undefined.
-        p_value: Two-sided p-value, or None without shared questions.
+        p_value: Two-sided p-value, or None if no questions are shared.
         is_exact: Whether all permutations were used.
     """
 
@@ -72,7 +72,7 @@ def paired_tests(systems: Mapping[str, Mapping[str, float]]) -> tuple[PairTest, 
 
 
 def holm(p_values: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Apply Holm's step-down correction of the family-wise error (Holm 1979).
+    """Apply Holm's step-down correction for the family-wise error rate (Holm 1979).
 
     The k-th smallest of m p-values is multiplied by m - k + 1. Corrected values are at most 1 and
     never decrease with k.
@@ -158,8 +158,8 @@ class LeaderboardRow:
     """Rank of one system.
 
     Attributes:
-        rank: Rank by mean, from 1. Means that are equal to four digits share a rank. None without a
-            mean, or if the bounds overlap with those of another system.
+        rank: Rank by mean, from 1. Means that are equal to four digits share a rank. None if there
+            is no mean, or if the bounds overlap with another system's bounds.
         rank_low: Best rank that is consistent with the tests.
         rank_high: Worst rank that is consistent with the tests.
         overlaps: Systems with overlapping bounds for unscored verdicts.
@@ -177,12 +177,12 @@ class LeaderboardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Ranking of systems by one score.
+    """A ranking of systems by one score.
 
     Attributes:
         rows: Systems, best first. Systems without a mean are last.
-        tests: Tests of all pairs in which both systems have a mean and the bounds do not overlap.
-        n_questions: Number of questions for which any system has a score.
+        tests: Tests for all pairs of systems that have means and whose bounds do not overlap.
+        n_questions: Number of questions for which at least one system has a score.
         n_shared: Number of questions for which all systems have scores.
     """
 
@@ -265,7 +265,7 @@ def _row(
     ties = tuple(
         other for other in ranked if other != name and not {(name, other), (other, name)} & better
     )
-    # With different questions, the rank by mean can be outside the range from the tests.
+    # If the questions differ, the rank by mean can be outside the range from the tests.
     return LeaderboardRow(
         system=name,
         score=scores[name],

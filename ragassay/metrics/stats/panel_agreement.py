@@ -26,7 +26,7 @@ Rated = tuple[str, str, str]
 
 
 def ratings_alone(evaluations: Sequence[Evaluation]) -> dict[str, dict[Rated, Judgment]]:
-    """Return the scored judgments that each judge made before it read those of other judges."""
+    """Return the scored judgments that each judge made before reading other judges' judgments."""
     ratings: dict[str, dict[Rated, Judgment]] = {}
     for evaluation in evaluations:
         question = question_of(evaluation)
@@ -79,7 +79,7 @@ def erring_pairs(
 def error_correlation(
     first: Sequence[float], second: Sequence[float], questions: Sequence[str]
 ) -> Score:
-    """Return Pearson's correlation of two judges' errors, with an interval over questions.
+    """Return Pearson's correlation of two judges' errors, with a bootstrap interval.
 
     The value is None for fewer than two errors or if all errors of a judge are equal.
     """
@@ -95,7 +95,7 @@ def _pearson(sums: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return correlations from sums of 1, x, y, x^2, y^2 and xy, shape (n_draws, 6)."""
     n, x, y, xx, yy, xy = sums.T
     spread = np.maximum(n * xx - x * x, 0.0) * np.maximum(n * yy - y * y, 0.0)
-    # A tiny spread is a rounding error.
+    # A tiny spread is only a rounding error.
     spread = np.where(spread > 1e-9 * np.maximum(n, 1.0) ** 4, spread, 0.0)
     return np.clip((n * xy - x * y) / np.sqrt(spread), -1.0, 1.0)
 
@@ -105,8 +105,8 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 
     n_eff = n / (1 + (n - 1) r)   (Kish 1965, the effect of clustering on a mean's variance)
 
-    r is the mean value over all pairs, but at least 0. With agreement instead of error correlation,
-    the result is a lower bound, because agreement can also mean that both judges are correct.
+    r is the mean value over all pairs, but at least 0. If agreement is used in place of error
+    correlation, the result is a lower bound, because judges can also agree when both are correct.
 
     Returns:
         A number from 1 to n, or None if a pair has no value or there are no pairs.
@@ -127,8 +127,8 @@ def effective_judges(pairs: Sequence[PanelPair]) -> float | None:
 def panel_agreement(evaluations: Sequence[Evaluation]) -> PanelAgreement | None:
     """Measure the agreement among panel members. Return None if there are no panels.
 
-    Agreement is measured for independent ratings and for ratings made after reading those of the
-    other members. Only the agreement of independent ratings measures reliability. Intervals
+    Agreement is measured for independent ratings, and for ratings made after reading the other
+    members' ratings. Only the agreement of independent ratings measures reliability. Intervals
     resample questions.
     """
     units = [
@@ -192,7 +192,7 @@ def _alpha(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Sco
 
 
 def _exact_agreement(units: Sequence[Sequence[Judgment]], questions: Sequence[str]) -> Score:
-    """Return the share of equal ratings among judgments with two or more ratings."""
+    """Return the share of judgments with equal ratings, out of those with two or more."""
     ratings = [[one.rating for one in unit if one.rating is not None] for unit in units]
     several = [(q, unit) for q, unit in zip(questions, ratings, strict=True) if len(unit) > 1]
     hits = [float(len(set(unit)) == 1) for _, unit in several]

@@ -1,4 +1,4 @@
-"""Measure the uncertainty of verdicts, and parse conditions for asking a second judge."""
+"""Measure how uncertain verdicts are, and parse conditions for asking a second judge."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Term:
     bound: float = 0.0
 
     def holds(self, verdict: VerdictBase) -> bool:
-        """Return whether a scored verdict satisfies the term. Unknown values satisfy it."""
+        """Return whether a scored verdict satisfies the term, as unknown values always do."""
         if self.what in MISSING:
             return False
         if self.what == "entropy":
@@ -49,7 +49,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Condition:
-    """Condition for uncertain verdicts.
+    """Condition that uncertain verdicts meet.
 
     Attributes:
         ways: Alternatives. Each consists of terms that must all be true.
@@ -122,7 +122,7 @@ def entropy_bits(shares: Iterable[float]) -> float | None:
 
 
 def rounded_bits(shares: Iterable[float] | None) -> float | None:
-    """Return the entropy in bits rounded to four digits, or None without a distribution."""
+    """Return the entropy in bits, rounded to four digits, or None if there is no distribution."""
     entropy = None if shares is None else entropy_bits(shares)
     return None if entropy is None else round(entropy, 4)
 

@@ -1,4 +1,4 @@
-"""Optimization tasks on labelled answers: sentence labeller, nugget assigner, rubric judge."""
+"""Optimization tasks on labeled answers: sentence labeler, nugget assigner, rubric judge."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def read_labelled(path: Path, gold: Path | None, task: LabelTask) -> LabelledAns
     """Read answers, or a reviewed run folder, and their labels for one task.
 
     Args:
-        gold: File of the labels; None if they are in `path`.
+        gold: Label file. None if the labels are in `path`.
 
     Raises:
-        InputError: A file cannot be read, or contains no label of the task for these answers.
+        InputError: A file cannot be read, or contains no labels for the task and these answers.
     """
     answers = read_answers(path)
     found = read_labels(gold or path)
@@ -98,8 +98,8 @@ class LabelKind:
 
     Attributes:
         field: Field of the agent's reply that contains the label.
-        arguments_at: Function that returns a list with the agent's arguments for a position of a
-            case; empty if the position does not exist.
+        arguments_at: Function that returns a list with the agent's arguments for a position in a
+            case, or an empty list if the position does not exist.
     """
 
     task: LabelTask
@@ -129,10 +129,10 @@ ASSIGNED = LabelKind(
 
 
 class AnswerLabelTask(CompileTask):
-    """Task on answers with human labels.
+    """Optimization task that uses answers with human labels.
 
     Args:
-        gold: File of the labels; None if they are in the answer file.
+        gold: Label file. None if the labels are in the answer file.
     """
 
     def __init__(self, kind: LabelKind, tools: Run, gold: Path | None = None) -> None:
@@ -186,13 +186,13 @@ AssignmentTask = partial(AnswerLabelTask, ASSIGNED)
 
 
 class RubricJudgeTask(CompileTask):
-    """Task on rated answers and perturbed versions of them.
+    """Optimization task that uses rated answers and perturbed versions of these answers.
 
     Args:
-        tools: See `CompileTask`. The rubrics of this run can be optimized for.
-        rubrics: Rubrics to optimize for; empty for all.
-        gold: File of the ratings; None if they are in the answer file.
-        n_perturbed: Number of answers to perturb, with texts reserved for fitting.
+        tools: See `CompileTask`. The rubrics of this run can be optimized.
+        rubrics: Rubrics to optimize. Empty for all.
+        gold: Rating file. None if the ratings are in the answer file.
+        n_perturbed: Number of answers to perturb, using texts reserved for fitting.
     """
 
     accept = 0.85

@@ -39,7 +39,7 @@ class JobStopped(BaseException):
 
 
 class JobLoop:
-    """Event loop in a thread; open it with `opened_loop`."""
+    """Event loop in a thread. Open it with `opened_loop`."""
 
     def __init__(self, portal: BlockingPortal) -> None:
         self._portal = portal
@@ -98,8 +98,8 @@ class Budget:
     """Limits on the cost and calls of a job, including its earlier runs.
 
     Attributes:
-        max_usd: Maximum cost; None for no limit.
-        max_calls: Maximum number of calls; None for no limit.
+        max_usd: Maximum cost. None for no limit.
+        max_calls: Maximum number of calls. None for no limit.
         n_in_flight: Number of calls in progress, whose cost is not yet known.
         stopped: Error to raise on further calls, if the job was stopped.
     """
@@ -110,7 +110,7 @@ class Budget:
     stopped: JobStopped | None = None
 
     def check(self, memory: Memory, model: str) -> None:
-        """Check that the budget covers another call, at the average cost of the calls so far.
+        """Check that the budget covers another call at the average cost of the previous calls.
 
         Raises:
             JobStopped: A limit was reached, or the price of the model is unknown.
@@ -143,7 +143,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Shared:
-    """State shared by the models of a job. `in_flight` contains open requests by key."""
+    """State shared by the models of a job. `in_flight` contains open requests, keyed by hash."""
 
     loop: JobLoop
     memory: Memory
@@ -163,7 +163,7 @@ class CompilingLM(dspy.BaseLM):
 
     def __init__(self, judge: JudgeLM, shared: Shared) -> None:
         super().__init__(judge.model, cache=False)
-        self.kwargs = {}  # Options of copies, such as a temperature; the judge has other options.
+        self.kwargs = {}  # Only for options of copies, such as a temperature.
         self.takes_schema = judge.takes_schema
         self.judge = judge
         self.shared = shared
@@ -171,7 +171,7 @@ class CompilingLM(dspy.BaseLM):
     def __call__(
         self, prompt: str | None = None, *, messages: Any = None, **kwargs: Any
     ) -> list[dict[str, Any]]:
-        """Call `acall` from any thread other than the loop's.
+        """Call `acall` from any thread other than the loop's thread.
 
         Raises:
             ModelError: The call failed.
@@ -216,7 +216,7 @@ class CompilingLM(dspy.BaseLM):
             waiting = asyncio.ensure_future(self._ask(key, messages, options))
             self.shared.in_flight[key] = waiting
             waiting.add_done_callback(lambda done: self.shared.in_flight.pop(key, None))
-        # A cancelled caller must not cancel the request of others.
+        # A cancelled caller must not cancel a request that other callers share.
         return await asyncio.shield(waiting)
 
     async def _ask(

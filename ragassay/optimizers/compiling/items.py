@@ -23,9 +23,9 @@ class CompileItem:
         key: Origin of the item, e.g. "train.jsonl:3".
         group: Name of the question. Items in the same group are never separated.
         right: Expected label, texts, ids or rating.
-        reply: Fields of the expected reply for a few-shot example; empty if not fully known.
-        about: Part of the case to show in a few-shot example; empty if the inputs are enough.
-        unperturbed: Key of the original item, if this item is perturbed; else empty.
+        reply: Fields of the expected reply for a few-shot example. Empty if not fully known.
+        about: Part of the case to show in a few-shot example. Empty if the inputs are enough.
+        unperturbed: Key of the original item if this item is perturbed, else empty.
     """
 
     key: str
@@ -47,7 +47,7 @@ class CompileItem:
 
 @dataclass(frozen=True)
 class ItemResult:
-    """Items of a file, and its rejected lines."""
+    """Items in a file, and the rejected lines."""
 
     items: tuple[CompileItem, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -62,7 +62,7 @@ def read_rows(
     row_type: type[RowT],
     convert: Callable[[RowT, Item], T | Problem],
 ) -> tuple[tuple[T, ...], tuple[Rejection, ...]]:
-    """Validate rows and convert them, and return the results and the rejected rows.
+    """Validate and convert rows, and return the results and the rejected rows.
 
     Args:
         row_type: Model of a row.
@@ -98,7 +98,7 @@ GroupedT = TypeVar("GroupedT", bound=Grouped)
 def split_by_group(
     items: Sequence[GroupedT], share: float, seed: int
 ) -> tuple[list[GroupedT], list[GroupedT]]:
-    """Split items into two parts without dividing groups, preserving the order.
+    """Split items into two parts without dividing groups. The order is preserved.
 
     The second part contains a random share of the groups, at least one. It is empty if there is
     only one group.
@@ -114,7 +114,7 @@ def split_by_group(
 
 
 def draw_items(items: Sequence[CompileItem], limit: int, seed: int) -> list[CompileItem]:
-    """Sample at most `limit` items, spread over the groups; 0 returns all.
+    """Sample at most `limit` items, spread over the groups. If 0, return all items.
 
     Perturbed items stay together with the original item.
     """

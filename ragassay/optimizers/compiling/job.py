@@ -63,7 +63,7 @@ NOTED_PACKAGES = ("dspy", "gepa", "optuna", "litellm")
 
 @dataclass(frozen=True)
 class Steps:
-    """Callbacks for the plan of a job, the name of each step, and the cost so far."""
+    """Callbacks that receive the plan of a job, the name of each step, and the cost so far."""
 
     planned: Callable[[JobPlan], None] = lambda plan: None
     phase: Callable[[str], None] = lambda text: None
@@ -120,11 +120,11 @@ class CompileJob:
 
     Attributes:
         agent: Agent to optimize, one of `AGENTS`.
-        dev: Dev file; None to hold out half of the questions in `data`.
+        dev: Dev file. None to hold out half of the questions in `data`.
         budget: "light", "medium", "heavy", or an approximate number of agent calls.
-        limit: Maximum number of training items, and of dev items; 0 for all.
-        max_usd: Maximum cost of the job; None for no limit.
-        max_calls: Maximum number of model calls of the job; None for no limit.
+        limit: Maximum number of training items, and of dev items. 0 for all.
+        max_usd: Maximum cost of the job. None for no limit.
+        max_calls: Maximum number of model calls. None for no limit.
     """
 
     agent: str
@@ -145,7 +145,7 @@ class CompileResult:
 
     Attributes:
         is_same: Whether the result is the shipped prompt.
-        n_shared: Number of training items dropped because their question is in the dev data.
+        n_shared: Number of training items dropped because the dev data contains their question.
         n_asked: Number of calls made by this process.
     """
 
@@ -168,7 +168,7 @@ def run_compile_job(
     While an optimizer runs, stdout and stderr are redirected to optimizer.log in the work folder.
 
     Args:
-        settings: Settings with the model. The second judge of a panel, if any, writes candidates.
+        settings: Settings with the model. If there is a panel, its second judge writes candidates.
         work: Folder for stored replies.
         corpus: Literature to search, for the query writer.
 
@@ -202,7 +202,7 @@ def plan_compile_job(
 
 @dataclass(frozen=True)
 class _OpenJob:
-    """A job with its data, split into items for training and for comparing candidates."""
+    """A job and its data, split into items for training and items for comparing candidates."""
 
     job: CompileJob
     settings: Settings

@@ -1,9 +1,9 @@
-"""Cache of model replies on disk, by the content of the request.
+"""Cache of model replies on disk, keyed by the content of the request.
 
 A restarted job runs from the beginning, but its earlier requests are answered from this cache.
 
-DSPy's cache is not suitable: it is shared by all jobs of a process, its hits report no usage (so
-the cost of a resumed job would be unknown), and it silently ignores write errors.
+DSPy's cache is not suitable. All jobs of a process share it, and it silently ignores write errors.
+Its hits report no usage, so the cost of a resumed job would be unknown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ragassay.store import storing
 
 
 class StoredReply(Frozen):
-    """A reply, or a permanent failure, with the hash of its request.
+    """A reply or a permanent failure, and the hash of the request.
 
     Attributes:
         logprobs: Serialized LiteLLM log-probabilities, if any.
@@ -43,8 +43,8 @@ class Memory:
     """Replies of a job in an append-only file. Not thread-safe.
 
     Args:
-        folder: Folder of the file. It is created if necessary, and locked by this process.
-        listen: Called with the cost so far after the first use of each reply.
+        folder: Folder of the file. The folder is created if necessary, and locked by this process.
+        listen: Function that receives the cost so far, called after the first use of each reply.
     """
 
     def __init__(self, folder: Path, listen: Callable[[Usage], None] = lambda usage: None) -> None:

@@ -45,7 +45,7 @@ class Grade:
 
 @dataclass(frozen=True)
 class ItemOutcome:
-    """Result for an item. Without a grade, it is unscored, and `reason` explains why."""
+    """Result for an item. If there is no grade, the item is unscored, and `reason` explains why."""
 
     item: CompileItem
     mark: Grade | None
@@ -102,8 +102,8 @@ def mark_nuggets(
     """Grade nuggets by F1 after one-to-one alignment.
 
     Args:
-        right: Expected nuggets; at least one.
-        found: Nuggets in the reply; at least one.
+        right: One or more expected nuggets.
+        found: One or more nuggets in the reply.
         similarity: Similarities, shape (n_right, n_found).
         threshold: Minimum similarity of nuggets that state the same fact.
     """
@@ -120,7 +120,7 @@ def mark_nuggets(
 
 
 def mark_hits(right: Sequence[str], found: Sequence[str]) -> Grade:
-    """Grade search results by recall of the relevant articles. At least one must be relevant."""
+    """Grade search results by recall of the relevant articles, of which there is at least one."""
     gold = set(right)
     n = len(gold & set(found))
     words = load_proposals().feedback.articles
@@ -144,9 +144,9 @@ class ResampledFigure:
     """A metric that is computed from sums over outcomes, so that it can be resampled.
 
     Attributes:
-        rows: Function from outcomes to their contributions, shape (n, ...).
-        value: Function from sums of contributions, shape (..., *row), to the metric, shape (...);
-            NaN if undefined.
+        rows: Function that maps outcomes to their contributions, shape (n, ...).
+        value: Function that maps sums of contributions, shape (..., *row), to the metric, shape
+            (...). NaN if undefined.
     """
 
     name: str
@@ -155,7 +155,7 @@ class ResampledFigure:
 
 
 FigureOf = Callable[[Sequence[ItemOutcome]], ResampledFigure]
-"""Function that returns the metric for some outcomes."""
+"""Function that returns a metric for some outcomes."""
 
 
 def mean_figure(name: str) -> ResampledFigure:
@@ -164,7 +164,7 @@ def mean_figure(name: str) -> ResampledFigure:
 
 
 def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
-    """Return macro-F1 as a metric, over labels that occur as expected or predicted."""
+    """Return macro-F1 as a metric, over all labels that are expected or predicted at least once."""
 
     def rows(outcomes: Sequence[ItemOutcome]) -> NDArray[np.float64]:
         import numpy as np
@@ -181,7 +181,7 @@ def macro_f1_figure(labels: Sequence[str]) -> ResampledFigure:
 
 
 def detection_figure(outcomes: Sequence[ItemOutcome]) -> ResampledFigure:
-    """Return the share of pairs whose perturbed answer is rated strictly below the original."""
+    """Return the share of pairs in which the perturbed answer is rated below the original."""
     unperturbed = {
         o.item.key: o.mark for o in outcomes if o.mark is not None and not o.item.unperturbed
     }

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 CHARS_PER_TOKEN = 4
 
 N_RENDERED = 20
-"""Number of items to render for estimating the prompt length."""
+"""Number of items that are rendered to estimate the prompt length."""
 
 N_SHOWN = 3
-"""Maximum number of demonstrations in a prompt, or of cases in a request for an instruction."""
+"""Maximum number of demonstrations in a prompt, or cases in a request for an instruction."""
 
 AGENTS = (
     "rubric_judge",
@@ -80,13 +80,13 @@ ROUNDS: Mapping[str, int] = {"light": 6, "medium": 15, "heavy": 40}
 """Number of passes over the comparison items, by budget name."""
 
 DEPTH = 2
-"""Number of proposal rounds of COPRO."""
+"""Number of proposal rounds in COPRO."""
 
 REFLECTED = 3
 """Number of cases that GEPA shows when it requests a new instruction."""
 
 N_FIXED = 3
-"""Number of fixed candidates of bootstrap: with no, labelled and unshuffled examples."""
+"""Number of fixed candidates in bootstrap, with no, labeled and unshuffled examples."""
 
 FEWEST_ROUNDS = 2
 
@@ -116,11 +116,11 @@ def n_calls_of(budget: str, n_tried: int) -> int:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of a search.
+    """Sizes that determine a search.
 
     Attributes:
         n_taught: Number of items from which demonstrations and errors are taken.
-        n_tried: Number of items for comparing candidates.
+        n_tried: Number of items on which candidates are compared.
         n_budget: Approximate maximum number of agent calls.
     """
 
@@ -135,7 +135,7 @@ class Sizes:
 
     @property
     def n_shuffled(self) -> int:
-        """Number of random demonstration sets of bootstrap."""
+        """Number of random demonstration sets in bootstrap."""
         return max(0, self.n_rounds - N_FIXED)
 
     @property
@@ -145,7 +145,7 @@ class Sizes:
 
     @property
     def n_candidates(self) -> int:
-        """Number of instructions, and of demonstration sets, that MIPROv2 combines."""
+        """Number of instructions, and number of demonstration sets, that MIPROv2 combines."""
         return max(3, self.n_trials // 2)
 
     @property
@@ -155,7 +155,7 @@ class Sizes:
 
     @property
     def n_gepa_calls(self) -> int:
-        """Number of calls after which GEPA starts no new step, at least enough for one step."""
+        """Number of calls after which GEPA starts no new step. At least one step is possible."""
         return max(self.n_budget, self.n_tried + 2 * self.n_reflected)
 
     @property
@@ -170,7 +170,7 @@ class CallPlan:
 
     Attributes:
         n_measured: Calls for measuring the shipped and the compiled prompt.
-        n_searched: Agent calls of the optimizer.
+        n_searched: Agent calls by the optimizer.
         n_written: Calls for writing instructions.
     """
 
@@ -199,7 +199,7 @@ def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
         # The first two demonstration sets (none and labeled) need no calls.
         "miprov2": (sizes.n_rounds * tried + (candidates - 2) * taught, candidates),
         # Each step runs the old and the new instruction on a few items, then the new one on all
-        # items. The last step can start just below the limit.
+        # items. The last step can start when the limit is almost reached.
         "gepa": (
             sizes.n_gepa_calls + 2 * sizes.n_reflected + tried,
             1 + max(0, sizes.n_gepa_calls - tried) // (2 * sizes.n_reflected),
@@ -216,8 +216,8 @@ class JobPlan:
     Attributes:
         model: Model that will use the prompt.
         writer: Model that writes candidates.
-        usd: Maximum cost, if every reply has its full length; 0 for local models, None if a price
-            is unknown.
+        usd: Maximum cost if every reply has full length. 0 for local models, None if a price is
+            unknown.
     """
 
     calls: CallPlan
@@ -248,7 +248,7 @@ def plan_job(
     model: Settings,
     writer: Settings,
 ) -> JobPlan:
-    """Estimate the calls and cost of a job; `dev` must not be empty."""
+    """Estimate the calls and cost of a job. `dev` must not be empty."""
     calls = plan_calls(optimizer, sizes, len(dev))
     n_sent = _n_prompt_tokens(agent, dev[:N_RENDERED])
     shows_examples = optimizer in ("bootstrap", "miprov2")
@@ -280,7 +280,7 @@ def _n_prompt_tokens(agent: Agent, items: Sequence[CompileItem]) -> int:
 
 
 def shown_name(model: str) -> str:
-    """Return a model name without local folders."""
+    """Return a model name without any local folder."""
     name = model.removeprefix(f"{PROVIDER}/")
     is_folder = is_local(model) and (name.startswith((".", "/", "~")) or Path(name).exists())
     return f"{PROVIDER}/{Path(name).name}" if is_folder else model

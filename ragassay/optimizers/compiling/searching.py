@@ -1,4 +1,4 @@
-"""Run DSPy's optimizers with a small budget, and render their requests for new instructions."""
+"""Run DSPy's optimizers on a small budget, and render their requests for new instructions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ragassay.optimizers.compiling.task import CompileTask
 from ragassay.prompts.texts import load_proposals
 
 LONGEST_LOCAL = 600
-"""Maximum number of characters in a text by the embedded model; hosted models have no limit."""
+"""Maximum number of characters in a text by the embedded model. Hosted models have no limit."""
 
 MOST_CASE_CHARS = 700
 """Maximum number of characters per input of a case in a request for a new instruction."""
@@ -53,7 +53,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         """Make a request from a synchronous thread.
 
         Returns:
-            Fields of each reply with an instruction; at least one.
+            Fields of each reply that contains an instruction. There is at least one.
         """
         options = {**lm_kwargs, **NO_LOGPROBS}
         if lm.takes_schema:
@@ -85,7 +85,7 @@ class ProposalAdapter(SharedPrefixAdapter):
         ]
 
     def parse(self, signature: Any, completion: str) -> dict[str, Any]:
-        """Return the stripped fields of a reply; without JSON, each field is the whole reply."""
+        """Return the stripped fields of a reply, or the whole reply for each field if not JSON."""
         try:
             fields = super().parse(signature, completion)
         except RefusedError:
@@ -131,11 +131,11 @@ def _case(number: int, case: Mapping[str, Any]) -> str:
 
 
 def _strip_fence(text: str) -> str:
-    """Return the first fenced block of a text, or the text if there is none."""
+    """Return the first fenced block in a text, or the whole text if there is none."""
     parts = text.split(FENCE)
     if len(parts) < 3:
         return text.strip()
-    _, _, block = parts[1].partition("\n")  # Removes the language.
+    _, _, block = parts[1].partition("\n")  # Removes the language name.
     return block.strip() or text.strip()
 
 
@@ -186,7 +186,7 @@ class Search:
 
     @property
     def n_labelled(self) -> int:
-        """Maximum number of labelled demonstrations; 0 if expected replies are incomplete."""
+        """Maximum number of labeled demonstrations. 0 if the expected replies are incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:
@@ -263,7 +263,7 @@ def _miprov2(student: Student, setup: Search) -> Student:
         num_threads=setup.n_threads,
         max_errors=NEVER,
         init_temperature=TEMPERATURE,
-        # Zero selects DSPy's default seed.
+        # A seed of zero selects DSPy's default seed.
         seed=setup.seed + 1,
     )
     return optimizer.compile(
@@ -309,7 +309,7 @@ def _copro(student: Student, setup: Search) -> Student:
     )
     options = {"num_threads": setup.n_threads, "display_progress": False}
     found = optimizer.compile(student, trainset=list(setup.tried), eval_kwargs=options)
-    # Among equal candidates, prefer the shipped instruction, which COPRO tries last.
+    # Among equally good candidates, prefer the shipped instruction, which COPRO tries last.
     shipped = predictor_of(student).instructions
     scores = {one["instruction"]: one["score"] for one in reversed(found.candidate_programs)}
     return student if scores.get(shipped) == max(scores.values()) else found

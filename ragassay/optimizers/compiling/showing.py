@@ -25,7 +25,7 @@ N_WIDE = 96
 
 @dataclass(frozen=True)
 class PromptLine:
-    """List entry of an agent: prompt key, hash, fields and instruction."""
+    """List entry for an agent, with its prompt key, hash, fields and instruction."""
 
     name: str
     sha256: str
@@ -36,7 +36,7 @@ class PromptLine:
 
 
 def shipped_agents() -> dict[str, Agent]:
-    """Return all single-call agents by prompt key."""
+    """Return all single-call agents, keyed by prompt key."""
     agents = (
         RubricJudge(),
         *(Verifier(n) for n in (4, 3, 2)),

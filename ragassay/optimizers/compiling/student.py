@@ -24,9 +24,9 @@ PROBLEM_FIELD = "problem"
 class Student(dspy.Module):
     """DSPy module that calls an agent with an item.
 
-    Inputs are added to the trace as few-shot examples show them, so that optimizers can use traces
-    as demonstrations. An unusable reply does not raise an exception; the prediction contains the
-    reason instead of a record.
+    The trace contains inputs in the form used in few-shot examples, so that optimizers can use
+    traces as demonstrations. An unusable reply does not raise an exception. The prediction then
+    contains the reason instead of a record.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -74,7 +74,7 @@ def example_inputs(item: CompileItem, inputs: Mapping[str, Any]) -> dict[str, An
 
 
 def example_of(item: CompileItem, inputs: Mapping[str, str]) -> dspy.Example:
-    """Return a DSPy example whose input is the item and whose other fields form a demonstration."""
+    """Return a DSPy example with the item as its input. The other fields form a demonstration."""
     fields = example_inputs(item, inputs) | dict(item.reply)
     return dspy.Example(item=item, **fields).with_inputs("item")
 

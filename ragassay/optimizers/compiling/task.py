@@ -19,7 +19,7 @@ from ragassay.records import Case, Rejection
 
 
 class CompileTask(ABC):
-    """Optimization task of an agent, with its data and metrics.
+    """Optimization task for an agent, with its data and metrics.
 
     Args:
         tools: Run for segmenting answers, embedding texts and searching literature.
@@ -31,7 +31,7 @@ class CompileTask(ABC):
     """Minimum grade of a reply to be used as a demonstration."""
 
     rubrics: tuple[str, ...] = ()
-    """Rubrics of the prompt; empty for all."""
+    """Rubrics of the prompt. Empty for all."""
 
     def __init__(self, tools: Run, make_agent: Callable[[], Agent], *figures: FigureOf) -> None:
         self.tools, self.make_agent, self.figures = tools, make_agent, figures
@@ -50,7 +50,7 @@ class CompileTask(ABC):
 
 
 def label_figures(labels: Sequence[str]) -> tuple[FigureOf, ...]:
-    """Return the metrics of a labelling task: macro-F1 and accuracy."""
+    """Return the metrics of a labeling task: macro-F1 and accuracy."""
     return lambda outcomes: macro_f1_figure(labels), lambda outcomes: mean_figure("accuracy")
 
 
@@ -78,12 +78,12 @@ def about_case(case: Case) -> str:
 
 
 DEV_SHARE = 0.5
-"""Share of questions to hold out if there is no dev file."""
+"""Share of questions that are held out if there is no dev file."""
 
 
 @dataclass(frozen=True)
 class JobData:
-    """Training and dev items of a job, without shared questions.
+    """Training and dev items of a job, which share no questions.
 
     Attributes:
         n_shared: Number of training items dropped because their question is in the dev data.
@@ -102,7 +102,7 @@ def read_job_data(
 
     Args:
         dev_path: Dev file. If None, half of the questions in `path` are held out.
-        limit: Maximum number of items of each part; 0 for all.
+        limit: Maximum number of items in each part. 0 for all.
 
     Raises:
         InputError: A file cannot be read, or a part is empty.

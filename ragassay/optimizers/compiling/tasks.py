@@ -58,14 +58,14 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Task on labelled claims and passages."""
+    """Optimization task that uses labeled claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
         super().__init__(tools, partial(Verifier, n_labels), *label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows with claim, evidence (or sentences) and label, or a reviewed run folder."""
+        """Read rows with a claim, evidence (or sentences) and a label, or a reviewed run folder."""
         return ItemResult(*read_rows(claim_items(path), ClaimRow, self._item))
 
     def _item(self, row: ClaimRow, item: Item) -> CompileItem | Problem:
@@ -115,7 +115,7 @@ class SentenceNuggetsRow(Row):
 
 
 class NuggetTask(CompileTask):
-    """Task on sentences and their nuggets."""
+    """Optimization task that uses sentences and their nuggets."""
 
     accept = 0.75
 
@@ -123,7 +123,7 @@ class NuggetTask(CompileTask):
         super().__init__(tools, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows with sentence and nuggets, or the approved nuggets of a reviewed run."""
+        """Read rows with a sentence and its nuggets, or the approved nuggets of a reviewed run."""
         return ItemResult(*read_rows(nugget_items(path), SentenceNuggetsRow, self._item))
 
     def _item(self, row: SentenceNuggetsRow, item: Item) -> CompileItem:
@@ -171,7 +171,7 @@ class QueryWriterRow(Row):
 
 
 class QueryWriterTask(CompileTask):
-    """Task on questions and their relevant articles in a corpus."""
+    """Optimization task that uses questions and their relevant articles in a corpus."""
 
     accept = 0.5
 
@@ -179,7 +179,7 @@ class QueryWriterTask(CompileTask):
         super().__init__(tools, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
 
     def read(self, path: Path) -> ItemResult:
-        """Read rows with question, pmids and optionally a claim, as in BioASQ files."""
+        """Read rows with a question, PMIDs and optionally a claim, as in BioASQ files."""
         return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._item))
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
@@ -208,9 +208,10 @@ class TaskOptions:
     """Options of a task.
 
     Attributes:
-        rubrics: For the rubric judge: rubrics to optimize for; empty for all.
-        gold: For judge, labeller and assigner: file of labels; None if the data contains them.
-        n_perturbed: For the rubric judge: number of answers to perturb.
+        rubrics: For the rubric judge, the rubrics to optimize. Empty for all.
+        gold: For the judge, labeler and assigner, the label file. None if the data contains the
+            labels.
+        n_perturbed: For the rubric judge, the number of answers to perturb.
     """
 
     rubrics: tuple[str, ...] = ()

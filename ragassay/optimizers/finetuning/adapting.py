@@ -44,11 +44,12 @@ SCALE = 2.0
 """Scaling factor of the low-rank update (alpha / rank)."""
 
 N_MEASURED = 240
-"""Number of examples for computing the mean and spread of the features before training."""
+"""Number of examples from which the mean and spread of the features are computed before
+training."""
 
 
 class _Learner(nn.Module):
-    """Encoder with a loss, for transformers' Trainer."""
+    """Encoder that returns a loss, for transformers' Trainer."""
 
     def __init__(self, encoder: PairEncoder, smoothing: float) -> None:
         super().__init__()
@@ -65,7 +66,7 @@ def partial_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     For that label of a verifier, the probabilities of the two allowed classes are summed.
 
     Args:
-        logits: Shape (n, n_labels); three labels for a verifier.
+        logits: Shape (n, n_labels). A verifier has three labels.
         labels: Shape (n,).
         smoothing: Weight of the uniform distribution (label smoothing).
     """
@@ -95,15 +96,15 @@ def train(
     Args:
         encoder: Encoder, which is trained in place.
         work: Checkpoint folder for this data and tuning.
-        steps: Maximum number of steps of `tuning.batch` examples; 0 for all epochs.
-        start: Folder of an adapter with the same base and rank to start from, if any.
+        steps: Maximum number of steps of `tuning.batch` examples. 0 for all epochs.
+        start: Folder of an adapter to start from, if any. It must have the same base and rank.
 
     Returns:
         Tensors for `save_adapter`.
 
     Raises:
-        InputError: The checkpoints are for other data or another tuning, or the adapter in `start`
-            has another base or rank.
+        InputError: The checkpoints were made for other data or another tuning, or the adapter in
+            `start` has another base or rank.
     """
     from peft import LoraConfig, get_peft_model
     from transformers import set_seed
@@ -137,7 +138,7 @@ def train(
 
 
 def new_encoder(job: EncoderJob, n_labels: int) -> PairEncoder:
-    """Return the base model of a job with a new head.
+    """Return a job's base model with a new head.
 
     Raises:
         SettingsError: The base model is unavailable.
@@ -154,7 +155,7 @@ def train_encoder(
     start: Path | None = None,
     name: str = "",
 ) -> dict[str, Tensor]:
-    """Train the encoder of a job, with checkpoints in a subfolder `name`; see `train`."""
+    """Train the encoder of a job, with checkpoints in a subfolder `name`. See `train`."""
     work = (job.work or job.out / "checkpoints") / name
     seed, steps = job.seed, job.steps
     return train(
@@ -170,7 +171,7 @@ def training_of(
     start: Path | None = None,
     dev: Path | None = None,
 ) -> Training:
-    """Return the training metadata of a job; `data_sha256` defaults to a hash of the examples."""
+    """Return the training metadata of a job. `data_sha256` defaults to a hash of the examples."""
     return Training(
         data=tuple(path.name for path in job.data),
         data_sha256=data_sha256 or digest_of(examples),
@@ -307,7 +308,7 @@ def _read_start(start: Path, encoder: PairEncoder, tuning: Tuning) -> dict[str, 
 
 
 def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
-    """Return the low-rank factors by matrix name and "a" or "b"."""
+    """Return the low-rank factors, keyed by matrix name and "a" or "b"."""
     return {
         (name.split(f".{factor}.")[0].removeprefix("base_model.model."), letter): tensor
         for name, tensor in base.state_dict().items()
@@ -317,7 +318,7 @@ def _factors(base: nn.Module) -> dict[tuple[str, str], Tensor]:
 
 
 def adapter_tensors(encoder: PairEncoder) -> dict[str, Tensor]:
-    """Return the low-rank factors and the tensors of the head, by name."""
+    """Return the low-rank factors and the head's tensors, keyed by name."""
     factors = {f"{matrix}.{letter}": t for (matrix, letter), t in _factors(encoder.base).items()}
     return factors | {f"head.{name}": tensor for name, tensor in encoder.head.state_dict().items()}
 

@@ -1,4 +1,4 @@
-"""Training data of agents: labelled items, claims, and question-answer pairs with papers."""
+"""Training data for agents: labeled items, claims, and question-answer pairs with papers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ragassay.text.search import tokenize
 def agent_examples(
     task: CompileTask, paths: Sequence[Path]
 ) -> tuple[list[ChatExample], list[Rejection]]:
-    """Convert items to prompts with expected replies; return examples and rejected lines.
+    """Convert items to prompts with expected replies, and return examples and rejected lines.
 
     Raises:
         InputError: A file cannot be read.
@@ -53,7 +53,7 @@ FOREIGN = 0.1
 """Share of claims that are also paired with an unrelated document."""
 
 N_MARKED = N_READ - 1
-"""Maximum number of marked sentences in a passage; the rest are the closest sentences."""
+"""Maximum number of marked sentences in a passage. The rest are the closest sentences."""
 
 
 def read_verifier_examples(
@@ -74,7 +74,7 @@ def read_verifier_examples(
 def verifier_examples(
     claims: Sequence[LabelledClaim], embedder: TextEncoder, *, seed: int = 0
 ) -> list[ChatExample]:
-    """Return examples for claims, for claims with reversed labels, and for unrelated documents."""
+    """Return examples for claims, for claims with reversed labels and for unrelated documents."""
     rng = random.Random(seed)
     examples: list[ChatExample] = []
     for claim in claims:

@@ -1,4 +1,4 @@
-"""Read labelled claims, create contradicting claims, and pair claims with passages."""
+"""Read labeled claims, create contradicting claims, and pair claims with passages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LABEL_OF = {
     "not_relevant": NOT_RELEVANT,
     "not relevant": NOT_RELEVANT,
 }
-"""Labels by lower-case label name in SciFact, HealthVer and FEVER."""
+"""Labels, keyed by lower-case label name in SciFact, HealthVer and FEVER."""
 
 WORDS: dict[int, Verdict] = {
     SUPPORTS: "supports",
@@ -52,8 +52,8 @@ class LabelledClaim:
     """A claim, a document and the label of the pair.
 
     Attributes:
-        title: Title of the document; may be empty.
-        rationale: Indices of the decisive sentences; empty if unknown.
+        title: Title of the document. May be empty.
+        rationale: Indices of the decisive sentences. Empty if unknown.
         label: `SUPPORTS`, `CONTRADICTS`, `NEUTRAL` or `NOT_RELEVANT`.
         group: Name shared by claims with the same text or document, which are never separated.
     """
@@ -84,7 +84,7 @@ class EvidenceRow(Row):
         return tuple(self.sentences or sentences_of(self.text))
 
     def find_wrong_mark(self) -> Problem | None:
-        """Return the problem with a marked sentence that does not exist, if any."""
+        """Return a problem if a marked sentence does not exist."""
         last = len(self.document_sentences) - 1
         if all(0 <= index <= last for index in self.marked):
             return None
@@ -100,12 +100,12 @@ class LabelledClaimRow(EvidenceRow):
 
 
 def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
-    """Read labelled claims, grouped by claim and document.
+    """Read labeled claims, grouped by claim and document.
 
     Args:
-        path: JSON lines or array, plain or gzip, with claim, evidence (or passage, abstract,
-            sentences), label, and optionally title and evidence_sentences (0-based); or a reviewed
-            run folder.
+        path: JSON lines or a JSON array, plain or gzip, with claim, evidence (or passage, abstract,
+            sentences), label, and optionally title and evidence_sentences (0-based). The path can
+            also be a reviewed run folder.
 
     Returns:
         Claims, and rejected rows.
@@ -134,7 +134,7 @@ def _claim(row: LabelledClaimRow, item: Item) -> LabelledClaim | Problem:
 
 
 def claim_names(claim: LabelledClaim) -> tuple[str, str]:
-    """Return the names that link a claim to other claims: its text and its document's text."""
+    """Return the names that link a claim to other claims: its text and the text of its document."""
     return f"claim {claim.claim}", f"document {' '.join(claim.sentences)}"
 
 
@@ -155,7 +155,7 @@ def label_of(text: str) -> int | None:
 
 
 def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the group of each name; linked names are in the same group.
+    """Return the group of each name. Linked names are in the same group.
 
     Example:
         >>> groups = link_names([("a", "x"), ("b", "x"), ("c", "y")])
@@ -171,8 +171,8 @@ def link_names(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 NUMBERS = 0.1
-"""Share of supported claims whose numbers may be changed. With a larger share, a verifier tends to
-label any sentence with many numbers as a contradiction."""
+"""Share of supported claims whose numbers may be changed. If the share is larger, a verifier tends
+to label any sentence with many numbers as a contradiction."""
 
 
 def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> str | None:
@@ -180,7 +180,7 @@ def contradict(sentence: str, rng: random.Random, *, numbers: bool = True) -> st
 
     Args:
         rng: Random generator. Reversing a direction is twice as likely as other changes.
-        numbers: Whether numbers may be changed.
+        numbers: Whether numbers can be changed.
 
     Returns:
         The changed sentence, or None if no change is possible.

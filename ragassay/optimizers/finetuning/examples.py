@@ -29,7 +29,7 @@ class ChatExample:
     """A chat with its target reply.
 
     Attributes:
-        rejected: Rejected reply for CPO; empty if there is none.
+        rejected: Rejected reply for CPO. Empty if there is none.
         group: Question or claim of the example. Examples in the same group are never
             separated.
         kind: Kind of example, e.g. "whole", "extreme" or "supports".
@@ -58,7 +58,7 @@ def as_reply(fields: Mapping[str, object]) -> str:
 
 
 def digest_of(examples: Sequence[ChatExample], method: Method) -> str:
-    """Return the SHA-256 of the examples as used by a method."""
+    """Return the SHA-256 of the examples in the form that a method uses."""
     digest = hashlib.sha256()
     for example in examples:
         rejected = example.rejected if method == "cpo" else ""
@@ -67,7 +67,7 @@ def digest_of(examples: Sequence[ChatExample], method: Method) -> str:
 
 
 IGNORED = -100
-"""Label of tokens without a loss."""
+"""Label of tokens that do not count toward the loss."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
     ids: list[int] = []
     positions: list[int] = []
     labels: list[int] = []
-    parents: list[int] = []  # Index of the previous token of an example; -1 if there is none.
+    parents: list[int] = []  # Index of an example's previous token, or -1 if there is none.
 
     def add(parent: int, token: int, label: int) -> int:
         ids.append(token)
@@ -138,7 +138,7 @@ def as_row(examples: Sequence[Tokens]) -> dict[str, Any]:
 
 
 def collate(batch: Sequence[Mapping[str, Any]]) -> dict[str, torch.Tensor]:
-    """Return a batch with one row for causal models of transformers."""
+    """Return a batch of one row for causal models from transformers."""
     import torch
 
     [fields] = batch

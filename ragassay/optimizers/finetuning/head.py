@@ -62,8 +62,8 @@ def train_head(job: HeadJob, say: Callable[[str], None] = lambda text: None) -> 
     """Train an adapter with a head, resuming from the last checkpoint.
 
     Raises:
-        InputError: There are no examples, training and dev claims overlap, the checkpoints are for
-            another job, or `start` is incompatible.
+        InputError: There are no examples, training and dev claims overlap, the checkpoints were
+            made for another job, or `start` is incompatible.
         ExtraError: PEFT is not installed.
         SettingsError: The base model is unavailable.
     """
@@ -108,7 +108,7 @@ def _start(job: HeadJob) -> Path | None:
 def _read_rows(
     job: HeadJob,
 ) -> tuple[dict[Path, list[LabelledClaim]], list[LabelledClaim], list[Rejection]]:
-    """Return the training claims by file, the dev claims, and rejected rows."""
+    """Return the training claims of each file, the dev claims, and the rejected rows."""
     sets: dict[Path, list[LabelledClaim]] = {}
     rejections: list[Rejection] = []
     for path in dict.fromkeys(job.data):
@@ -139,12 +139,12 @@ def _check_overlap(
 
 
 def head_examples(sets: Sequence[Sequence[LabelledClaim]], *, seed: int) -> list[Example]:
-    """Return the claims of each set, and changed claims with reversed labels.
+    """Return the claims in each set, and changed claims with reversed labels.
 
     Claims are only changed if their decisive sentences are known.
 
     Args:
-        sets: Sets of claims; a set can be repeated.
+        sets: Sets of claims. A set can be repeated.
         seed: Random seed for the changes, which are the same for repeated sets.
     """
     rng = random.Random(seed)

@@ -55,14 +55,14 @@ class FinetuneJob:
     Attributes:
         base: Base model: `SMOLLM2`, a Hugging Face id, or a folder.
         start: Folder of an adapter to start from, if any.
-        labels: For a labeller: file of labels; None if the answers contain them.
-        papers: For a question generator: file of papers; None if the pairs contain them.
-        n_systems: For a judge: number of systems to sample per question.
-        targets: For a judge: "made" for generated ratings and reasons, or "replies" for the
-            replies of the judges in the data.
-        source_chars: For a judge: maximum number of source characters in a prompt; 0 for none.
-        limit: Maximum number of examples; 0 for all.
-        work: Checkpoint folder; None for `out/checkpoints`.
+        labels: For a labeler, the label file. None if the answers contain the labels.
+        papers: For a question generator, the file of papers. None if the pairs contain the papers.
+        n_systems: For a judge, the number of systems to sample per question.
+        targets: For a judge, "made" for generated ratings and reasons, or "replies" for the replies
+            of the judges in the data.
+        source_chars: For a judge, the maximum number of source characters in a prompt. 0 for none.
+        limit: Maximum number of examples. 0 for all.
+        work: Checkpoint folder. None for `out/checkpoints`.
     """
 
     task: TunedTask
@@ -84,7 +84,7 @@ def finetune(job: FinetuneJob, say: Callable[[str], None] = lambda text: None) -
     """Train an adapter, resuming from the last checkpoint.
 
     Raises:
-        InputError: There are no examples, or `start` is an adapter for another base or task.
+        InputError: There are no examples, or `start` is an adapter for another base model or task.
         ExtraError: TRL is not installed.
         SettingsError: The base model is unavailable.
     """
@@ -187,7 +187,7 @@ def _examples(
 def trainable_base(
     base: str, settings: Settings
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load a base model for training, in 4 bits with a GPU and bitsandbytes (QLoRA)."""
+    """Load a base model for training, in 4 bits if a GPU and bitsandbytes are available (QLoRA)."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

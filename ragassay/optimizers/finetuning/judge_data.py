@@ -1,4 +1,4 @@
-"""Training data of a judge: rated answers, and perturbed answers with target ratings.
+"""Training data for a judge: rated answers, and perturbed answers with target ratings.
 
 As in YESciEval (section 5 and appendix G), there is one example per rubric and answer. Preference
 pairs consist of a target rating and a rating that is too high (above 1 for extreme and above 3 for
@@ -40,19 +40,20 @@ from ragassay.settings import Settings
 from ragassay.text.sentences import sentences_of
 
 EXCERPTS = 0.85
-"""Share of answers that are shortened to their last sentences, to save two thirds of the tokens."""
+"""Share of answers that are shortened to their last sentences, which saves two thirds of the
+tokens."""
 
 EXCERPT_SENTENCES = (2, 4)
 
 N_UNPERTURBED = 6
-"""Number of rubrics per original answer."""
+"""Number of rubrics on which each original answer is rated."""
 
 N_DAMAGED = 8
 """Number of perturbed versions per answer."""
 
 ADDED = ("same_domain", "same_domain", "off_topic", "blog", "tweet")
-"""Attacks for additional examples of sentence marks, which are cheap. The subtlest attack is used
-twice."""
+"""Attacks used to create additional sentence-mark examples, which are cheap. The subtlest attack is
+used twice."""
 
 BESIDE = 0.5
 """Share of perturbed answers that are also rated on a second affected rubric."""
@@ -70,7 +71,7 @@ TOO_HIGH, TOO_LOW = 5, 1
 """Rejected ratings of perturbed and of original answers."""
 
 WORSE: Mark = "subject"
-"""Rejected mark for a flawless sentence."""
+"""Mark that is rejected for a flawless sentence."""
 
 
 def judge_examples(
@@ -87,7 +88,7 @@ def judge_examples(
     Args:
         answers: YESciEval files, or reviewed run folders.
         n_systems: Number of systems to sample per question.
-        source_chars: Maximum number of source characters in a rating prompt; 0 for none.
+        source_chars: Maximum number of source characters in a rating prompt. 0 for none.
 
     Raises:
         InputError: A file cannot be read.
@@ -125,7 +126,7 @@ def judge_examples(
                 case = case_of(one.record, settings, corpus)
                 marked = _build_mark_examples(case, one.record, faults, one.severity)
                 examples += [example for n, example in enumerate(marked, 1) if n in faults]
-    # Prompts about sentences before the perturbation are duplicates of the original's.
+    # Prompts about sentences before the perturbation duplicate those of the original answer.
     first = {(example.group, example.messages): example for example in reversed(examples)}
     return list(first.values())[::-1]
 
@@ -143,7 +144,7 @@ def replied_examples(
     """Return examples whose targets are the judge replies in YESciEval files.
 
     Args:
-        method: SFT uses single replies, CPO uses pairs of replies. For other arguments see
+        method: SFT uses single replies, and CPO uses pairs of replies. For the other arguments, see
             `judge_examples`.
 
     Raises:
@@ -184,7 +185,7 @@ def _excerpt(record: Record, seed: int) -> Record:
 def _add_sentences(
     chosen: Sequence[Record], unperturbed: Sequence[Record], seed: int
 ) -> dict[str, list[PerturbedAnswer]]:
-    """Return answers with an added sentence, by the id of the original answer."""
+    """Return answers with an added sentence, keyed by the id of the original answer."""
     perturbed: dict[str, list[PerturbedAnswer]] = {record.id: [] for record in chosen}
     for n, name in enumerate(ADDED, 1):
         attacks = [attack for attack in ATTACKS if attack.name == name]

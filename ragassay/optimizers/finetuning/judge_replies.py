@@ -34,7 +34,7 @@ DESIRED: dict[tuple[AttackFamily, Severity], int] = {
 model trained to rate 3 often rates higher."""
 
 WRITTEN_BY_MODELS = "conciseness"
-"""Rubric for which the perturbed answers in the file are used."""
+"""Rubric for which the perturbed answers are taken from the file."""
 
 
 def is_held_out(question: str) -> bool:
@@ -52,7 +52,7 @@ def redundant(records: Sequence[Record], unperturbed: Sequence[Record]) -> list[
 
 
 def ratings_of(path: Path) -> dict[str, dict[str, int]]:
-    """Return the median rating by answer and rubric."""
+    """Return the median rating for each answer and rubric."""
     ratings: dict[str, dict[str, list[int]]] = {}
     for label in read_labels(path).labels:
         if label.record_id and label.task == "rubric":
@@ -78,7 +78,7 @@ def some_systems(records: Sequence[Record], n: int) -> list[Record]:
 
 
 GOOD_UP_TO: Mapping[str, int] = {"extreme": 1, "subtle": 3}
-"""Maximum acceptable rating of a perturbed answer by severity (section 5)."""
+"""Maximum acceptable rating of a perturbed answer, keyed by severity (section 5)."""
 
 UNPERTURBED = "benign"
 """Variant name of original answers."""
@@ -95,7 +95,7 @@ ADDED: Mapping[tuple[str, str], str] = {
     ("subtle", "conciseness"): "repeat_last",
     ("extreme", "conciseness"): "repeat_all",
 }
-"""Attacks that add sentences, by variant and rubric (appendix B.3)."""
+"""Attacks that add sentences, keyed by variant and rubric (appendix B.3)."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class JudgeReply:
 
     Attributes:
         rating: Rating from 1 to 5.
-        reason: Reason for the rating; empty if the file has none.
+        reason: Reason for the rating. Empty if the file contains no reason.
     """
 
     judge: str
@@ -113,7 +113,7 @@ class JudgeReply:
 
 
 Replies = Mapping[str, Mapping[str, Sequence[JudgeReply]]]
-"""Replies by answer id and rubric."""
+"""Replies, keyed by answer id and rubric."""
 
 
 def replies_of(path: Path) -> Replies:
@@ -145,11 +145,12 @@ def reply_examples(
 
     Args:
         record: Original or perturbed answer.
-        original: Original answer; the same as `record` if it is not perturbed.
+        original: Original answer, which is `record` itself if `record` is not perturbed.
         replies: Result of `replies_of`.
         perturbed: Perturbed versions of the answer.
-        method: SFT uses replies to original answers, CPO uses pairs of replies to all answers.
-        papers: Sources as shown to the judge; empty for none.
+        method: SFT uses replies about original answers, and CPO uses pairs of replies about all
+            answers.
+        papers: Sources as shown to the judge. Empty for none.
     """
     variant = record.metadata.get("variant", UNPERTURBED)
     own = replies.get(record.id, {})
@@ -200,7 +201,7 @@ def _sort_replies(
 
 
 def added_faults(case: Case, record: Record, original: Record) -> dict[int, Mark]:
-    """Return the marks of sentences that were added to a perturbed answer, by sentence number."""
+    """Return the marks of sentences added to a perturbed answer, keyed by sentence number."""
     key = record.metadata.get("variant", ""), record.metadata.get("target_rubric", "").lower()
     mark = load_rationales().marks.get(ADDED.get(key, ""))
     if mark is None or not isinstance(original.answer, str):

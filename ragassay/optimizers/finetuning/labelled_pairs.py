@@ -1,4 +1,4 @@
-"""Read labelled pairs for training classifiers of correctness and completeness."""
+"""Read labeled pairs for training classifiers of correctness and completeness."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LABEL_WORDS = {
         *("not_attributable", "not attributable", "unsupported"),
     ),
 }
-"""Label names of several data sets in lower case. Unsupported claims count as incorrect."""
+"""Lower-case label names in several data sets. Unsupported claims count as incorrect."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class LabelledPair:
 
     Attributes:
         passage: Passage of a document, or the question for completeness.
-        label: Index of the label in the labels of the task.
+        label: Index of the label among the task's labels.
         group: Name of the question. Pairs in the same group are never separated.
     """
 
@@ -67,21 +67,21 @@ class CorrectnessRow(EvidenceRow):
 
 
 def read_correctness_pairs(path: Path) -> tuple[list[LabelledPair], list[Rejection]]:
-    """Read pairs of sentence and passage, with labels as indices of `CORRECTNESS`.
+    """Read pairs of a sentence and a passage, with labels as indices of `CORRECTNESS`.
 
     A correct row with marked evidence sentences yields two pairs, as in BioACE (section 4.1.3). The
-    marked sentences form a correct pair. The window of three unmarked sentences that BM25 ranks
-    first for the question (or the sentence, if there is no question) forms an incorrect pair. Any
-    other row yields one pair.
+    marked sentences form a correct pair. The incorrect pair consists of the window of three
+    unmarked sentences that BM25 ranks first for the question (or for the sentence, if there is no
+    question). Any other row yields one pair.
 
     Args:
         path: JSON lines or array, plain or gzip, with sentence (or claim), evidence (passage,
-            abstract, sentences), label and optionally evidence_sentences (0-based) and question; or
-            a reviewed run folder.
+            abstract, sentences), label and optionally evidence_sentences (0-based) and question.
+            The path can also be a reviewed run folder.
 
     Returns:
-        Unique pairs, and rejected rows. Pairs are grouped by question, or if there is none, by
-        shared sentences or passages.
+        Unique pairs, and rejected rows. Pairs are grouped by question or, if there is no question,
+        by shared sentences or passages.
 
     Raises:
         InputError: The file cannot be opened.
@@ -120,7 +120,7 @@ def best_fragment(query: str, sentences: Sequence[str], marked: Sequence[int]) -
         marked: Indices of sentences to exclude.
 
     Returns:
-        The text; empty if every window contains a marked sentence, or none matches the query.
+        The text, or "" if every window contains a marked sentence or no window matches the query.
     """
     n_windows = max(1, len(sentences) - WINDOW + 1)
     windows = [range(start, min(start + WINDOW, len(sentences))) for start in range(n_windows)]
@@ -148,7 +148,7 @@ def read_completeness_pairs(
 
     Args:
         path: Answers in any supported format, such as MedAESQA.
-        labels: File of sentence labels; None if the answers contain them.
+        labels: File of sentence labels. None if the answers contain the labels.
 
     Raises:
         InputError: A file cannot be read, or no label refers to an answer sentence.

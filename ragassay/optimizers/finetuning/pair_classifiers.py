@@ -1,4 +1,4 @@
-"""Fit and cross-validate classical classifiers of correctness (BioACE, 4.1.3, table 3)."""
+"""Fit and cross-validate classical correctness classifiers (BioACE, 4.1.3, table 3)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ RISK = 0.2
 """Maximum share of wrong labels above a confidence bound."""
 
 Fit = Callable[[Sequence[LabelledPair], str], "Callable[[Sequence[LabelledPair]], Shares]"]
-"""Function that fits a classifier to pairs, with a fold name, and returns its predict function."""
+"""Function that fits a classifier, given pairs and a fold name, and returns its predict
+function."""
 
 if TYPE_CHECKING:
     Shares = NDArray[np.float64]
@@ -83,7 +84,7 @@ class HeldOut:
         return tuple(bounds)
 
     def figures(self, task: str, data: str, command: str) -> tuple[CardFigure, ...]:
-        """Return the metrics of BioACE's tables 2 and 3 over all folds, and F1 by fold."""
+        """Return the metrics in BioACE's tables 2 and 3 over all folds, and F1 for each fold."""
         measured = self.measure_fold()
         scores = {"accuracy": measured.accuracy}
         for way in ("macro", "weighted"):
@@ -114,8 +115,8 @@ def cross_validate(
     """Cross-validate a classifier by question.
 
     Args:
-        pairs: Labelled pairs for at least two questions.
-        n_folds: Maximum number of folds; fewer if a label occurs in fewer questions.
+        pairs: Labeled pairs for at least two questions.
+        n_folds: Maximum number of folds. There are fewer if a label occurs in fewer questions.
 
     Raises:
         InputError: There are too few questions or labels.
@@ -155,7 +156,7 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
     labels, groups = [p.label for p in pairs], [p.group for p in pairs]
     folds = np.zeros(len(pairs), dtype=np.int64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # Rare labels are not in every fold.
+        warnings.simplefilter("ignore", UserWarning)  # Rare labels do not occur in every fold.
         for fold, (_, held) in enumerate(splitter.split(np.zeros(len(pairs)), labels, groups)):
             folds[held] = fold
     return folds
@@ -163,16 +164,16 @@ def group_folds(pairs: Sequence[LabelledPair], n_folds: int, seed: int) -> NDArr
 
 N_PLATT_FOLDS = 5
 FEW_TEXTS = 200
-"""With at least this many texts, only words that occur in three or more texts are used."""
+"""Minimum number of texts at which words that occur in fewer than three texts are dropped."""
 
 
 def fit_classifier(
     pairs: Sequence[LabelledPair], family: Family, *, seed: int = 0, bounds: Sequence[Bound] = ()
 ) -> PairClassifier:
-    """Fit a bag-of-words classifier of pairs.
+    """Fit a bag-of-words classifier to pairs.
 
     Args:
-        pairs: Pairs with both labels; 0 is "correct".
+        pairs: Pairs with both labels. Label 0 is "correct".
         family: Logistic regression, or a linear support vector machine with probabilities from
             Platt scaling over folds of questions.
         bounds: Minimum confidence of each label, stored with the classifier.

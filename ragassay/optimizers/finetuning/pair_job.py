@@ -1,4 +1,4 @@
-"""Cross-validate and fit classifiers of correctness or completeness.
+"""Cross-validate and fit classifiers for correctness or completeness.
 
 BioACE uses support vector machines, logistic regression and encoders (sections 4.1.2 and 4.1.3,
 tables 2 and 3).
@@ -59,11 +59,13 @@ LIMITS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PairJob(EncoderJob):
-    """Job for fitting a classifier of pairs. Training options only apply to the method "head".
+    """Job that fits a classifier to labeled pairs.
+
+    Training options only apply to the method "head".
 
     Attributes:
         method: "svm" or "logistic" (correctness only), or "head".
-        labels: For completeness: file of labels; None if the answers contain them.
+        labels: For completeness, the label file. None if the answers contain the labels.
         folds: Maximum number of cross-validation folds.
     """
 
@@ -87,7 +89,7 @@ def fit_pairs(job: PairJob, say: Callable[[str], None] = lambda text: None) -> F
     """Cross-validate a classifier, fit it to all pairs, and save it with its bounds and card.
 
     Returns:
-        Result with `measured` from the held-out folds.
+        Result in which `measured` comes from the held-out folds.
 
     Raises:
         InputError: The data cannot be read or has too few questions or labels, or the method does

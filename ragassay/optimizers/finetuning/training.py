@@ -1,7 +1,7 @@
 """Supervised fine-tuning and contrastive preference optimization with TRL and LoRA.
 
-A repeated command resumes from the last checkpoint. With a GPU and bitsandbytes, the base model is
-loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
+A repeated command resumes from the last checkpoint. If a GPU and bitsandbytes are available, the
+base model is loaded in 4 bits (QLoRA, as in appendix G of YESciEval).
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class TrainingRecipe:
         learning_rate: Peak learning rate, after warm-up and before cosine decay.
         share_of_layers: Share of the layers to train, from the top.
         row_tokens: Maximum number of tokens in a row of packed examples.
-        cap: For CPO: maximum number of pairs per rubric and severity; 0 for no limit.
-        steps: Maximum number of steps; 0 for all epochs.
+        cap: For CPO, the maximum number of pairs per rubric and severity. 0 for no limit.
+        steps: Maximum number of steps. 0 for all epochs.
     """
 
     method: Method = "sft"
@@ -78,7 +78,7 @@ def drop_long_examples(
     """Return the examples with at most `n_most` tokens.
 
     Raises:
-        InputError: All examples are longer.
+        InputError: All examples are longer than `n_most` tokens.
     """
     lengths = [len(t.prompt) + len(t.reply) for t in tokenise_examples(examples, tokenizer)]
     found = [e for e, length in zip(examples, lengths, strict=True) if length <= n_most]
@@ -100,10 +100,10 @@ def train(
 
     Args:
         work: Checkpoint folder for this data and recipe.
-        start: Folder of an adapter to start from, e.g. of SFT for CPO.
+        start: Folder of an adapter to start from, such as an SFT adapter for CPO.
 
     Raises:
-        InputError: There are no examples, or the checkpoints are for other data.
+        InputError: There are no examples, or the checkpoints were made for other data.
         ExtraError: TRL is not installed.
     """
     need("trl", "peft", "accelerate")
@@ -235,7 +235,7 @@ def _cpo(
 
 
 def cap_pairs(pairs: Sequence[ChatExample], recipe: TrainingRecipe) -> list[ChatExample]:
-    """Sample at most `cap` pairs of each kind in their order (YESciEval, section 5)."""
+    """Sample at most `cap` pairs of each kind, preserving their order (YESciEval, section 5)."""
     by_kind: dict[str, list[int]] = {}
     for index, pair in enumerate(pairs):
         by_kind.setdefault(pair.kind, []).append(index)

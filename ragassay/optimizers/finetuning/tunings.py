@@ -41,10 +41,10 @@ def claim_folder(work: Path, training: Mapping[str, object]) -> None:
 
 @dataclass(frozen=True)
 class Tuning:
-    """Training settings of an adapter on a base model.
+    """Training settings for an adapter on a base model.
 
     Attributes:
-        untouched: Share of the layers, from the bottom, that is not trained.
+        untouched: Share of the layers, counted from the bottom, that are not trained.
         n_tokens: Maximum number of input tokens.
     """
 
@@ -79,7 +79,7 @@ TUNINGS: Mapping[str, Tuning] = {
         smoothing=0.0,
     ),
 }
-"""Training settings by packaged base model. Other base models use the SmolLM2 settings."""
+"""Training settings, keyed by packaged base model. Other base models use SmolLM2's settings."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +87,11 @@ class EncoderJob:
     """Job for training a base model with a classification head.
 
     Attributes:
-        learning_rate: Learning rate of the adapter; None for the default of the base model.
-        rank: Rank of the adapter; None for the default of the base model.
-        limit: Maximum number of examples; 0 for all.
-        steps: Maximum number of steps; 0 for all epochs.
-        work: Checkpoint folder; None for `out/checkpoints`.
+        learning_rate: Learning rate of the adapter. None for the base model's default.
+        rank: Rank of the adapter. None for the base model's default.
+        limit: Maximum number of examples. 0 for all.
+        steps: Maximum number of steps. 0 for all epochs.
+        work: Checkpoint folder. None for `out/checkpoints`.
     """
 
     data: tuple[Path, ...]
@@ -107,14 +107,14 @@ class EncoderJob:
 
     @property
     def tuning(self) -> Tuning:
-        """Training settings of the base model, overridden by the settings of the job."""
+        """Training settings for the base model, overridden by the job's settings."""
         own = TUNINGS.get(self.base, TUNINGS[SMOLLM2])
         rate = own.learning_rate if self.learning_rate is None else self.learning_rate
         return replace(own, learning_rate=rate, rank=self.rank or own.rank)
 
     @property
     def options(self) -> dict[str, object]:
-        """Command-line options shared by all training jobs, by name."""
+        """Command-line options shared by all training jobs, keyed by name."""
         return {
             "base": self.base,
             "epochs": self.epochs,
@@ -193,7 +193,7 @@ def head_card(
 def card_figures(
     task: str, rows: Iterable[tuple[str, str, Score]], command: str
 ) -> tuple[CardFigure, ...]:
-    """Return figures of a model card from rows of data, metric and score."""
+    """Return the figures for a model card, given rows with data, metric and score."""
     fields = {"task": task, "command": command}
     return tuple(
         CardFigure(data=data, metric=metric, **fields, **score.model_dump(include=SCORE_FIELDS))

@@ -23,7 +23,7 @@ VECTORS = "vectors"
 REBUILD_HINT = "if its files are damaged, remove {where} and embed again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
-"""Metadata of a vector: the digest of the embedded text, and fields for filters."""
+"""Metadata of a vector: the digest of the embedded text, and the fields used by filters."""
 
 
 def embedded_text(article: Article) -> str:
@@ -52,7 +52,7 @@ def facts_of(article: Article) -> Facts:
 
 
 def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
-    """Return metadata that overwrites stored metadata, with None for keys to remove.
+    """Return metadata that overwrites stored metadata. Keys to remove have the value None.
 
     Chroma merges metadata and removes only keys with the value None.
     """
@@ -139,7 +139,7 @@ def explain_errors(where: str) -> Iterator[None]:
     try:
         yield
     except httpx.HTTPError as error:
-        if not where.startswith("http"):  # From another service, such as a model download.
+        if not where.startswith("http"):  # Raised for another service, such as a model download.
             raise
         raise CorpusError(f"cannot reach the Chroma server at {where}: {error}") from error
     except ChromaError as error:

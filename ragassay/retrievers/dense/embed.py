@@ -1,4 +1,4 @@
-"""Create and update the vectors of a corpus. Interrupted runs can resume."""
+"""Create and update the vectors of a corpus. Interrupted runs can be resumed."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ N_A_BATCH = 64
 """Number of articles to embed and store at a time. An interruption loses at most one batch."""
 
 HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighbors": 32}
-"""HNSW parameters, twice Chroma's defaults, for rankings of up to 1,000 articles."""
+"""HNSW parameters for rankings of up to 1,000 articles, set to twice Chroma's defaults."""
 
 SYNCED_AT_WORK = 1000
 """Minimum sync threshold during embedding. Chroma rewrites its whole graph after this number of
 changes, so large corpora use a twentieth of their size."""
 
 SYNCED_AT_REST = 10
-"""Sync threshold after embedding, low because Chroma replays unsynced changes at each opening."""
+"""Sync threshold after embedding. It is low because opening Chroma replays unsynced changes."""
 
 
 @dataclass(frozen=True)

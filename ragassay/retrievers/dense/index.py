@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""Name of the file with the corpus id in Chroma, since a server may hold many corpora."""
+"""Name of the file that stores the corpus id in Chroma, because a server can hold many corpora."""
 
 _N_A_PAGE = 100
 
@@ -42,7 +42,7 @@ VectorStatus = Literal["missing", "unfinished", "stale", "complete"]
 
 
 class NamedEncoder(TextEncoder, Protocol):
-    """Protocol for encoders with a name, such as `ragassay.models.embeddings.Embedder`."""
+    """Protocol for named encoders, such as `ragassay.models.embeddings.Embedder`."""
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class NamedEncoder(TextEncoder, Protocol):
 
 
 class VectorState(Frozen):
-    """State of the vectors of a corpus for one embedder.
+    """State of a corpus's vectors for one embedder.
 
     Attributes:
         embedder_digest: SHA-256 of the weights, empty if unknown.
@@ -118,7 +118,7 @@ def collection_name(identity: str, embedder: NamedEncoder) -> str:
 
 
 def vector_states(folder: Path, url: str = "") -> list[VectorState]:
-    """Return the state of the vectors of a corpus for each embedder.
+    """Return the state of a corpus's vectors for each embedder.
 
     Args:
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
@@ -155,7 +155,7 @@ def state_of(collection: Collection) -> VectorState:
 
 
 class DenseIndex(Rebuilt):
-    """Read-only index of the vectors of a built corpus for one embedder. Thread-safe.
+    """Read-only index of a built corpus's vectors for one embedder. Thread-safe.
 
     Nearest neighbors are approximate, because the index is an HNSW graph.
 
@@ -209,7 +209,7 @@ class DenseIndex(Rebuilt):
     def _query_vectors(
         self, vector: NDArray[np.float32], n: int, filters: Filters
     ) -> list[tuple[str, float, bool]]:
-        """Return ids, cosines and whether the article is retracted, best first."""
+        """Return, for each hit, its id, its cosine and whether it is retracted, best first."""
         where = chroma_where(filters)
         with explain_errors(self._where):
             result = self._collection.query(
@@ -270,7 +270,7 @@ def find_collection(client: Client, name: str) -> Collection | None:
 
 
 def vectors_status(corpus: DiskCorpus, embedder: NamedEncoder, url: str = "") -> VectorStatus:
-    """Return the status of the vectors of a corpus for an embedder.
+    """Return the status of a corpus's vectors for an embedder.
 
     Raises:
         CorpusError: The server cannot be reached, or the vectors are damaged.

@@ -1,4 +1,4 @@
-"""Build a corpus on disk file by file. Interrupted builds can resume."""
+"""Build a corpus on disk file by file. Interrupted builds can be resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ N_ITEMS_A_COMMIT = 50_000
 """Number of items per commit. An interruption loses at most one commit."""
 
 HEAP_BYTES = 240_000_000
-"""Memory of the tantivy writer, shared by its threads."""
+"""Memory in bytes for the tantivy writer, shared by its threads."""
 
 N_THREADS = 2
 

@@ -35,7 +35,7 @@ _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 def find_sources(given: Sequence[Path]) -> list[Path]:
-    """Return the files to read from files and folders, without duplicates.
+    """Return the files to read, given files and folders, without duplicates.
 
     PubMed baseline and update files come last, in numeric order, because later files revise earlier
     files. All other files keep their order.
@@ -54,7 +54,7 @@ def find_sources(given: Sequence[Path]) -> list[Path]:
 
 
 def pubmed_number(name: str) -> tuple[int, int] | None:
-    """Return the year and number of a PubMed file, (26, 1274) for `pubmed26n1274.xml.gz`."""
+    """Return the year and number of a PubMed file, e.g. (26, 1274) for `pubmed26n1274.xml.gz`."""
     match = _PUBMED.match(name)
     return (int(match[1]), int(match[2])) if match else None
 
@@ -118,7 +118,7 @@ class Ledger(Frozen):
     files: tuple[SourceFile, ...] = ()
 
     def with_file(self, file: SourceFile) -> Ledger:
-        """Return the ledger with a file replaced or appended."""
+        """Return a copy of the ledger in which a file is replaced or appended."""
         files = {known.name: known for known in self.files} | {file.name: file}
         return self.model_copy(update={"files": tuple(files.values())})
 
@@ -178,7 +178,7 @@ def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None
 
 
 def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
-    """Check that new PubMed files do not undo revisions from newer files in the corpus.
+    """Check that new PubMed files do not undo revisions made by newer files in the corpus.
 
     Raises:
         InputError: A file is older than a file in the corpus.

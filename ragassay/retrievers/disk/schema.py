@@ -23,7 +23,7 @@ _LAST_DAY = 99_99_99_99
 def build_schema() -> tantivy.Schema:
     """Return the index schema, with fields for search, filters and the stored record."""
     builder = tantivy.SchemaBuilder()
-    # Phrase queries are not supported, so positions are omitted, which halves the index size.
+    # Phrase queries are not supported. Omitting word positions halves the index size.
     builder.add_text_field("title", tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("text", tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")

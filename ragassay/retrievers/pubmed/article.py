@@ -28,7 +28,7 @@ def read_article(record: Element) -> Article | Problem:
     of the electronic date and the issue date.
 
     Returns:
-        Article, or a problem if the PMID or a date is unusable, or if both title and abstract are.
+        Article, or a problem if the PMID, a date, or both the title and the abstract are unusable.
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:

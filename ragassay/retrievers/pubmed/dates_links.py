@@ -11,7 +11,7 @@ from ragassay.formats.problems import Problem, quote_text
 from ragassay.records.inputs import ArticleLink, LinkKind
 
 FIRST_YEAR, LAST_YEAR = 1600, 2100
-"""Range of valid years. The oldest articles in PubMed are from the 1780s."""
+"""First and last valid year. The oldest articles in PubMed are from the 1780s."""
 
 _MONTHS = {
     name: number
@@ -58,7 +58,7 @@ def _is_number(text: str, longest: int) -> bool:
 
 
 def free_date(text: str) -> str | Problem:
-    """Parse a free-form date, using the start of a range.
+    """Parse a free-form date. For a range, its start is used.
 
     Examples are "1998 Dec-1999 Jan" (1998-12), "2000 Spring" (2000), "1975 Jul 15-30" (1975-07-15)
     and "Winter 1992-1993" (1992). The result has the format of `exact_date`, and is empty if there
@@ -132,7 +132,7 @@ def article_links(
     """Convert references between articles to links, without duplicates.
 
     Args:
-        references: `RefType`, PMID (may be empty) and source of each reference.
+        references: For each reference, its `RefType`, its PMID (may be empty) and its source.
     """
     is_preprint = PREPRINT in publication_types
     links = (

@@ -1,4 +1,4 @@
-"""HTTP client for NCBI services with rate limits, retries and error detection."""
+"""HTTP client for NCBI services that limits the rate, retries requests and detects errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ATTEMPTS = 5
 _ATTEMPTS_UNREACHABLE = 2
 _LONGEST_WAIT_S = 120.0
 MOST_REPLY_BYTES = 256 * 1024 * 1024
-"""Maximum size of a decompressed response. Two hundred articles take a few megabytes."""
+"""Maximum size of a decompressed response in bytes. 200 articles take a few megabytes."""
 
 _WHOLE_SET = re.compile(rb"(?:</PubmedArticleSet\s*>|<PubmedArticleSet\s*/>)\s*\Z")
 _XML_ERROR = re.compile(rb"<ERROR>((?:(?!</?ERROR>).)*)</ERROR>", re.DOTALL)
@@ -62,7 +62,7 @@ class Eutils:
         self._client.close()
 
     def ask(self, url: str, params: Mapping[str, str], keyed: bool = True) -> bytes:
-        """Return the body of a valid response. It is empty if efetch knows none of the ids.
+        """Return the body of a valid response. It is empty if efetch does not find any of the ids.
 
         Raises:
             CorpusError: NCBI cannot be reached, rejects the request, or keeps failing.

@@ -46,14 +46,15 @@ _EVERYDAY = frozenset(
     "results review risk show showed shown shows significant significantly studies study treatment "
     "trial trials use used using year years".split()
 )
-"""Common words in abstracts, dropped first if a question is too long for PubMed."""
+"""Common words in abstracts, which are dropped first if a question is too long for PubMed."""
 
 
 def word_choices(query: str) -> Iterator[list[str]]:
-    """Yield word lists to search PubMed for, from at most eight words down to two.
+    """Yield lists of words to search for in PubMed, from at most eight words down to two.
 
-    Each list is about a quarter shorter than the previous list. Names and long words are kept. All
-    words are literal, without operators and wildcards. Stop words are dropped.
+    Each list is about a quarter shorter than the previous list. Names and long words are kept.
+    Words are taken literally, so that operators and wildcards have no effect. Stop words are
+    dropped.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
@@ -143,9 +144,9 @@ class LivePubMed(Rebuilt):
     Results are not reproducible, because PubMed and its ranking change daily. Searches are cached
     for a day and articles for 30 days. For reproducible results, build a corpus on disk.
 
-    Requests of all threads stay within NCBI's limits (NBK25497) of 3 per second, or 10 with an API
-    key. If other processes at the same IP address cause status 429, requests are retried. The API
-    key is sent in the body of POST requests, and never appears in URLs, the cache or errors.
+    All threads together stay within NCBI's limits (NBK25497): 3 requests per second, or 10 with an
+    API key. Requests are retried if other processes at the same IP address cause status 429. The
+    API key is sent in the body of POST requests, and never appears in URLs, the cache or errors.
 
     Args:
         cache_dir: Folder of the response cache, created if missing.
@@ -189,7 +190,7 @@ class LivePubMed(Rebuilt):
 
     @property
     def sha256(self) -> str:
-        """Host and date of opening (UTC) instead of a hash: "live:HOST:2026-11-21"."""
+        """Host and opening date (UTC) in place of a hash, as in "live:HOST:2026-11-21"."""
         return f"live:{urlsplit(self._base).hostname}:{self._day}"
 
     def close(self) -> None:

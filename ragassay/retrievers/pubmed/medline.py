@@ -1,4 +1,4 @@
-"""Parse MEDLINE text, as exported with "Send to citation manager" or `rettype=medline`.
+"""Parse MEDLINE text exported with "Send to citation manager" or `rettype=medline`.
 
 PMID- 99000101
 TI  - A title that goes on
@@ -28,7 +28,7 @@ from ragassay.retrievers.pubmed.dates_links import (
 )
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
-"""Maximum length of a record. Longer records are rejected."""
+"""Maximum length of a record in characters. Longer records are rejected."""
 
 _FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
 _DOI = re.compile(r"(\S+) \[doi\]\Z")

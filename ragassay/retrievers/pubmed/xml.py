@@ -1,8 +1,8 @@
-"""Parse PubMed XML from baseline files, update files and efetch responses.
+"""Parse PubMed XML in baseline files, update files and efetch responses.
 
 The XML is not trusted. No entity is expanded or fetched, and no DTD is loaded. Files that declare
-entities and records that reference them are rejected. Only one record of at most `MAX_RECORD_BYTES`
-is in memory.
+entities and records that reference them are rejected. Only one record, of at most
+`MAX_RECORD_BYTES`, is in memory at a time.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
 
 
 class _Stream:
-    """Incremental parser for one file."""
+    """Incremental parser for a single file."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -80,7 +80,7 @@ def read_labelled(
     if not claims:
         hint = f"; {n_missing} claims have no document; pass --corpus" if n_missing else ""
         raise InputError(f"no labeled claims in {', '.join(map(str, paths))}{hint}")
-    # Claims and documents can be in several files.
+    # Claims and documents can be spread over several files.
     pairs = ((claim_names(claim), claim.group) for claim in claims)
     groups = link_names(pair for names, group in pairs for pair in (names, (names[0], group)))
     claims = [replace(claim, group=groups[claim_names(claim)[0]]) for claim in claims]
@@ -149,7 +149,7 @@ def marks_of(claims: Sequence[LabelledClaim]) -> frozenset[str]:
 
 
 def exclude_groups(claims: Sequence[LabelledClaim], marks: frozenset[str]) -> list[LabelledClaim]:
-    """Return the claims from groups that have no claim or document in `marks`."""
+    """Return the claims of all groups that have no claim or document in `marks`."""
     seen = {c.group for c in claims if any(mark_of(text) in marks for text in _texts(c))}
     return [claim for claim in claims if claim.group not in seen]
 
@@ -180,9 +180,9 @@ class Verification:
     """Agreement between a verifier and human labels.
 
     Attributes:
-        averages: Macro and weighted averages, preceded by binary averages for two labels.
-        auc: Area under the ROC curve for the share of the first label (table 3). None without
-            shares.
+        averages: Macro and weighted averages. For two labels, binary averages come first.
+        auc: Area under the ROC curve for the share of the first label (table 3). None if there are
+            no shares.
     """
 
     accuracy: Score
@@ -205,7 +205,8 @@ def verification(
         labels: Two or three labels, beginning with the label for supported claims.
         questions: Question or group of each claim, shape (n,), for intervals that resample
             questions or groups.
-        shares: Verifier's share of the first label, shape (n,), used for the area.
+        shares: The verifier's share of the first label, shape (n,), from which the area is
+            computed.
 
     Raises:
         InputError: If the lengths differ or a label is not in `labels`.
@@ -240,10 +241,10 @@ def shares_of(
     closest: Embedder | None = None,
     step: Step = lambda: None,
 ) -> NDArray[np.float64]:
-    """Return a verifier's probabilities for claims, shape (n_claims, 3).
+    """Return a verifier's label probabilities for claims, shape (n_claims, 3).
 
-    Claims are compared with title and abstract (BioACE, section 4.2.1) or, with an embedder
-    `closest`, with the most similar sentence (4.2.2). `step` is called after each claim.
+    Claims are compared with the title and abstract (BioACE, section 4.2.1) or, if the embedder
+    `closest` is set, with the most similar sentence (4.2.2). `step` is called after each claim.
     """
     import numpy as np
 
@@ -313,8 +314,8 @@ def figures(
 ) -> Verification:
     """Compare shares with human labels.
 
-    The label with the largest share is predicted. "Not relevant" counts as neutral, and with two
-    labels everything except support counts as "not attributable".
+    The label with the largest share is predicted. "Not relevant" counts as neutral. With two
+    labels, everything except support counts as "not attributable".
     """
     labels = VERDICT_SETS[n_labels]
     predicted = [_predict_label(row, n_labels) for row in shares.tolist()]

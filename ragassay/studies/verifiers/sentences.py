@@ -1,4 +1,4 @@
-"""Measure how well scores separate a sentence's own documents from other documents (BioACE)."""
+"""Measure how well scores tell a sentence's own documents from other documents (BioACE)."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def cited_sentences(
     labels: Mapping[LabelKey, str] | None = None,
     evidence: Mapping[EvidenceKey, tuple[str, ...]] | None = None,
 ) -> list[CitedSentence]:
-    """Return the sentences of answers with the documents that they cite.
+    """Return the sentences in the answers, with the documents that each sentence cites.
 
     Args:
         corpus: Corpus in which to look up documents that the answers do not contain.
         labels: Human citation labels, keyed by record id, sentence number and document.
-        evidence: Marked evidence, keyed by record id, sentence number and document.
+        evidence: Evidence marked by humans, keyed by record id, sentence number and document.
     """
     cited_by: list[CitedSentence] = []
     for record in records:
@@ -207,7 +207,7 @@ def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> flo
     if not texts:
         return None
     if isinstance(model, EntailmentCorrectness):
-        # Entailment models read an empty title and one sentence per line.
+        # Entailment models get an empty title, and a text with one sentence per line.
         texts = ["\n".join(["", *sentences_of(text)]) for text in texts]
     scores = model.scores([(sentence, text) for text in texts]).tolist()
     return max((score for score in scores if not math.isnan(score)), default=None)
@@ -215,7 +215,7 @@ def best_of(model: CorrectnessModel, sentence: str, texts: Sequence[str]) -> flo
 
 @dataclass(frozen=True)
 class QuestionSeparation:
-    """Separation for one question's sentences.
+    """Separation achieved for one question's sentences.
 
     Attributes:
         positive: Mean score with supporting passages.
@@ -233,7 +233,7 @@ class QuestionSeparation:
 
 @dataclass(frozen=True)
 class Separation:
-    """Separation between own passages and those of other questions, as means over questions.
+    """Separation between own passages and other questions' passages, as means over questions.
 
     `pooled_auc` is the area over all sentences. It is not reported in the paper. The mean area
     equals the accuracy if each question has one sentence.
@@ -260,7 +260,7 @@ class Separation:
 
 
 def separation(scores: Mapping[str, Sequence[tuple[float, float]]]) -> Separation | None:
-    """Compare positive with negative scores (BioACE, algorithm 1). Return None without scores.
+    """Compare positive with negative scores (BioACE, algorithm 1). Return None if there are none.
 
     Args:
         scores: Positive and negative score of each sentence, keyed by question.
@@ -297,7 +297,7 @@ def _area(pairs: Sequence[tuple[float, float]]) -> float:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """Supported sentence, paired with a supported sentence for another question."""
+    """Supported sentence, paired with a supported sentence from an answer to another question."""
 
     sentence: CitedSentence
     other: CitedSentence
@@ -309,7 +309,7 @@ class Separated:
 
     Attributes:
         source: Whether whole documents or marked evidence were scored.
-        result: Separation, or None without scored sentences.
+        result: Separation, or None if no sentences were scored.
         n_unscored: Number of sentences without a positive or negative score.
     """
 
@@ -320,7 +320,7 @@ class Separated:
 
 
 def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[SentencePair]:
-    """Pair supported sentences with supported sentences of another question.
+    """Pair supported sentences with supported sentences from answers to other questions.
 
     Each sentence is paired with the first supported sentence of a random answer to another
     question. BioACE uses the first sentence of that answer, even if it is unsupported.
@@ -356,7 +356,7 @@ def supporting(sentence: CitedSentence) -> list[Document]:
 def separate(
     pairs: Sequence[SentencePair], model: CorrectnessModel, step: Step = lambda: None
 ) -> list[Separated]:
-    """Score sentences against their own documents and another question's (algorithm 1).
+    """Score sentences against their own and another question's documents (algorithm 1).
 
     The score of a document is the best score of any three consecutive sentences, and the best
     document is used.

@@ -20,7 +20,7 @@ from ragassay.studies.verifiers.sentences import CitedSentence, Step, best_score
 By = Literal["question", "claim"]
 
 AT_QUESTION, AT_CLAIM = "correctness_at_k", "correctness_at_k_by_claim"
-"""Names of correctness at k with questions as queries (as in BioACE) or with sentences."""
+"""Names of correctness at k, with questions (as in BioACE) or sentences as queries."""
 
 N_FOUND = 1000
 """Number of BM25 results for a question to rerank (BioACE, section 3)."""
@@ -88,7 +88,7 @@ def measure_support(
 ) -> Supported:
     """Return Supp(AS) and Supp(CS) of sentences (BioACE, section 3, figure 7a).
 
-    Sentences without these documents are unscored. Documents without text have no score.
+    Sentences that have no such documents are unscored. Documents without text have no score.
     """
     cited: list[list[float | None]] = []
     supporting: list[list[float | None]] = []
@@ -133,7 +133,7 @@ def curves_of(
     depth: int = N_FOUND,
     step: Step = lambda: None,
 ) -> list[Curve]:
-    """Return correctness at k, the share of sentences supported by any of the k best documents.
+    """Return correctness at k, the share of sentences that any of the k best documents supports.
 
     A document supports a sentence if any three of its consecutive sentences support it (BioACE,
     section 3, figure 7b). BioACE's program instead uses whole abstracts of 20 documents without
