@@ -126,7 +126,7 @@ def show(place: str, way: str, literature: Literature, questions: Questions, qre
 def show_recall(
     place: str, corpus: DiskCorpus, index: DenseIndex, encoder: Embedder, questions: Questions
 ) -> None:
-    """Print the share of true nearest neighbors that Chroma's graph finds."""
+    """Print the share of true nearest neighbours that Chroma's graph finds."""
     articles = [article for page in corpus.pages() for article in page]
     vectors = encoder.encode([embedded_text(article) for article in articles])
     n = min(N_FOUND, len(articles))

@@ -6,7 +6,7 @@
 The first command compares each claim with each of its sources and stores the results in a folder,
 at about a second per pair. The second prints tables from that folder.
 
-ExpertQA (dev) contains answers of six systems. An expert labeled whether the cited sources support
+ExpertQA (dev) contains answers of six systems. An expert labelled whether the cited sources support
 each claim: complete, partial or incomplete.
 
 - supports: AUC of the highest value over a claim's sources, for complete against the other labels,

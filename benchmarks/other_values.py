@@ -2,7 +2,7 @@
 
     python benchmarks/other_values.py --shared ../shared
 
-Runs the number rule on all labeled pairs of train and dev parts, without a model, in about six
+Runs the number rule on all labelled pairs of train and dev parts, without a model, in about six
 minutes. Each finding is printed with its label. Claims about trials (Evidence Inference) come from
 templates, in original and reversed form. Their numbers are doses and times of the arms, so the
 label does not depend on them. Sentences that authors and experts wrote about their own sources
@@ -40,7 +40,7 @@ N_DOCUMENTS = 3
 
 
 def natural(name: str, claims: Iterable[LabelledClaim]) -> Iterator[NaturalClaim]:
-    """Yield labeled claims with one source each."""
+    """Yield labelled claims with one source each."""
     for one in claims:
         source = Document(id="source", title=one.title, text="\n".join(one.sentences))
         yield NaturalClaim(name, one.group, one.claim, (source,), COLUMNS[one.label])

@@ -4,7 +4,7 @@
 
 The labels are supports, contradicts and neutral. The data are Citation-Integrity dev, HealthVer dev
 (evaluation only), the fifth of SciFact's groups held out of training, and Evidence Inference dev.
-The baselines are fitted to labeled claims: the majority label, two thresholds on the cosine of
+The baselines are fitted to labelled claims: the majority label, two thresholds on the cosine of
 claim and passage, and a linear support vector machine on the words of both. The script first prints
 the models' throughput. `--model` replaces the shipped models with models from the hub, or with
 models made by `ragassay finetune verifier` (`ragassay/FOLDER`).

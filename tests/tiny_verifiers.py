@@ -68,7 +68,7 @@ def tiny_inference(folder: Path, labels: Sequence[str] = NLI_LABELS) -> str:
 def tiny_alignscore(folder: Path) -> tuple[str, str]:
     """Write a random checkpoint with the published keys, and the folder of its encoder.
 
-    The keys are those of AlignScore's program: the encoder, its language modeling head, three
+    The keys are those of AlignScore's program: the encoder, its language modelling head, three
     heads, and trainer state.
     """
     tokenizer = _pair_tokenizer()

@@ -1,4 +1,4 @@
-"""Small files of labeled claims and answers with invented text."""
+"""Small files of labelled claims and answers with invented text."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ class Case:
     """A claim and a document.
 
     Attributes:
-        claim: Labeled claim. `NOT_CONTRADICTED` means that only a contradiction would be wrong.
+        claim: Labelled claim. `NOT_CONTRADICTED` means that only a contradiction would be wrong.
         cluster: Id of the answer or claim.
         kind: "written", an edit, "not cited", "foreign" or "claim".
         beside: Other documents that the sentence cites.

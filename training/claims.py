@@ -1,4 +1,4 @@
-"""Read the labeled claims used to train and evaluate the verifiers.
+"""Read the labelled claims used to train and evaluate the verifiers.
 
     python -m training.claims --shared ../shared --out claims
 

@@ -35,7 +35,7 @@ _STEM = 5
 
 @dataclass(frozen=True)
 class Made:
-    """A labeled claim and how it was made, such as "number"."""
+    """A labelled claim and how it was made, such as "number"."""
 
     claim: LabelledClaim
     kind: str

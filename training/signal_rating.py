@@ -1,6 +1,6 @@
 """Fit the models that turn an answer's signals into ratings.
 
-All models are fitted on deliberately perturbed answers. A sentence is labeled by whether an attack
+All models are fitted on deliberately perturbed answers. A sentence is labelled by whether an attack
 added it, and an answer's target rating follows YESciEval (section 5).
 """
 

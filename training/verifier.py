@@ -7,7 +7,7 @@ r"""Train the embedded verifiers.
         --base smollm2-135m --epochs 2
 
 The training data are sentences of model answers with the abstracts that they cite, in original and
-edited form, trial findings, titles and conclusions of abstracts, and the labeled claims of SciFact,
+edited form, trial findings, titles and conclusions of abstracts, and labelled claims of SciFact,
 Citation-Integrity and BioASQ. A fifth of YESciEval's questions and of SciFact's groups is held out
 and used to fit the temperature. Training requires `pip install 'ragassay[train]'`. It takes minutes
 on a GPU and about a day on two cores. An interrupted run resumes from its last checkpoint.

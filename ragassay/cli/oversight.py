@@ -107,9 +107,8 @@ def leaderboard(
     """Rank systems by the labels of their retrieved passages.
 
     --min-rating corresponds to -l in trec_eval: passages with a lower label are not relevant. nDCG
-    uses gains and ignores it. alpha_nDCG uses covered items as subtopics. Unlabeled passages are
-    treated as not relevant; the table counts the unlabeled passages among the top 20, which you may
-    want to grade.
+    uses gains and ignores it. alpha_nDCG uses covered items as subtopics. Unlabelled passages are
+    treated as not relevant. The table counts those among the top 20, which you may want to grade.
 
     For example:
 

@@ -300,7 +300,7 @@ def support(
     """Measure the share of sentences that citations support.
 
     This reproduces figure 7a of BioACE. Supp(AS) is the share of sentences supported by any cited
-    document. Supp(CS) only considers documents that people labeled as supporting, so values close
+    document. Supp(CS) only considers documents that people labelled as supporting, so values close
     to 1 mean agreement with the labels. A document supports a sentence if any window of three
     sentences scores at or above the model's threshold. Sentences without citations are unscored.
     Without labels, only Supp(AS) is shown.

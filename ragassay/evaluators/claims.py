@@ -78,7 +78,7 @@ def _span_key(one: Found | Cited) -> tuple[int, str, int, int]:
 
 
 class _ClaimEvaluator(ComparingEvaluator[Claim]):
-    """Common behavior of the evidence and citation evaluators."""
+    """Common behaviour of the evidence and citation evaluators."""
 
     needs = ("passages",)
     is_weighed = True

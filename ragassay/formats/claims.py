@@ -1,4 +1,4 @@
-"""Read labeled claims from plain rows, SciFact files and Evidence Inference files."""
+"""Read labelled claims from plain rows, SciFact files and Evidence Inference files."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ _CORPORA = ("corpus.jsonl", "corpus.jsonl.gz")
 
 
 def iter_claims(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labeled claims, each with its label and its evidence or sentences.
+    """Yield labelled claims, each with its label and its evidence or sentences.
 
     An Evidence Inference finding yields two claims. The annotations file requires the prompts file
     in the same folder. A SciFact claim yields one claim per document, and requires the corpus in

@@ -91,7 +91,7 @@ class LabelResult:
 
     Attributes:
         format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or an answer format.
-        n_other: Number of reviews that belong to no labeling task.
+        n_other: Number of reviews that belong to no labelling task.
     """
 
     labels: tuple[HumanLabel, ...]

@@ -237,7 +237,7 @@ def read_answers(path: Path) -> ReadResult:
 
 
 def claim_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labeled claims from a file, or from the reviewed verdicts of a run."""
+    """Yield labelled claims from a file, or from the reviewed verdicts of a run."""
     file = reviews_file(path)
     yield from ReviewedRun(file).claims() if file else iter_claims(path)
 

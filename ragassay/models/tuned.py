@@ -279,7 +279,7 @@ def rotate_rows(weight: NDArray[np.floating], n_heads: int) -> NDArray[np.floati
     """Reorder the rows of a query or key matrix for llama.cpp.
 
     For rotary positions, transformers pairs the first half of a head's rows with the second half.
-    llama.cpp pairs neighboring rows, so the halves are interleaved.
+    llama.cpp pairs neighbouring rows, so the halves are interleaved.
 
     Args:
         weight: Matrix of shape (n_heads * head_size, n_in).

@@ -232,7 +232,7 @@ def choose_trial(front: Sequence[Trial]) -> Trial:
     Trials are ranked by F1 against known matches, if any. Ties are broken by the distance to the
     best values of all three objectives, each scaled to [0, 1] over the front, and then by F1,
     similarity and number of alignments. (F1 alone would always select the lowest threshold.) If
-    neighboring trials are equal, the middle of this plateau is used, because a threshold at its
+    neighbouring trials are equal, the middle of this plateau is used, because a threshold at its
     edge is more sensitive to new data.
     """
     columns = [_values(trial.objectives) for trial in front]

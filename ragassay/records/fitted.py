@@ -1,4 +1,4 @@
-"""Confidence bounds and the nugget matcher, fitted to labeled data."""
+"""Confidence bounds and the nugget matcher, fitted to labelled data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _read_kind(kind: Any) -> Any:
 
 
 class Bound(Frozen):
-    """Confidence required of a model for one kind of verdict, determined on labeled data.
+    """Confidence required of a model for one kind of verdict, determined on labelled data.
 
     Attributes:
         kind: Subtype of the label. Contradictions are "number" (different value of a quantity),
@@ -97,14 +97,14 @@ class MatchObjectives(Frozen):
 
 
 class MatchAgreement(Frozen):
-    """Agreement of aligned nugget pairs with labeled matches.
+    """Agreement of aligned nugget pairs with labelled matches.
 
     Attributes:
         accuracy: Share of all pairs with the correct decision.
-        precision: Share of aligned pairs that are labeled matches. None if no pair is aligned.
-        recall: Share of labeled matches that are aligned. None if no match is labeled.
+        precision: Share of aligned pairs that are labelled matches. None if no pair is aligned.
+        recall: Share of labelled matches that are aligned. None if no match is labelled.
         n_pairs: Number of pairs that consist of a gold nugget and a system nugget.
-        n_known: Number of labeled matches.
+        n_known: Number of labelled matches.
     """
 
     accuracy: float = Field(ge=0, le=1)
@@ -128,7 +128,7 @@ class NuggetMatcher(Frozen):
         plateau: Lowest and highest threshold with the same result. The threshold is the midpoint.
             None in files from earlier versions, which use the lowest threshold.
         objectives: Objectives at the threshold, which need no labels and do not measure accuracy.
-        agreement: Agreement with labeled matches in the data. None if there are no labels.
+        agreement: Agreement with labelled matches in the data. None if there are no labels.
     """
 
     components: tuple[MixtureComponent, MixtureComponent]

@@ -261,7 +261,7 @@ class ArticleLink(Frozen):
 
 
 class Article(Document):
-    """PubMed article. `text` is the abstract with one labeled section per line ("METHODS: ...").
+    """PubMed article. `text` is the abstract with one labelled section per line ("METHODS: ...").
 
     Attributes:
         published: Publication date, "2021", "2021-03" or "2021-03-09". Empty if unknown.

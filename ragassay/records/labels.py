@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from ragassay.records.base import Frozen
 
 OwnTask = Literal["evidence", "correctness", "exam_grade", "relevance_grade"]
-"""Name of an evaluator whose verdicts are labeled individually."""
+"""Name of an evaluator whose verdicts are labelled individually."""
 
 LabelTask = Literal["accuracy", "relevance", "citation", "nugget", "rubric", "racar", OwnTask]
 """Annotation task.

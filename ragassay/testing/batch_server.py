@@ -88,7 +88,7 @@ def _text(content: object) -> str:
 
 
 class BatchServer:
-    """Batch server with planned behavior and replies from a script."""
+    """Batch server with planned behaviour and replies from a script."""
 
     def __init__(self, script: Script, plan: BatchPlan) -> None:
         self._script, self.plan = script, plan

@@ -1,4 +1,4 @@
-"""Faults in model calls, the requests that they affect, and the behavior of batches."""
+"""Faults in model calls, the requests that they affect, and the behaviour of batches."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ Ending = Literal["completed", "expired", "failed", "cancelled"]
 
 @dataclass
 class BatchPlan:
-    """Behavior of a scripted model's batches, which may be changed while they are running.
+    """Behaviour of a scripted model's batches, which may be changed while they are running.
 
     Attributes:
         takes_s: Duration of a batch in seconds.

@@ -55,7 +55,7 @@ class ScriptedModel:
             that the provider does not support. "response_format" refers to the type json_schema.
         thinking: Reasoning before each reply, sent in the provider's format.
         n_cached: Number of prompt tokens to report as cached, at most the length of the prompt.
-        batches: Behavior of the batch APIs of OpenAI, Azure and Anthropic. None disables batches.
+        batches: Behaviour of the batch APIs of OpenAI, Azure and Anthropic. None disables batches.
 
     Raises:
         InputError: A number is negative, or the manner, one of its faults or a refusal is unknown.

@@ -78,7 +78,7 @@ class Reference:
     """An entry of a reference list, or a footnote.
 
     Attributes:
-        label: Label used by marks in the text ("1", "smith"), or the entry's number if unlabeled.
+        label: Label used by marks in the text ("1", "smith"), or the entry's number if unlabelled.
     """
 
     label: str
@@ -208,7 +208,7 @@ def _is_entry(text: str, titles: Sequence[str]) -> bool:
 
 
 def _is_reference(line: _BibliographyLine, titles: Sequence[str]) -> bool:
-    """Return whether a labeled line identifies a document and contains no citation mark."""
+    """Return whether a labelled line identifies a document and contains no citation mark."""
     body = _body(line)
     label = _LABEL.match(line.text) or _LABEL.match(line.with_list_mark)
     is_raised = bool(label and (label["raised"] or label["sup"] or label["lens"]))
@@ -230,7 +230,7 @@ def _body(line: _BibliographyLine) -> str:
 
 
 def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
-    """Return the entries. An unlabeled line usually continues the previous entry."""
+    """Return the entries. An unlabelled line usually continues the previous entry."""
     references: list[Reference] = []
     for line in lines:
         body = line.rest or line.text
@@ -258,7 +258,7 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
 
 
 def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    """Return whether an unlabeled line starts an entry, as previous unlabeled lines did."""
+    """Return whether an unlabelled line starts an entry, as previous unlabelled lines did."""
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )

@@ -36,7 +36,7 @@ thresholds ("over 50 years"), because a text contains many thresholds.
 LONG_SLIP = 3
 
 BESIDE = 0.5
-"""Value added to the similarity of two numbers that share a neighboring number."""
+"""Value added to the similarity of two numbers that share a neighbouring number."""
 
 MOST_CLAIMED = 20
 """Maximum number of compared numbers in a claim. Limits the run time for tables."""
@@ -167,7 +167,7 @@ def _has_companion(
 def _has_same_neighbour(
     index: int, n: int, known: Sequence[Sequence[NumberMention]], stated: Sequence[NumberMention]
 ) -> bool:
-    """Return whether the two numbers have a common neighboring number: "19% with 2 mg"."""
+    """Return whether the two numbers have a common neighbouring number: "19% with 2 mg"."""
     mine = [
         end
         for fitting in (*known[max(0, index - 1) : index], *known[index + 1 : index + 2])

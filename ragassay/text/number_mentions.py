@@ -175,7 +175,7 @@ ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
 relative tolerance between calendar units (3 months are 12 weeks)."""
 
 MOST_NUMBERS = 20
-"""Maximum number of neighboring numbers combined in pairs. Limits the run time for tables."""
+"""Maximum number of neighbouring numbers combined in pairs. Limits the run time for tables."""
 
 _FOLD_WORDS = (
     (re.compile(r"\b(?:doubl\w+|twice)\b", re.IGNORECASE), Fraction(2)),

@@ -112,7 +112,7 @@ CUT = "[...]"
 
 
 def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
-    """Return every run of `size` neighboring sentences, or the whole document if it is shorter.
+    """Return every run of `size` neighbouring sentences, or the whole document if it is shorter.
 
     An empty document has no passages.
     """

@@ -41,7 +41,7 @@ def test_worked_by_hand() -> None:
     # s: q by p1 covers a, c of 4 items; r covers f of 2. Mean of 1/2 and 1/2.
     assert found["s"].cover.value == 0.5
     assert found["s"].cover_se == 0.0
-    # Normalised: q's passages cover a, b, c, so 2/3; r's cover f, so 1. Mean 5/6,
+    # Normalized: q's passages cover a, b, c, so 2/3; r's cover f, so 1. Mean 5/6,
     # deviation sqrt(2 * (1/6)^2), standard error that by sqrt(2), which is 1/6.
     assert found["s"].normalised.value == pytest.approx(5 / 6)
     assert found["s"].normalised_se == pytest.approx(1 / 6)

@@ -186,7 +186,7 @@ def best_threshold(scores: Sequence[float], truth: Sequence[bool]) -> tuple[floa
 
     Args:
         scores: Scores, where higher means more attributable.
-        truth: Whether humans labeled each claim attributable.
+        truth: Whether humans labelled each claim attributable.
 
     Returns:
         The threshold and its F1. The threshold is midway between two adjacent scores, or between

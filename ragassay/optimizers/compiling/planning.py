@@ -86,7 +86,7 @@ REFLECTED = 3
 """Number of cases that GEPA shows when it requests a new instruction."""
 
 N_FIXED = 3
-"""Number of fixed candidates in bootstrap, with no, labeled and unshuffled examples."""
+"""Number of fixed candidates in bootstrap, with no, labelled and unshuffled examples."""
 
 FEWEST_ROUNDS = 2
 
@@ -196,7 +196,7 @@ def plan_calls(optimizer: OptimizerName, sizes: Sizes, n_dev: int) -> CallPlan:
     n_searched, n_written = {
         # Each demonstration set is bootstrapped on the taught items, then compared.
         "bootstrap": ((N_FIXED + shuffled) * tried + (1 + shuffled) * taught, 0),
-        # The first two demonstration sets (none and labeled) need no calls.
+        # The first two demonstration sets (none and labelled) need no calls.
         "miprov2": (sizes.n_rounds * tried + (candidates - 2) * taught, candidates),
         # Each step runs the old and the new instruction on a few items, then the new one on all
         # items. The last step can start when the limit is almost reached.

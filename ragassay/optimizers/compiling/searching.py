@@ -186,7 +186,7 @@ class Search:
 
     @property
     def n_labelled(self) -> int:
-        """Maximum number of labeled demonstrations. 0 if the expected replies are incomplete."""
+        """Maximum number of labelled demonstrations. 0 if the expected replies are incomplete."""
         return MOST_DEMOS if all(example.item.reply for example in self.taught) else 0
 
     def mark(self, example: dspy.Example, found: dspy.Prediction) -> Grade:
@@ -235,7 +235,7 @@ def search(name: OptimizerName, student: Student, setup: Search, log: Path) -> S
 def _bootstrap(student: Student, setup: Search) -> Student:
     from dspy.teleprompt import BootstrapFewShotWithRandomSearch
 
-    # num_candidate_programs excludes the candidates with no, labeled and unshuffled examples.
+    # num_candidate_programs excludes the candidates with no, labelled and unshuffled examples.
     optimizer = BootstrapFewShotWithRandomSearch(
         metric=setup.value,
         metric_threshold=setup.task.accept,

@@ -58,7 +58,7 @@ class ClaimRow(Row):
 
 
 class ClaimTask(CompileTask):
-    """Optimization task that uses labeled claims and passages."""
+    """Optimization task that uses labelled claims and passages."""
 
     def __init__(self, tools: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]

@@ -1,1 +1,1 @@
-"""Fine-tune small models on chats and labeled pairs, with SFT and CPO from TRL."""
+"""Fine-tune small models on chats and labelled pairs, with SFT and CPO from TRL."""

@@ -1,4 +1,4 @@
-"""Training data for agents: labeled items, claims, and question-answer pairs with papers."""
+"""Training data for agents: labelled items, claims, and question-answer pairs with papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read labeled claims, create contradicting claims, and pair claims with passages."""
+"""Read labelled claims, create contradicting claims, and pair claims with passages."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class LabelledClaimRow(EvidenceRow):
 
 
 def read_claims(path: Path) -> tuple[list[LabelledClaim], list[Rejection]]:
-    """Read labeled claims, grouped by claim and document.
+    """Read labelled claims, grouped by claim and document.
 
     Args:
         path: JSON lines or a JSON array, plain or gzip, with claim, evidence (or passage, abstract,

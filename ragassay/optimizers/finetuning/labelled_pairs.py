@@ -1,4 +1,4 @@
-"""Read labeled pairs for training classifiers of correctness and completeness."""
+"""Read labelled pairs for training classifiers of correctness and completeness."""
 
 from __future__ import annotations
 

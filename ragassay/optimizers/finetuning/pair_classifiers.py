@@ -115,7 +115,7 @@ def cross_validate(
     """Cross-validate a classifier by question.
 
     Args:
-        pairs: Labeled pairs for at least two questions.
+        pairs: Labelled pairs for at least two questions.
         n_folds: Maximum number of folds. There are fewer if a label occurs in fewer questions.
 
     Raises:

@@ -59,7 +59,7 @@ LIMITS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PairJob(EncoderJob):
-    """Job that fits a classifier to labeled pairs.
+    """Job that fits a classifier to labelled pairs.
 
     Training options only apply to the method "head".
 

@@ -157,7 +157,7 @@ def state_of(collection: Collection) -> VectorState:
 class DenseIndex(Rebuilt):
     """Read-only index of a built corpus's vectors for one embedder. Thread-safe.
 
-    Nearest neighbors are approximate, because the index is an HNSW graph.
+    Nearest neighbours are approximate, because the index is an HNSW graph.
 
     Args:
         embedder: Embedder of the vectors, also used for queries.

@@ -1,4 +1,4 @@
-"""Read labeled claims, and fit or evaluate verifiers on them (BioACE, section 2.2)."""
+"""Read labelled claims, and fit or evaluate verifiers on them (BioACE, section 2.2)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _LABELS = {"not_attributable": "neutral"}
 
 @dataclass(frozen=True)
 class Claims:
-    """Labeled claims, and the number of claims for which the document text is missing."""
+    """Labelled claims, and the number of claims for which the document text is missing."""
 
     claims: tuple[LabelledClaim, ...]
     rejections: tuple[Rejection, ...] = ()
@@ -64,7 +64,7 @@ class Claims:
 def read_labelled(
     paths: Sequence[Path], corpus: Literature | None = None, labels: Path | None = None
 ) -> Claims:
-    """Read labeled claims from files.
+    """Read labelled claims from files.
 
     Args:
         paths: Claims in the format of `ragassay finetune verifier`, reviewed run folders, SciFact
@@ -224,7 +224,7 @@ def verification(
 
 @dataclass(frozen=True)
 class VerifierFigures:
-    """Results of a verifier on labeled claims with two or three labels.
+    """Results of a verifier on labelled claims with two or three labels.
 
     `n_left_out` is the number of claims that were excluded because thresholds were fitted on them.
     """

@@ -348,7 +348,7 @@ def sample_pairs(sentences: Sequence[CitedSentence], seed: int = 0) -> list[Sent
 
 
 def supporting(sentence: CitedSentence) -> list[Document]:
-    """Return the cited documents with text that humans labeled as supporting."""
+    """Return the cited documents with text that humans labelled as supporting."""
     cited = (one for one in sentence.documents if one.label == "supports")
     return [one.document for one in cited if one.document is not None]
 

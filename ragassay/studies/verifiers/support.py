@@ -36,7 +36,7 @@ def supported_share(
     """Return the share of sentences that any of their first k documents supports.
 
     With cited documents, this is BioACE's Supp(AS), or Supp(CS) if only documents that experts
-    labeled as supporting are used (figure 7a). With search results, it is correctness at k (figure
+    labelled as supporting are used (figure 7a). With search results, it is correctness at k (figure
     7b).
 
     Args:
@@ -69,7 +69,7 @@ class Supported:
 
     Attributes:
         all_cited: Share of sentences supported by any cited document.
-        supporting: The same share, with only documents that experts labeled as supporting. None
+        supporting: The same share, with only documents that experts labelled as supporting. None
             without labels.
     """
 

@@ -126,7 +126,7 @@ class ErrorAnswer(_Data):
 
 
 class Manner(_Data):
-    """Behavior of a provider's API.
+    """Behaviour of a provider's API.
 
     Attributes:
         title: Name of the provider and API.
