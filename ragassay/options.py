@@ -138,8 +138,8 @@ class Keywords(TypedDict, total=False):
         Field(
             description="Column names by field, if they are not recognized: "
             "question=query,answer=output. Fields are id, question, answer, sources, nuggets, "
-            "reference, system, topic, date and rubrics. All other columns become metadata, except "
-            "those named id, question, answer, system or topic."
+            "reference, system, topic, date and rubrics. Columns that are not mapped become "
+            "metadata, unless they are named id, question, answer, system or topic."
         ),
     ]
     nuggets: Annotated[

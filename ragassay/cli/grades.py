@@ -38,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Out = Annotated[Path, Option("--out", help="Output file, compressed for .gz.")]
+Out = Annotated[Path, Option("--out", help="Output file; compressed if its name ends in .gz.")]
 
 
 @app.command()

@@ -129,9 +129,9 @@ def assign(
 ) -> int:
     """Determine which gold nuggets each answer supports.
 
-    Labels are supported, partially supported and not supported. The output is in the nuggetizer
-    format: assignments, and a file with four scores per answer and their means in a line named
-    "all". Failed assignments are labelled "failed" and not scored.
+    The labels are "supported", "partially supported" and "not supported". The output is in the
+    nuggetizer format: assignments, and a file with four scores per answer and their means in a
+    line named "all". Failed assignments are labelled "failed" and not scored.
 
     Options:
         metrics: Output file for the scores. By default, OUT.metrics.jsonl.

