@@ -71,7 +71,7 @@ def test_a_folder_in_the_place_of_a_file_of_the_run_is_named(name, answers, tmp_
         ("answers.jsonl", "must be a folder but is a file"),
         ("answers.jsonl/run", "must be a folder but is a file"),
         ("/dev/null/run", "must be a folder but is a file"),
-        ("/proc/run", "cannot be written"),
+        ("/proc/run", "cannot write to"),
         ("a" * 300, "File name too long"),
         ("a/" * 3_000, "File name too long"),
     ],
