@@ -53,7 +53,7 @@ class Verifier(Agent):
         mark = mark_of(case)
         text = passage if isinstance(passage, str) else passage.text
         return self.asking(
-            self._read,
+            self._read_comparison,
             context=case.context,
             passage=fence_text(text, mark),
             claim=fence_text(claim, mark),
@@ -67,7 +67,7 @@ class Verifier(Agent):
         """
         return await self.ask(self.request(case, claim, passage))
 
-    def _read(self, reply: dspy.Prediction, usage: Usage) -> Comparison:
+    def _read_comparison(self, reply: dspy.Prediction, usage: Usage) -> Comparison:
         choice = SampledChoice.of(reply, "verdict", self._labels)
         return Comparison(reply.verdict, usage=usage, **choice.sureness)
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 from ragassay.errors import InputError
 from ragassay.model_names import PROVIDER, is_local
 from ragassay.models.litellm_library import listed_price_usd
+from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.optimizers.compiling.items import CompileItem
 from ragassay.reports.panel_view import usd_text
 from ragassay.settings import Settings
 
 if TYPE_CHECKING:
     from ragassay.agents.base import Agent
-
-CHARS_PER_TOKEN = 4
 
 N_RENDERED = 20
 """Number of items that are rendered to estimate the prompt length."""

@@ -17,6 +17,7 @@ from ragassay.formats import read_labels
 from ragassay.formats.reviews import read_answers
 from ragassay.model_names import SMOLLM2
 from ragassay.models.embeddings import Embedder
+from ragassay.models.prompt_caching import CHARS_PER_TOKEN
 from ragassay.models.tuned import (
     SHAPE,
     WEIGHTS,
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 LIBRARIES = ("torch", "transformers", "peft", "trl")
-
-CHARS_PER_TOKEN = 4
-"""Approximate number of characters per English token."""
 
 
 @dataclass(frozen=True)

@@ -245,13 +245,13 @@ class DiskCorpus(Rebuilt):
         field = "doi" if name.startswith("10.") else "id"
         query: tantivy.Query = Query.term_query(self._index.schema, field, name, "basic")
         hits = self._searcher.search(query, 1, count=False).hits
-        return self._read(hits[0][1]) if hits else None
+        return self._read_article(hits[0][1]) if hits else None
 
     def select(self, identifiers: Sequence[str]) -> dict[str, Article]:
         """Return the articles with these ids, in corpus order. Missing articles are left out."""
         if not identifiers:
             return {}
-        articles = map(self._read, self._find(identifiers))
+        articles = map(self._read_article, self._find(identifiers))
         return {article.id: article for article in articles}
 
     def pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
@@ -287,7 +287,7 @@ class DiskCorpus(Rebuilt):
         if built is None or k < 1:
             return []
         hits = self._searcher.search(built, k, count=False).hits
-        return [Hit(self._read(address), score) for score, address in hits]
+        return [Hit(self._read_article(address), score) for score, address in hits]
 
     def _find(self, names: Sequence[str]) -> list[tantivy.DocAddress]:
         from tantivy import Query
@@ -296,7 +296,7 @@ class DiskCorpus(Rebuilt):
         hits = self._searcher.search(query, len(names), count=False).hits
         return [address for _, address in hits]
 
-    def _read(self, address: tantivy.DocAddress) -> Article:
+    def _read_article(self, address: tantivy.DocAddress) -> Article:
         from ragassay.retrievers.disk.schema import document_of
 
         return document_of(self._searcher.doc(address))
