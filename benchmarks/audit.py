@@ -53,10 +53,10 @@ def held_out(shared: Path) -> list[Record]:
     return found
 
 
-def audited(records: Sequence[Record], tools: Run, options: AuditOptions, out: Path) -> AuditResult:
-    job = audit_job(job_of(records, Corpus()), tools, options)
+def audited(records: Sequence[Record], run: Run, options: AuditOptions, out: Path) -> AuditResult:
+    job = audit_job(job_of(records, Corpus()), run, options)
     with shown_progress(len(job.asks), enabled=True) as listen:
-        return asyncio.run(run_audit(job, tools, RunFolder(out), listen))
+        return asyncio.run(run_audit(job, run, RunFolder(out), listen))
 
 
 def pairs_of(result: AuditResult) -> list[PerturbedPair]:
@@ -130,13 +130,11 @@ def main() -> None:
     parser.add_argument("--no-signals", action="store_true")
     parser.add_argument("--only", choices=AUDITS, action="append")
     args = parser.parse_args()
-    tools = build_run(
-        load_settings(model=args.model, signals=not args.no_signals, only=("rubrics",))
-    )
+    run = build_run(load_settings(model=args.model, signals=not args.no_signals, only=("rubrics",)))
     records = held_out(args.shared)
     for name in args.only or AUDITS:
         options = AuditOptions(args.limit, 0, (), name == "given")
-        result = audited(records, tools, options, args.out / name)
+        result = audited(records, run, options, args.out / name)
         print_audit(name, pairs_of(result))
         print_named(result)
         print(json.dumps({"unchanged": result.audit.n_unchanged, "failed": result.audit.n_failed}))

@@ -54,17 +54,17 @@ class Cohesion:
     """Cohesion rater that uses signals only."""
 
     def __init__(self) -> None:
-        self._tools = build_run(load_settings(evidence_rounds=0))
+        self._run = build_run(load_settings(evidence_rounds=0))
         self._judge = SignalJudge(shipped_rater())
 
     def sentences(self, record: Record) -> list[str]:
-        case = case_of(record, self._tools.settings, self._tools.retrieval.corpus)
+        case = case_of(record, self._run.settings, self._run.retrieval.corpus)
         return [case.answer[one.start : one.end] for one in case.sentences]
 
     def rate(self, record: Record, sentences: Sequence[str]) -> float:
         changed = record.model_copy(update={"answer": " ".join(sentences)})
-        case = case_of(changed, self._tools.settings, self._tools.retrieval.corpus)
-        meter = self._tools.models.meter
+        case = case_of(changed, self._run.settings, self._run.retrieval.corpus)
+        meter = self._run.models.meter
         assert meter is not None
         score = self._judge.judge(meter.signals(case), "cohesion").score
         assert score is not None

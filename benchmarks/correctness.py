@@ -120,16 +120,14 @@ async def ask_llm(pairs: Sequence[LabelledPair]) -> list[float]:
 
     from ragassay.records import EvidenceSpan
 
-    tools = build_run(load_settings(model=EMBEDDED_BASE, verifier="judge", correctness="judge"))
+    run = build_run(load_settings(model=EMBEDDED_BASE, verifier="judge", correctness="judge"))
     found: list[float] = []
     for number, pair in enumerate(pairs):
         record = Record(id=str(number), question="Is it so?", answer=pair.sentence)
         span = EvidenceSpan(document="1", start=0, end=len(pair.passage), text=pair.passage)
-        with dspy.context(lm=tools.judge.lm):
-            case = case_of(record, tools.settings, tools.retrieval.corpus)
-            verdict = await tools.agents.verifier.acall(
-                case=case, claim=pair.sentence, passage=span
-            )
+        with dspy.context(lm=run.judge.lm):
+            case = case_of(record, run.settings, run.retrieval.corpus)
+            verdict = await run.agents.verifier.acall(case=case, claim=pair.sentence, passage=span)
         found.append(float(verdict.verdict == "supports"))
     return found
 

@@ -39,22 +39,22 @@ SEED = 11
 SCIFACT = {"SUPPORT": "supports", "CONTRADICT": "contradicts", "NEI": "neutral"}
 
 
-def case_of(record: Record, tools: Run) -> Case:
-    answer, sentences, sources = segment(record, tools.retrieval.corpus.get)
-    shown = condense(sources, f"{record.question} {answer}", tools.settings.source_chars)
+def case_of(record: Record, run: Run) -> Case:
+    answer, sentences, sources = segment(record, run.retrieval.corpus.get)
+    shown = condense(sources, f"{record.question} {answer}", run.settings.source_chars)
     return build_case(record, answer, sentences, [], sources, shown)
 
 
-async def scores_of(record: Record, rubrics: Sequence[str], tools: Run) -> dict[str, float]:
-    case = case_of(record, tools)
-    with dspy.context(lm=tools.judge.lm):
+async def scores_of(record: Record, rubrics: Sequence[str], run: Run) -> dict[str, float]:
+    case = case_of(record, run)
+    with dspy.context(lm=run.judge.lm):
         found = await asyncio.gather(
-            *(tools.agents.judge.acall(case=case, rubric=tools.rubrics[r]) for r in rubrics)
+            *(run.agents.judge.acall(case=case, rubric=run.rubrics[r]) for r in rubrics)
         )
     return {judgment.rubric: judgment.score for judgment in found}
 
 
-async def paired_detection(shared: Path, n_questions: int, tools: Run) -> list[dict[str, Any]]:
+async def paired_detection(shared: Path, n_questions: int, run: Run) -> list[dict[str, Any]]:
     records = read_records(shared / "data/yescieval/bioasq-train-answers.jsonl.gz").records
     by_key = {
         (r.topic, r.system, r.metadata["variant"], r.metadata.get("target_rubric", "")): r
@@ -68,12 +68,12 @@ async def paired_detection(shared: Path, n_questions: int, tools: Run) -> list[d
     n: Counter[str] = Counter()
     for topic in rng.sample(topics, n_questions):
         system = rng.choice(systems)
-        original = await scores_of(_benign(by_key, topic, system), list(tools.rubrics), tools)
+        original = await scores_of(_benign(by_key, topic, system), list(run.rubrics), run)
         for (t, s, variant, target), record in by_key.items():
             if (t, s) != (topic, system) or variant == "benign":
                 continue
             rubric = target.lower()
-            perturbed = await scores_of(record, [rubric], tools)
+            perturbed = await scores_of(record, [rubric], run)
             n[variant] += 1
             lower[variant] += perturbed[rubric] < original[rubric]
             tied[variant] += perturbed[rubric] == original[rubric]
@@ -98,7 +98,7 @@ def _benign(by_key: dict[Any, Record], topic: str | None, system: str | None) ->
     )
 
 
-async def citation_verdicts(shared: Path, n_pairs: int, tools: Run) -> list[dict[str, Any]]:
+async def citation_verdicts(shared: Path, n_pairs: int, run: Run) -> list[dict[str, Any]]:
     lines = (shared / "data/scifact/pairs_train.jsonl").read_text(encoding="utf-8").splitlines()
     pairs = random.Random(SEED).sample([json.loads(line) for line in lines], n_pairs)
     expected, predicted = [], []
@@ -107,12 +107,10 @@ async def citation_verdicts(shared: Path, n_pairs: int, tools: Run) -> list[dict
         record = Record(
             id=str(n), question="Is this claim true?", answer=pair["claim"], sources=(document,)
         )
-        case = case_of(record, tools)
-        (passage,) = best_passages([pair["claim"]], [[document]], tools.models.embedder)
-        with dspy.context(lm=tools.judge.lm):
-            found = await tools.agents.verifier.acall(
-                case=case, claim=pair["claim"], passage=passage
-            )
+        case = case_of(record, run)
+        (passage,) = best_passages([pair["claim"]], [[document]], run.models.embedder)
+        with dspy.context(lm=run.judge.lm):
+            found = await run.agents.verifier.acall(case=case, claim=pair["claim"], passage=passage)
         expected.append(SCIFACT[pair["label"]])
         predicted.append("neutral" if found.verdict == "not_relevant" else found.verdict)
     hits = sum(e == p for e, p in zip(expected, predicted, strict=True))
@@ -159,9 +157,9 @@ def _figure(task: str, data: str, metric: str, hits: int, n: int) -> dict[str, A
 
 
 async def measure(args: argparse.Namespace) -> None:
-    tools = build_run(load_settings(model=args.model))
-    figures = await citation_verdicts(args.shared, args.pairs, tools)
-    figures += await paired_detection(args.shared, args.questions, tools)
+    run = build_run(load_settings(model=args.model))
+    figures = await citation_verdicts(args.shared, args.pairs, run)
+    figures += await paired_detection(args.shared, args.questions, run)
     for figure in figures:
         print(json.dumps(figure))
 

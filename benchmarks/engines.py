@@ -78,7 +78,7 @@ def one(args: argparse.Namespace) -> None:
 def evaluated_by(args: argparse.Namespace, options: dict[str, Any]) -> Any:
     from ragassay.evaluators.build_run import build_run
     from ragassay.process import run_sync
-    from ragassay.runs.evaluate import run
+    from ragassay.runs.evaluate import run_job
     from ragassay.runs.folder import RunFolder
     from ragassay.settings import load_settings
 
@@ -91,7 +91,7 @@ def evaluated_by(args: argparse.Namespace, options: dict[str, Any]) -> Any:
         signals=False,
         **options,
     )
-    return run_sync(run(job, build_run(settings, job.corpus), RunFolder(Path(args.out))))
+    return run_sync(run_job(job, build_run(settings, job.corpus), RunFolder(Path(args.out))))
 
 
 def side_by_side(args: argparse.Namespace) -> None:

@@ -69,13 +69,13 @@ class Raters:
     """Signal rater for all rubrics."""
 
     def __init__(self) -> None:
-        self._tools = build_run(load_settings(evidence_rounds=0))
+        self._run = build_run(load_settings(evidence_rounds=0))
         self._judge = SignalJudge(shipped_rater())
         self.rubrics = tuple(self._judge.rater.rubrics)
 
     def rate(self, record: Record, question: str, truth: Mapping[str, float]) -> Rated:
-        case = case_of(record, self._tools.settings, self._tools.retrieval.corpus)
-        meter = self._tools.models.meter
+        case = case_of(record, self._run.settings, self._run.retrieval.corpus)
+        meter = self._run.models.meter
         assert meter is not None
         signals = meter.signals(case)
         judged = ((rubric, self._judge.judge(signals, rubric).score) for rubric in self.rubrics)

@@ -29,8 +29,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.process import run_sync
 from ragassay.records import Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of
-from ragassay.runs.evaluate import run as run_job
+from ragassay.runs.evaluate import job_of, run_job
 from ragassay.settings import load_settings
 from ragassay.testing import ScriptedModel
 from ragassay.tracing import call_span
@@ -142,9 +141,9 @@ def tracing() -> None:
                     **options,
                 )
                 job = job_of(records, Corpus())
-                tools = build_run(settings, job.corpus)
+                run = build_run(settings, job.corpus)
                 start = spent_s(resource.RUSAGE_SELF)
-                run_sync(run_job(job, tools, None))
+                run_sync(run_job(job, run, None))
                 if i:
                     spent = spent_s(resource.RUSAGE_SELF) - start
                     samples[name].append(1000 * spent / N_ANSWERS)

@@ -179,7 +179,7 @@ async def aevaluate(
         raise InputError("pass `answers`, or `question` and `answer`, not both")
     presenter = Presenter(progress)
     request = EvaluationRequest.of(answers, options, settings, presenter)
-    results = await request.run(folder_of(options), presenter, Result if is_one else Results)
+    results = await request.execute(folder_of(options), presenter, Result if is_one else Results)
     return raise_failures(results, options)
 
 
@@ -254,7 +254,7 @@ async def aaudit(
     for one in presenter.rejections[:1]:  # `Audit` has no field for rejected lines.
         n, where = len(presenter.rejections), f"{one.file}:{one.line}: {one.problem}"
         warnings.warn(f"{n} lines were rejected; the first is {where}", stacklevel=2)
-    return (await request.run(folder_of(options), presenter)).audit
+    return (await request.execute(folder_of(options), presenter)).audit
 
 
 @shows(EvaluateKeywords)
@@ -319,7 +319,7 @@ async def agrade(
         depth=depth,
         like_original=like_original,
     )
-    return await request.run(folder_of(options), presenter)
+    return await request.execute(folder_of(options), presenter)
 
 
 @shows(EvaluateKeywords)
@@ -360,7 +360,7 @@ async def aevaluate_pairs(
     await check(options, EvaluateKeywords, settings)
     presenter = Presenter()
     request = request_pairs(pairs, papers, options, settings, presenter)
-    return await request.run(folder_of(options), presenter)
+    return await request.execute(folder_of(options), presenter)
 
 
 async def check(

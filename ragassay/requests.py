@@ -50,20 +50,20 @@ REST = "ragassay.runs.evaluate"
 
 
 class Request(Generic[T]):
-    """Validated input of an evaluation. `plan` counts the model calls and `run` makes them."""
+    """Validated input of an evaluation. `plan` counts the model calls and `execute` makes them."""
 
-    tools: Run
+    run: Run
 
     @property
     def models(self) -> tuple[str, ...]:
         """Models called by the request."""
-        return self.tools.settings.judge.judges
+        return self.run.settings.judge.judges
 
     def plan(self) -> Plan:
         """Count the calls and tokens without calling a model."""
         raise NotImplementedError
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
+    async def execute(self, folder: RunFolder | None, presenter: Presenter) -> T:
         """Run the request. If a folder is passed, results are stored in the folder and reused."""
         raise NotImplementedError
 
@@ -78,7 +78,7 @@ class EvaluationRequest(Request["Results"]):
     """
 
     job: Job
-    tools: Run
+    run: Run
     thresholds: Sequence[Threshold] = ()
     n_audited: int = 0
     n_times: int = 1
@@ -95,14 +95,14 @@ class EvaluationRequest(Request["Results"]):
     ) -> EvaluationRequest:
         """Read the answers and the corpus, and load the evaluators. See `read_input` for errors."""
         job, resolved = read_input(answers, options, settings, presenter, answered=answered)
-        tools = open_tools(resolved, options, presenter, job.corpus)
+        run = open_run(resolved, options, presenter, job.corpus)
         # Imported late because it imports the evaluators.
         from ragassay.runs.gates import thresholds_of
 
         return cls(
             job,
-            tools,
-            thresholds_of(options.get("fail_under"), tools, presenter.style),
+            run,
+            thresholds_of(options.get("fail_under"), run, presenter.style),
             options.get("audit") or 0,
             options.get("repeat") or 1,
         )
@@ -111,7 +111,7 @@ class EvaluationRequest(Request["Results"]):
         """Count the calls and tokens, including repeats and the audit."""
         from ragassay.runs.evaluate import plan
 
-        found = once = plan(self.job, self.tools)
+        found = once = plan(self.job, self.run)
         for _ in range(1, self.n_times):
             found += once
         if self.n_audited:
@@ -119,20 +119,20 @@ class EvaluationRequest(Request["Results"]):
             from ragassay.studies.audit import plan_audit
 
             options = AuditOptions(self.n_audited)
-            perturbed = audit_job(self.job, self.tools, options, is_judged=True)
-            found += plan_audit(perturbed, self.tools)
+            perturbed = audit_job(self.job, self.run, options, is_judged=True)
+            found += plan_audit(perturbed, self.run)
         return found
 
-    async def run(
+    async def execute(
         self, folder: RunFolder | None, presenter: Presenter, kind: type[Results] | None = None
     ) -> Results:
         """Judge the answers, repeat and audit if requested, and check the thresholds."""
         from ragassay.results import Results
-        from ragassay.runs.evaluate import run
+        from ragassay.runs.evaluate import run_job
 
-        job, tools = self.job, self.tools
+        job, run = self.job, self.run
         with presenter.bar(len(job.records), "evaluating") as listen:
-            found = await run(job, tools, folder, listen)
+            found = await run_job(job, run, folder, listen)
         presenter.show(found)
         repeats = audit = None
         if self.n_times > 1 and found.evaluations:
@@ -140,15 +140,15 @@ class EvaluationRequest(Request["Results"]):
 
             n_again = len(job.records) * (self.n_times - 1)
             with presenter.bar(n_again, "judging again") as listen:
-                repeats = await repeat_run(job, found, tools, self.n_times, folder, listen)
+                repeats = await repeat_run(job, found, run, self.n_times, folder, listen)
             presenter.show(repeats)
         if self.n_audited and found.evaluations:
             from ragassay.runs.audit_job import AuditOptions
             from ragassay.studies.audit import audit_of_run, job_of_run
 
-            perturbed = job_of_run(job, found, tools, AuditOptions(self.n_audited))
+            perturbed = job_of_run(job, found, run, AuditOptions(self.n_audited))
             with presenter.bar(len(perturbed.asks), "auditing") as listen:
-                audit = (await audit_of_run(perturbed, found, tools, folder, listen)).audit
+                audit = (await audit_of_run(perturbed, found, run, folder, listen)).audit
             presenter.show(audit)
         verdicts = [threshold.verdict(found.summary) for threshold in self.thresholds]
         return (kind or Results)(found, audit, repeats, verdicts)
@@ -163,7 +163,7 @@ class SimpleRequest(Request[T]):
         writers: Models called in addition to the judges.
     """
 
-    tools: Run
+    run: Run
     count: Callable[[], Plan]
     start: Callable[..., Coroutine[Any, Any, T]]
     n_items: int
@@ -179,7 +179,7 @@ class SimpleRequest(Request[T]):
         """Count the calls and tokens."""
         return self.count()
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter) -> T:
+    async def execute(self, folder: RunFolder | None, presenter: Presenter) -> T:
         """Run the request under one progress bar."""
         with presenter.bar(self.n_items, self.description) as listen:
             return await self.start(folder=folder, listen=listen)
@@ -194,10 +194,10 @@ def request_audit(
     """Read and perturb answers to test which errors a judge detects. See `ragassay.audit`."""
     every: Any = {**options, "limit": None}
     job, resolved = read_input(answers, every, settings, presenter)
-    tools = open_tools(resolved, options, presenter, job.corpus)
+    run = open_run(resolved, options, presenter, job.corpus)
     from ragassay.runs.audit_job import audit_job, audit_options
 
-    return _audit_of(audit_job(job, tools, audit_options(options)), tools)
+    return _audit_of(audit_job(job, run, audit_options(options)), run)
 
 
 def request_pairs_audit(
@@ -210,17 +210,17 @@ def request_pairs_audit(
     """Read and perturb question-answer pairs. The judge rates each pair together with its paper."""
     from ragassay.qa.audit import PART, pairs_audit_job
 
-    input_pairs, tools = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
-    return _audit_of(pairs_audit_job(input_pairs, perturbation), tools)
+    input_pairs, run = _read_pairs(pairs, papers, {**options, "only": (PART,)}, None, presenter)
+    return _audit_of(pairs_audit_job(input_pairs, perturbation), run)
 
 
-def _audit_of(perturbed: AuditJob, tools: Run) -> SimpleRequest[AuditResult]:
+def _audit_of(perturbed: AuditJob, run: Run) -> SimpleRequest[AuditResult]:
     from ragassay.studies.audit import paraphraser_name, plan_audit, run_audit
 
     return SimpleRequest(
-        tools,
-        partial(plan_audit, perturbed, tools),
-        partial(run_audit, perturbed, tools),
+        run,
+        partial(plan_audit, perturbed, run),
+        partial(run_audit, perturbed, run),
         len(perturbed.asks),
         "auditing",
         tuple(filter(None, [paraphraser_name(perturbed)])),
@@ -253,11 +253,11 @@ def request_grading(
             responses, options, most_words=words, depth=depth, settings=resolved
         )
     presenter.note_input(passages.rejections, passages.note)
-    tools = build_run(resolved)
+    run = build_run(resolved)
     return SimpleRequest(
-        tools,
-        lambda: plan(grading_job(passages, tools), tools),
-        partial(grade_passages, passages, tools, like_original=like_original),
+        run,
+        lambda: plan(grading_job(passages, run), run),
+        partial(grade_passages, passages, run, like_original=like_original),
         len(passages.records),
         "grading passages",
     )
@@ -274,11 +274,11 @@ def request_pairs(
     from ragassay.qa.evaluate import judge_pairs, pairs_job
     from ragassay.runs.evaluate import plan
 
-    input_pairs, tools = _read_pairs(pairs, papers, options, settings, presenter)
+    input_pairs, run = _read_pairs(pairs, papers, options, settings, presenter)
     return SimpleRequest(
-        tools,
-        lambda: plan(pairs_job(input_pairs), tools),
-        partial(judge_pairs, input_pairs, tools),
+        run,
+        lambda: plan(pairs_job(input_pairs), run),
+        partial(judge_pairs, input_pairs, run),
         len(input_pairs.papers),
         "judging papers",
     )
@@ -297,7 +297,7 @@ def _read_pairs(
     with line_limit(resolved.limits.max_line_bytes):
         input_pairs = read_paper_pairs(pairs, papers).first(options.get("limit"))
     presenter.note_input(input_pairs.rejections)
-    return input_pairs, open_tools(resolved, options, presenter)
+    return input_pairs, open_run(resolved, options, presenter)
 
 
 def read_input(
@@ -330,7 +330,7 @@ def read_input(
     return job, resolved
 
 
-def open_tools(
+def open_run(
     settings: Settings,
     options: Keywords,
     presenter: Presenter,

@@ -13,7 +13,7 @@ from ragassay.graphs.writing import WORDS
 from ragassay.options import EvaluateKeywords, check_options, settings_of, shows
 from ragassay.process import run_sync
 from ragassay.qa.evaluate import papers_of
-from ragassay.qa.generate import Generated, check_writer, make_pairs, qa_tools
+from ragassay.qa.generate import Generated, check_writer, make_pairs, qa_run
 from ragassay.records import Paper
 from ragassay.runs.progress import Presenter
 from ragassay.settings import Settings
@@ -90,9 +90,9 @@ async def write_pairs(
         all_papers, rejections = papers_of(papers)
     presenter.note_input(rejections)
     selected = all_papers[: options.get("limit")]
-    tools = qa_tools(chosen, selected, evaluator)
+    run = qa_run(chosen, selected, evaluator)
     with presenter.bar(len(selected), "writing pairs") as listen:
-        return await make_pairs(selected, plan, tools, file, listen=listen)
+        return await make_pairs(selected, plan, run, file, listen=listen)
 
 
 @shows(EvaluateKeywords)

@@ -50,6 +50,6 @@ def question(evaluator: Evaluator[Any], item: str, open_case: OpenCase, run: Run
     return CaseQuestion(evaluator, item, content, open_case, run, lambda update: None)
 
 
-async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
-    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
+async def evaluate(run: Run, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(run.settings.judge.max_attempts)
+    return (await graph.ainvoke(Input(record=record), context=run))["evaluation"]

@@ -220,35 +220,35 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Chosen]:
     """Collect one entry per started run."""
     starts: list[Chosen] = []
 
-    def tools_of(settings, corpus=None, evaluators=(), rubrics=()):
+    def run_of(settings, corpus=None, evaluators=(), rubrics=()):
         judge = SimpleNamespace(rated_by=lambda rubrics: "a panel of a, b")
         more = {"rubrics": {}, "registered": (), "judge": judge}
         return SimpleNamespace(settings=settings, corpus=corpus, **more)
 
-    def keep(job, tools):
-        found = Chosen(tools.settings, replace(job, corpus=None), job.corpus.sha256)  # type: ignore[arg-type]
+    def keep(job, run):
+        found = Chosen(run.settings, replace(job, corpus=None), job.corpus.sha256)  # type: ignore[arg-type]
         starts.append(found)
         return found
 
-    def audit_job(job, tools, options):
-        keep(job, tools).options = options
+    def audit_job(job, run, options):
+        keep(job, run).options = options
         return SimpleNamespace(asks=(), options=options)
 
-    async def run(job, tools, folder, listen=None):
-        found = keep(job, tools)
+    async def run_job(job, run, folder, listen=None):
+        found = keep(job, run)
         found.folder, found.n_forgotten = folder and folder.path, len(forgotten)
         forgotten.clear()
         raise Stopped("stopped")
 
-    async def run_audit(damaged, tools, folder, listen=None):
+    async def run_audit(damaged, run, folder, listen=None):
         starts[-1].folder, starts[-1].n_forgotten = folder and folder.path, len(forgotten)
         forgotten.clear()
         raise Stopped("stopped")
 
     forgotten: list[Path] = []
-    monkeypatch.setattr("ragassay.evaluators.build_run.build_run", tools_of)
+    monkeypatch.setattr("ragassay.evaluators.build_run.build_run", run_of)
     monkeypatch.setattr(RunFolder, "forget_failures", lambda self: forgotten.append(self.path))
-    monkeypatch.setattr("ragassay.runs.evaluate.run", run)
+    monkeypatch.setattr("ragassay.runs.evaluate.run_job", run_job)
     monkeypatch.setattr("ragassay.studies.audit.run_audit", run_audit)
     monkeypatch.setattr("ragassay.runs.audit_job.audit_job", audit_job)
     return starts
@@ -520,9 +520,9 @@ def test_parts_and_an_evaluator_of_ones_own_are_named_together():
     def brevity(case) -> bool:
         return len(case.answer) < 100
 
-    tools = build_run(load_settings(only="citations,brevity"), evaluators=[brevity])
-    assert {"citation", "brevity"} <= {one.name for one in tools.evaluators}
-    assert {one.part for one in tools.evaluators} == {"citations", "brevity"}
+    run = build_run(load_settings(only="citations,brevity"), evaluators=[brevity])
+    assert {"citation", "brevity"} <= {one.name for one in run.evaluators}
+    assert {one.part for one in run.evaluators} == {"citations", "brevity"}
     with pytest.raises(
         SettingsError, match=r"unknown part 'brevty'; choose from nuggets.*, brevity"
     ):

@@ -25,7 +25,7 @@ from ragassay.errors import ExtraError
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Document, Record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import RunResult, job_of, run
+from ragassay.runs.evaluate import RunResult, job_of, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -60,7 +60,7 @@ async def evaluated(
     given = {"tracing": True, "evidence_rounds": 1} | options
     settings = load_settings(model=model.model_name, api_base=model.base_url, **given)
     job = job_of(records, Corpus([Document(id="9", text="Headache has many causes.")]))
-    return await run(
+    return await run_job(
         job, build_run(settings, job.corpus).with_models(embedder=WordEmbedder()), folder
     )
 
@@ -215,7 +215,7 @@ async def test_nothing_is_sent_unless_wanted(collector):
 def test_nothing_is_imported_unless_wanted():
     code = """
 import sys
-from ragassay.runs.evaluate import job_of, run
+from ragassay.runs.evaluate import job_of, run_job
 from ragassay.process import run_sync
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
@@ -223,8 +223,8 @@ from ragassay.records import Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 job = job_of([Record(id="a", question="Why?", answer="So.")], Corpus())
-tools = build_run(load_settings(only=("grades",)), job.corpus)
-assert run_sync(run(job, tools, None)).evaluations
+run = build_run(load_settings(only=("grades",)), job.corpus)
+assert run_sync(run_job(job, run, None)).evaluations
 assert "ragassay.tracing" in sys.modules
 print([name for name in sys.modules if name.startswith(("opentelemetry.exp", "opentelemetry.pro"))])
 """

@@ -195,9 +195,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--systems", type=int, default=1, help="number of systems per question")
     given = parser.parse_args()
-    tools = build_run(load_settings(signals=True))
+    run = build_run(load_settings(signals=True))
     examples = list(
-        examples_of(given.answers, tools, given.systems, lambda text: print(text, flush=True))
+        examples_of(given.answers, run, given.systems, lambda text: print(text, flush=True))
     )
     rater = fit_rater(examples, ", ".join(path.name for path in given.answers))
     given.out.write_text(rater.model_dump_json() + "\n", encoding="utf-8")

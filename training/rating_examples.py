@@ -66,7 +66,7 @@ class Example:
 
 def examples_of(
     answers: Sequence[Path],
-    tools: Run,
+    run: Run,
     n_systems: int = 1,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Example]:
@@ -74,7 +74,7 @@ def examples_of(
 
     Args:
         answers: YESciEval files.
-        tools: Run that segments and embeds the answers.
+        run: Run that segments and embeds the answers.
         n_systems: Number of systems per question whose answers are perturbed.
         say: Callback for progress messages.
 
@@ -84,8 +84,8 @@ def examples_of(
     verifier = CachedEntailment(signals_verifier())
 
     def measured(record: Record) -> AnswerMeasurements:
-        case = case_of(record, tools.settings, tools.retrieval.corpus)
-        return measure(case, tools.models.embedder, verifier)
+        case = case_of(record, run.settings, run.retrieval.corpus)
+        return measure(case, run.models.embedder, verifier)
 
     for path in answers:
         records = [r for r in read_records(path).records if not is_held_out(r.topic or r.id)]

@@ -35,7 +35,7 @@ Row = dict[str, float | str | bool]
 
 def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
     """Measure the sentences of original answers and of versions with one added sentence."""
-    tools = build_run(load_settings(signals=True))
+    run = build_run(load_settings(signals=True))
     verifier, rater = CachedEntailment(signals_verifier()), shipped_rater()
     attacks = [attack for attack in ATTACKS if attack.name.startswith(ADDED)]
     for path in answers:
@@ -50,8 +50,8 @@ def rows_of(answers: Sequence[Path]) -> Iterator[Row]:
                 if one.original == record.id
             ]
             for attack, version, added in versions:
-                case = case_of(version, tools.settings, tools.retrieval.corpus)
-                found = signals_of(measure(case, tools.models.embedder, verifier), rater)
+                case = case_of(version, run.settings, run.retrieval.corpus)
+                found = signals_of(measure(case, run.models.embedder, verifier), rater)
                 for sentence in found.sentences:
                     yield {
                         "question": record.topic or record.id,

@@ -107,7 +107,7 @@ async def arun(
     how = Asking(parse, at_once, retries, timeout_s)
     presenter = Presenter(progress)
     request = ApplicationRequest.of(app, queries, how, qrels, options, settings, presenter)
-    return raise_failures(await request.run(folder_of(options), presenter), options)
+    return raise_failures(await request.execute(folder_of(options), presenter), options)
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,12 @@ class ApplicationRequest(Request[Results]):
         job = replace(job, answers=fingerprint)
         return cls(replace(request, job=job), called, name, how)
 
-    async def run(self, folder: RunFolder | None, presenter: Presenter) -> Results:
+    async def execute(self, folder: RunFolder | None, presenter: Presenter) -> Results:
         """Send the unanswered questions, and evaluate all answers."""
         from ragassay.runs.evaluate import manifest_of
 
-        job, tools = self.evaluation.job, self.evaluation.tools
-        with folder.open_locked(manifest_of(job, tools)) if folder else nullcontext():
+        job, run = self.evaluation.job, self.evaluation.run
+        with folder.open_locked(manifest_of(job, run)) if folder else nullcontext():
             with presenter.steps(len(job.records), "asking") as step:
                 asked = await ask_all(self.app, self.name, job.records, self.how, folder, step)
         ids = [record.id for record in job.records]
@@ -165,7 +165,7 @@ class ApplicationRequest(Request[Results]):
             failures=tuple(asked.failures[i] for i in ids if i in asked.failures),
             application=use_of(self.name, asked),
         )
-        return await replace(self.evaluation, job=job).run(folder, presenter)
+        return await replace(self.evaluation, job=job).execute(folder, presenter)
 
 
 def _grades(

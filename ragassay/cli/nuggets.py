@@ -80,13 +80,13 @@ def create(
     from ragassay.cli.testbank import edit_in_editor, require_terminal
     from ragassay.formats.nuggetizer import drop_judged_below
     from ragassay.reports.text import count_text
-    from ragassay.requests import open_tools, read_input
+    from ragassay.requests import open_run, read_input
 
     terminal = Terminal(quiet)
     if not (accept_all or review):
         require_terminal("--accept-all, or --review")
     job, settings = read_input(answers, options, None, terminal, answered=False)
-    tools = open_tools(settings, options, terminal, job.corpus)
+    run = open_run(settings, options, terminal, job.corpus)
     records = [drop_judged_below(record, min_judgment) for record in job.records]
     n_dropped = sum(len(a.sources) for a in job.records) - sum(len(b.sources) for b in records)
     if n_dropped:
@@ -96,12 +96,12 @@ def create(
         )
     from ragassay.runs.nuggets import nugget_jobs, write_nuggets
 
-    jobs = nugget_jobs(records, source, tools, n_window=window, n_most=most)
+    jobs = nugget_jobs(records, source, run, n_window=window, n_most=most)
     with terminal.bar(len(jobs), "writing nuggets") as listen:
         written = run_sync(
             write_nuggets(
                 jobs,
-                tools,
+                run,
                 target,
                 None if accept_all else edit_in_editor,
                 review=_page(target, not no_open) if review and not accept_all else None,
@@ -137,16 +137,16 @@ def assign(
         metrics: Output file for the scores. By default, OUT.metrics.jsonl.
     """
     from ragassay.reports.text import count_text
-    from ragassay.requests import open_tools, read_input
+    from ragassay.requests import open_run, read_input
 
     terminal = Terminal(quiet)
     job, settings = read_input(answers, options, None, terminal)
-    tools = open_tools(settings, options, terminal, job.corpus)
+    run = open_run(settings, options, terminal, job.corpus)
     from ragassay.runs.nugget_matching import assign_nuggets
 
     scores = metrics or target.with_name(f"{target.name}.metrics.jsonl")
     with terminal.bar(len(job.records), "assigning nuggets") as listen:
-        found = run_sync(assign_nuggets(job.records, tools, target, scores, listen))
+        found = run_sync(assign_nuggets(job.records, run, target, scores, listen))
     typer.echo(
         f"{target}: {count_text(len(found.answers), 'answer')}, "
         f"{count_text(found.n_unscored, 'nugget')} unscored"

@@ -78,7 +78,7 @@ class Terminal(Presenter):
         from ragassay.requests import folder_of
 
         if dry_run:
-            second = request.tools.settings.judge.escalated_to or ""
+            second = request.run.settings.judge.escalated_to or ""
             print_plan(request.plan(), request.models, self.as_json, second)
             raise typer.Exit
-        return run_sync(request.run(folder_of(options), self))
+        return run_sync(request.execute(folder_of(options), self))

@@ -70,7 +70,7 @@ def create(
         facets: Whether to generate items for each facet of a query.
     """
     from ragassay.formats.exam_queries import read_exam_queries
-    from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_tools, write_testbanks
+    from ragassay.workbench.bank_create import ExamPlan, exam_jobs, exam_run, write_testbanks
 
     plan = ExamPlan(
         kinds=("questions", "nuggets") if kind == "both" else (kind,),
@@ -80,15 +80,15 @@ def create(
         with_answers=source != "query" if answers is None else answers,
         n_documents=documents,
     )
-    tools, note = exam_tools(settings_of(options, style="flag"), plan, options.get("corpus"))
+    run, note = exam_run(settings_of(options, style="flag"), plan, options.get("corpus"))
     if note:
         typer.echo(note, err=True)
     file = read_exam_queries(queries).first(options.get("limit"))
     print_rejections(file.rejections)
-    jobs = exam_jobs(file, plan, tools)
+    jobs = exam_jobs(file, plan, run)
     with shown_progress(len(jobs), not quiet, "writing test banks") as listen:
         found = run_sync(
-            write_testbanks(jobs, plan, tools, target, collection=collection, listen=listen)
+            write_testbanks(jobs, plan, run, target, collection=collection, listen=listen)
         )
     is_complete = _report_created(found, target)
     return partial_if(file.rejections, not is_complete)

@@ -75,7 +75,7 @@ def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: 
 
 
 @dataclass(frozen=True)
-class ParaphraseTools:
+class ParaphraseRun:
     """Runtime context of the paraphrase graph."""
 
     lm: JudgeLM
@@ -96,21 +96,21 @@ def build_paraphrase_graph(max_attempts: int = 5) -> EachGraph:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
 
-    async def paraphrase(task: SentenceTask, tools: ParaphraseTools) -> Paraphrase:
-        with dspy.context(lm=tools.lm):
-            result: Any = await tools.paraphraser.acall(task.sentence)
+    async def paraphrase(task: SentenceTask, run: ParaphraseRun) -> Paraphrase:
+        with dspy.context(lm=run.lm):
+            result: Any = await run.paraphraser.acall(task.sentence)
         return result
 
     def record_failure(task: SentenceTask, failure: Failure) -> Paraphrase:
         return Paraphrase(sentence=task.sentence, failure=failure)
 
     return _build(
-        "paraphrase", paraphrase, record_failure, SentenceTask, ParaphraseTools, max_attempts
+        "paraphrase", paraphrase, record_failure, SentenceTask, ParaphraseRun, max_attempts
     )
 
 
 @dataclass(frozen=True)
-class ReasonTools:
+class ReasonRun:
     """Runtime context of the rationale graph. `source_chars` limits the source text in a prompt."""
 
     lm: JudgeLM
@@ -135,14 +135,14 @@ def build_reason_graph(max_attempts: int = 5) -> EachGraph:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
 
-    async def check(reason: JudgedReason, tools: ReasonTools) -> CheckedReason:
+    async def check(reason: JudgedReason, run: ReasonRun) -> CheckedReason:
         query = f"{reason.question} {reason.answer}"
-        with dspy.context(lm=tools.lm):
-            labels: Any = await tools.auditor.acall(
+        with dspy.context(lm=run.lm):
+            labels: Any = await run.auditor.acall(
                 question=reason.question,
                 answer=reason.answer,
-                sources=condense(reason.sources, query, tools.source_chars),
-                rubric=tools.rubrics.get(reason.rubric, reason.rubric),
+                sources=condense(reason.sources, query, run.source_chars),
+                rubric=run.rubrics.get(reason.rubric, reason.rubric),
                 rating=reason.rating,
                 reason=reason.reason,
             )
@@ -151,4 +151,4 @@ def build_reason_graph(max_attempts: int = 5) -> EachGraph:
     def record_failure(reason: JudgedReason, failure: Failure) -> CheckedReason:
         return CheckedReason(reason.id, failure=failure)
 
-    return _build("check_reason", check, record_failure, JudgedReason, ReasonTools, max_attempts)
+    return _build("check_reason", check, record_failure, JudgedReason, ReasonRun, max_attempts)

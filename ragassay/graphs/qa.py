@@ -37,8 +37,8 @@ from ragassay.graphs.qa_state import (
     QAEnd,
     QAJob,
     QAPairs,
+    QARun,
     QAState,
-    QATools,
     RatingTask,
 )
 from ragassay.process import in_thread
@@ -52,24 +52,24 @@ WRITTEN = TypeAdapter(WrittenPairs)
 RATINGS = TypeAdapter(list[RacarRating])
 
 
-def qa_key(tools: QATools, paper: Paper, node: str, given: bytes) -> str:
+def qa_key(run: QARun, paper: Paper, node: str, given: bytes) -> str:
     """Return a hash of everything that the work on a paper, or a single call, depends on.
 
     Args:
         given: Job, state or task as JSON.
     """
-    return qa_prefix(tools, paper) + hash_of(node, given.decode())
+    return qa_prefix(run, paper) + hash_of(node, given.decode())
 
 
-def qa_prefix(tools: QATools, paper: Paper) -> str:
+def qa_prefix(run: QARun, paper: Paper) -> str:
     """Return the common prefix of all keys for a paper."""
-    windows = str((tools.window_tokens, tools.window_chars))
-    return hash_of(tools.tools.identity, tools.rater, windows, paper.model_dump_json()) + "/"
+    windows = str((run.window_tokens, run.window_chars))
+    return hash_of(run.run.identity, run.rater, windows, paper.model_dump_json()) + "/"
 
 
-async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
+async def open_paper(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Choose keywords, split the paper, assign pairs to parts, and check the context window."""
-    tools, paper = _tools_and_paper(state, runtime)
+    run, paper = _run_and_paper(state, runtime)
     parts = parts_of(paper, state)
     if not parts:
         detail = f"{paper.id} has no prose to write from"
@@ -79,7 +79,7 @@ async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
         keywords = await in_thread(find_keywords, paper.text)
     shares = shares_of(parts, state)
     state = replace(state, shares=shares)
-    if problem := await in_thread(explain_misfit, paper, parts, state, tools):
+    if problem := await in_thread(explain_misfit, paper, parts, state, run):
         failure = Failure(reason="too_long", detail=problem)
         return {"failures": [failure], "end": "does_not_fit"}
     queue = tuple((part, n) for part, n in enumerate(shares) if n)
@@ -87,17 +87,17 @@ async def open_paper(state: QAState, runtime: Runtime[QATools]) -> Update:
     return {"keywords": tuple(keywords), "shares": shares, "queue": queue}
 
 
-async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+async def write_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Write the pairs of the next part."""
-    tools, paper = _tools_and_paper(state, runtime)
+    run, paper = _run_and_paper(state, runtime)
     part, number = state.queue[0]
-    shown, agents = parts_of(paper, state)[part], tools.tools.agents
+    shown, agents = parts_of(paper, state)[part], run.run.agents
     known = questions_of((*state.kept, *state.open))
 
-    key = qa_key(tools, paper, "write_pairs", STATE.dump_json(state))
-    async with tools.tools.store.once(key, WRITTEN) as work:
+    key = qa_key(run, paper, "write_pairs", STATE.dump_json(state))
+    async with run.run.store.once(key, WRITTEN) as work:
         if work.is_new:
-            with dspy.context(lm=tools.writer):
+            with dspy.context(lm=run.writer):
                 call: Any
                 if state.way == "self-questioning":
                     call = agents.self_questioner.acall(paragraph=shown.text, number=number)
@@ -110,7 +110,7 @@ async def write_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     runtime.stream_writer({"done": 1, "usage": written.usage if work.is_new else Usage()})
     pairs = [pair for pair in written.pairs if pair is not None]
     drafts = [
-        DraftPair(_build_pair(pair, paper, tools, n), n, part)
+        DraftPair(_build_pair(pair, paper, run, n), n, part)
         for n, pair in enumerate(pairs, state.n_drafted)
     ]
     return {
@@ -127,13 +127,13 @@ def skip_part(state: QAState, failure: Failure) -> Update:
     return {"queue": state.queue[1:], "closed": [state.queue[0][0]], "failures": [failure]}
 
 
-async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+async def check_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Drop duplicates and check the other pairs with the rules."""
     if state.way == "self-questioning" or not state.open:
         return {}  # The baseline keeps the pairs unchanged.
-    tools, paper = _tools_and_paper(state, runtime)
+    run, paper = _run_and_paper(state, runtime)
     drafts = (*state.kept, *sorted(state.open, key=lambda draft: draft.place))
-    duplicates = await in_thread(tools.fold, questions_of(drafts))
+    duplicates = await in_thread(run.fold, questions_of(drafts))
     rules = await in_thread(PairRules, paper)
     checked, dropped = list[DraftPair](), list[DraftPair]()
     for position, draft in list(enumerate(drafts))[len(state.kept) :]:
@@ -146,14 +146,14 @@ async def check_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     return {"open": tuple(checked), "dropped": dropped}
 
 
-async def rate_pairs(task: RatingTask, runtime: Runtime[QATools]) -> Update:
+async def rate_pairs(task: RatingTask, runtime: Runtime[QARun]) -> Update:
     """Rate pairs on one dimension with the second model."""
-    tools, paper = runtime.context, runtime.context.papers[task.paper]
+    run, paper = runtime.context, runtime.context.papers[task.paper]
 
-    key = qa_key(tools, paper, "rate_pairs", TASK.dump_json(task))
-    async with tools.tools.store.once(key, RATINGS) as work:
+    key = qa_key(run, paper, "rate_pairs", TASK.dump_json(task))
+    async with run.run.store.once(key, RATINGS) as work:
         if work.is_new:
-            rate = tools.rate
+            rate = run.rate
             work.result = [*await rate(paper, task.dimension, task.pairs)] if rate else []
     usage = sum((rating.usage for rating in work.result), Usage())
     runtime.stream_writer({"done": 1, "usage": usage if work.is_new else Usage()})
@@ -165,7 +165,7 @@ def leave_unrated(task: RatingTask, failure: Failure) -> Update:
     return {"failures": [failure]}
 
 
-async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+async def sort_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Accept pairs without flaws, and plan a round to repair flawed and write missing pairs."""
     low = low_ratings(state.ratings, state.least)
     judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
@@ -187,19 +187,19 @@ async def sort_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
     return {"kept": kept, "open": flawed, "queue": queue, "round": state.round + 1}
 
 
-async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
+async def mend_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Repair the flawed pairs of one part of the paper in a single call."""
-    tools, paper = _tools_and_paper(state, runtime)
+    run, paper = _run_and_paper(state, runtime)
     part, flawed = _next_flawed(state)
     faulty = [
         FaultyPair(d.pair.question, d.pair.answer, tuple(f.why for f in d.flaws)) for d in flawed
     ]
 
-    key = qa_key(tools, paper, "mend_pairs", STATE.dump_json(state))
-    async with tools.tools.store.once(key, WRITTEN) as work:
+    key = qa_key(run, paper, "mend_pairs", STATE.dump_json(state))
+    async with run.run.store.once(key, WRITTEN) as work:
         if work.is_new:
-            mend: Any = tools.tools.agents.qa_mender.acall
-            with dspy.context(lm=tools.writer):
+            mend: Any = run.run.agents.qa_mender.acall
+            with dspy.context(lm=run.writer):
                 work.result = await mend(paper=parts_of(paper, state)[part], pairs=faulty)
     written = work.result
     runtime.stream_writer({"done": 1, "usage": written.usage if work.is_new else Usage()})
@@ -209,7 +209,7 @@ async def mend_pairs(state: QAState, runtime: Runtime[QATools]) -> Update:
             given_up = PairFlaw("given_up", "the model had no better one")
             dropped.append(replace(draft, flaws=(*draft.flaws, given_up)))
             continue
-        pair = _build_pair(new, paper, tools, n)
+        pair = _build_pair(new, paper, run, n)
         repaired.append(replace(draft, pair=pair, n_mended=draft.n_mended + 1, flaws=()))
     others = [draft for draft in state.open if draft not in flawed]
     return {
@@ -248,23 +248,23 @@ def _missing_shares(
     return tuple((part, n) for part, n in missing if n > 0 and part not in state.closed)
 
 
-def _build_pair(written: WrittenPair, paper: Paper, tools: QATools, number: int) -> QAPair:
+def _build_pair(written: WrittenPair, paper: Paper, run: QARun, number: int) -> QAPair:
     return QAPair(
         id=f"{paper.id}/{number + 1}",
         question=written.question,
         answer=written.answer,
         paper=paper.id,
-        system=tools.writer.model,
+        system=run.writer.model,
         sources=quoted_sentences(written.quote, paper.evidence_text),
     )
 
 
-def _tools_and_paper(state: QAState, runtime: Runtime[QATools]) -> tuple[QATools, Paper]:
-    tools = runtime.context
-    return tools, tools.papers[state.paper]
+def _run_and_paper(state: QAState, runtime: Runtime[QARun]) -> tuple[QARun, Paper]:
+    run = runtime.context
+    return run, run.papers[state.paper]
 
 
-QAGraph = CompiledStateGraph[QAState, QATools, QAJob, QAPairs]
+QAGraph = CompiledStateGraph[QAState, QARun, QAJob, QAPairs]
 
 
 def build_qa_graph(max_attempts: int = 5) -> QAGraph:
@@ -273,7 +273,7 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
     Args:
         max_attempts: Maximum number of attempts for a model call that fails with transient errors.
     """
-    builder = StateGraph(QAState, context_schema=QATools, input_schema=QAJob, output_schema=QAPairs)
+    builder = StateGraph(QAState, context_schema=QARun, input_schema=QAJob, output_schema=QAPairs)
     add = functools.partial(_add_call, builder, max_attempts)
     builder.add_node("open_paper", open_paper, input_schema=QAState)
     add("write_pairs", write_pairs, skip_part, QAState)
@@ -293,16 +293,16 @@ def build_qa_graph(max_attempts: int = 5) -> QAGraph:
 
 
 def _add_call(
-    builder: StateGraph[QAState, QATools, QAJob, QAPairs],
+    builder: StateGraph[QAState, QARun, QAJob, QAPairs],
     max_attempts: int,
     name: str,
-    ask: Callable[[Any, Runtime[QATools]], Awaitable[Update]],
+    ask: Callable[[Any, Runtime[QARun]], Awaitable[Update]],
     on_failure: Callable[[Any, Failure], Update],
     given: type[QAState] | type[RatingTask],
 ) -> None:
     """Add a node that calls a model and handles failures itself."""
 
-    async def ask_or_fail(state: Any, runtime: Runtime[QATools]) -> Update:
+    async def ask_or_fail(state: Any, runtime: Runtime[QARun]) -> Update:
         try:
             return await ask(state, runtime)
         except Exception as error:  # boundary of a unit of work
@@ -322,7 +322,7 @@ def route_opened(state: QAState) -> str:
     return END if state.end else "write_pairs"
 
 
-def route_rating(state: QAState, runtime: Runtime[QATools]) -> list[Send] | str:
+def route_rating(state: QAState, runtime: Runtime[QARun]) -> list[Send] | str:
     """Rate the pairs without flaws on all dimensions in parallel."""
     clean = tuple(draft.pair for draft in state.open if not draft.flaws)
     if runtime.context.rate is None or state.way != "pairs" or not (clean and state.has_tokens):

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from ragassay.graphs.qa_state import DraftPair, PairFlaw, QAJob, QAState, QATools
+from ragassay.graphs.qa_state import DraftPair, PairFlaw, QAJob, QARun, QAState
 from ragassay.metrics.papers.sciqag import SourceNumbers, answer_numbers
 from ragassay.models.litellm_library import import_litellm
 from ragassay.records import PROSE, Document, Paper, QAPair, RacarRating
@@ -67,31 +67,31 @@ def shares_of(parts: Sequence[Document], job: QAJob | QAState) -> tuple[int, ...
     return tuple(shares)
 
 
-def explain_misfit(paper: Paper, parts: Sequence[Document], job: QAState, tools: QATools) -> str:
+def explain_misfit(paper: Paper, parts: Sequence[Document], job: QAState, run: QARun) -> str:
     """Return why a paper does not fit into the writer's context window, or "" if it does."""
     longest = max((part.text for part in parts), key=len)
-    reply = tools.tools.settings.prompting.max_reply_tokens * max(job.shares)
+    reply = run.run.settings.prompting.max_reply_tokens * max(job.shares)
     is_whole = job.long == "whole" and job.way == "pairs"
     fix = (
         "use --long sections or a model with a longer context window"
         if is_whole
         else "reduce --section-chars"
     )
-    if tools.window_tokens is None:
-        if len(longest) <= tools.window_chars:
+    if run.window_tokens is None:
+        if len(longest) <= run.window_chars:
             return ""
         return (
             f"{paper.id} has {len(longest):,} characters (about {_n_tokens(longest):,} tokens) in "
-            f"one prompt, but the context window of {tools.writer.model} is unknown and at most "
-            f"{tools.window_chars:,} characters are allowed; {fix}, or set "
+            f"one prompt, but the context window of {run.writer.model} is unknown and at most "
+            f"{run.window_chars:,} characters are allowed; {fix}, or set "
             "RAGASSAY_PROMPTING__MAX_SOURCE_CHARS to the limit of the model"
         )
     needed = _n_tokens(longest) + PROMPT_TOKENS + reply
-    if needed <= tools.window_tokens:
+    if needed <= run.window_tokens:
         return ""
     return (
         f"{paper.id} needs about {needed:,} tokens in one prompt, including {reply:,} for the "
-        f"reply, but {tools.writer.model} supports only {tools.window_tokens:,}; {fix}"
+        f"reply, but {run.writer.model} supports only {run.window_tokens:,}; {fix}"
     )
 
 

@@ -41,18 +41,18 @@ Fold = Callable[[Sequence[str]], Mapping[int, int]]
 
 
 @dataclass(frozen=True)
-class QATools:
+class QARun:
     """Runtime context of the graph.
 
     Attributes:
-        tools: Run with the agents and settings.
+        run: Run with the agents and settings.
         rate: Function that rates pairs with a second model. None to use only rules.
         rater: Name of the second model. Empty if there is no second model.
         window_tokens: Context window of the writer in tokens. None if unknown.
         window_chars: Maximum length of a paper in a prompt if the window is unknown.
     """
 
-    tools: Run
+    run: Run
     writer: JudgeLM
     papers: Mapping[str, Paper]
     fold: Fold

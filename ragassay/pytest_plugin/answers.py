@@ -71,16 +71,16 @@ class Answers:
             RagassayError: The answer could not be evaluated.
         """
         opened = self._open(record, {k: v for k, v in options.items() if k != "testbank"})
-        tools = opened.tools
-        job = read_job([record], testbank=options.get("testbank"), settings=tools.settings)
+        run = opened.run
+        job = read_job([record], testbank=options.get("testbank"), settings=run.settings)
         job = replace(
             job, corpus=opened.job.corpus, corpus_fingerprint=opened.job.corpus_fingerprint
         )
-        (record,), judge = job.records, tools.identity[:16]
-        cache_file = self._cache / judge / f"{fingerprint(tools, record)}.jsonl"
+        (record,), judge = job.records, run.identity[:16]
+        cache_file = self._cache / judge / f"{fingerprint(run, record)}.jsonl"
         manifest_file = self._notes / f"{judge}.json"
         if not manifest_file.exists():
-            write_whole(manifest_file, manifest_of(job, tools).model_dump_json())
+            write_whole(manifest_file, manifest_of(job, run).model_dump_json())
         manifest = Manifest.model_validate_json(manifest_file.read_text(encoding="utf-8"))
         evaluation = next(iter(read_lines(cache_file, Evaluation)), None)
         source = "cached" if evaluation else "judged"
@@ -110,7 +110,7 @@ class Answers:
 
     def _judge_answer(self, name: str, request: EvaluationRequest) -> Evaluation:
         try:
-            found = self._portal.call(request.run, None, Presenter())
+            found = self._portal.call(request.execute, None, Presenter())
             if found.failures:
                 raise RagassayError(found.failures[0].failure.detail)
         except RagassayError as error:

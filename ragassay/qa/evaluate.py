@@ -34,7 +34,7 @@ from ragassay.records import (
 )
 from ragassay.records.qa import paper_record
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import RunResult, run
+from ragassay.runs.evaluate import RunResult, run_job
 from ragassay.runs.folder import RunFolder, read_lines, write_lines, write_whole
 from ragassay.runs.job import Job, job_of
 from ragassay.runs.progress import Event, Listener
@@ -205,7 +205,7 @@ def pairs_settings(
 
 async def judge_pairs(
     input_pairs: InputPairs,
-    tools: Run,
+    run: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> JudgedPairs:
@@ -217,22 +217,22 @@ async def judge_pairs(
         RunMismatchError: The folder belongs to a different run.
         FatalModelError: The judge is unavailable.
     """
-    embedder = VectorCache(tools.models.embedder)
-    if tools.models.pair_rater is not None and embedder.name == MINILM:
-        tools = tools.with_models(pair_rater=EmbeddedPairRater(embedder))
-    result = await run(pairs_job(input_pairs), tools, folder, listen, has_reports=False)
-    compared = tools.settings.grading.qa_coverage
+    embedder = VectorCache(run.models.embedder)
+    if run.models.pair_rater is not None and embedder.name == MINILM:
+        run = run.with_models(pair_rater=EmbeddedPairRater(embedder))
+    result = await run_job(pairs_job(input_pairs), run, folder, listen, has_reports=False)
+    compared = run.settings.grading.qa_coverage
     measures = await in_thread(_measure_pairs, input_pairs, embedder, compared, folder, listen)
-    has_judge = tools.models.pair_rater is None or bool(tools.settings.judge.escalate)
+    has_judge = run.models.pair_rater is None or bool(run.settings.judge.escalate)
     report = QAReport(
         name=input_pairs.name or "pairs",
         papers=input_pairs.papers,
         pairs=input_pairs.pairs,
         measures=measures,
-        ratings=_select_judge_ratings(result, tools),
+        ratings=_select_judge_ratings(result, run),
         intents=tuple(v for one in result.evaluations for v in one.of(IntentSimilarity)),
-        judge=(tools.settings.judge.escalated_to or tools.judge.answered_by) if has_judge else "",
-        embedder=tools.models.embedder.name,
+        judge=(run.settings.judge.escalated_to or run.judge.answered_by) if has_judge else "",
+        embedder=run.models.embedder.name,
         cards=_describe_models(result.manifest),
         notes=_collect_notes(input_pairs, result),
     )
@@ -249,10 +249,10 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
     write_whole(folder / "papers.csv", papers_csv(report))
 
 
-def _select_judge_ratings(result: RunResult, tools: Run) -> tuple[RacarRating, ...]:
+def _select_judge_ratings(result: RunResult, run: Run) -> tuple[RacarRating, ...]:
     """Return ratings by a judge. Ratings by instruments only repeat the measures."""
     ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
-    is_judged = tools.models.pair_rater is None
+    is_judged = run.models.pair_rater is None
     return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)
 
 

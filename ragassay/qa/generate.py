@@ -25,7 +25,7 @@ from ragassay.formats.papers import write_pairs
 from ragassay.graphs.case import case_of
 from ragassay.graphs.qa import QAGraph, build_qa_graph, qa_key, qa_prefix
 from ragassay.graphs.qa_parts import window_of
-from ragassay.graphs.qa_state import QAJob, QAPairs, QAState, QATools, Rate
+from ragassay.graphs.qa_state import QAJob, QAPairs, QARun, QAState, Rate
 from ragassay.models.gateway import JudgeLM
 from ragassay.process import in_thread
 from ragassay.records import Paper, QAPair, RacarDimension, RacarRating, Usage
@@ -109,7 +109,7 @@ def check_writer(settings: Settings) -> None:
         raise SettingsError(f"pairs are written by a single model, got {models}")
 
 
-def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QATools:
+def qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> QARun:
     """Return the tools for writing pairs.
 
     Args:
@@ -126,16 +126,16 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
     if len(known) < len(papers):
         duplicate, _ = Counter(paper.id for paper in papers).most_common(1)[0]
         raise InputError(f"two papers have the id {duplicate!r}")
-    tools = build_run(settings)
+    run = build_run(settings)
     rating: Run | None = None
     if evaluator:
         rating = build_run(settings.model_copy(update={"escalate": evaluator}).of_second())
 
     def fold(questions: Sequence[str]) -> dict[int, int]:
-        return repeats(questions, "questions", tools.models.embedder.encode)
+        return repeats(questions, "questions", run.models.embedder.encode)
 
-    return QATools(
-        tools=tools,
+    return QARun(
+        run=run,
         writer=JudgeLM(settings),
         papers=known,
         fold=fold,
@@ -146,14 +146,14 @@ def qa_tools(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -
     )
 
 
-def _build_rate(tools: Run) -> Rate:
+def _build_rate(run: Run) -> Rate:
     async def rate(
         paper: Paper, dimension: RacarDimension, pairs: Sequence[QAPair]
     ) -> Sequence[RacarRating]:
         record = paper_record(paper, pairs)
-        case = await in_thread(case_of, record, tools.settings, tools.retrieval.corpus)
-        ratings: Any = await tools.judge.ask(
-            tools.agents.racar_rater(dimension), case=case, pairs=pairs
+        case = await in_thread(case_of, record, run.settings, run.retrieval.corpus)
+        ratings: Any = await run.judge.ask(
+            run.agents.racar_rater(dimension), case=case, pairs=pairs
         )
         return ratings
 
@@ -163,7 +163,7 @@ def _build_rate(tools: Run) -> Rate:
 async def make_pairs(
     papers: Sequence[Paper],
     plan: QAJob,
-    tools: QATools,
+    run: QARun,
     out: Path,
     *,
     listen: Listener = lambda event: None,
@@ -174,7 +174,7 @@ async def make_pairs(
 
     Args:
         plan: Job settings. The field `paper` is ignored.
-        tools: Result of `qa_tools` for the same papers.
+        run: Result of `qa_run` for the same papers.
 
     Raises:
         FatalModelError: A model is unavailable.
@@ -182,9 +182,9 @@ async def make_pairs(
     """
     jobs = [replace(plan, paper=paper.id) for paper in papers]
     with locked_for_writing(out) as states, opened_store(states) as store:
-        tools = replace(tools, tools=replace(tools.tools, store=store))
-        writer = _PairJobs(build_qa_graph(tools.tools.settings.judge.max_attempts), tools, listen)
-        with limited_job(out, tools.tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        run = replace(run, run=replace(run.run, store=store))
+        writer = _PairJobs(build_qa_graph(run.run.settings.judge.max_attempts), run, listen)
+        with limited_job(out, run.run.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
     generated = Generated(tuple(task.result() for task in started))
@@ -195,9 +195,9 @@ async def make_pairs(
 class _PairJobs:
     """Runs jobs through the graph concurrently."""
 
-    def __init__(self, graph: QAGraph, tools: QATools, listen: Listener) -> None:
-        self._graph, self._tools, self._listen = graph, tools, listen
-        self._slots = asyncio.Semaphore(max(2, tools.tools.settings.n_slots))
+    def __init__(self, graph: QAGraph, run: QARun, listen: Listener) -> None:
+        self._graph, self._run, self._listen = graph, run, listen
+        self._slots = asyncio.Semaphore(max(2, run.run.settings.n_slots))
 
     async def write(self, job: QAJob) -> PaperPairs:
         """Run a job, or load its stored pairs."""
@@ -221,11 +221,11 @@ class _PairJobs:
         return PaperPairs(job.paper, pairs, result, "; ".join(problems))
 
     async def _read_or_write(self, job: QAJob) -> QAPairs:
-        store, paper = self._tools.tools.store, self._tools.papers[job.paper]
-        key = qa_key(self._tools, paper, "paper", JOB.dump_json(job))
+        store, paper = self._run.run.store, self._run.papers[job.paper]
+        key = qa_key(self._run, paper, "paper", JOB.dump_json(job))
         result = await store.get(key, PAIRS)
         if result is None:
-            values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+            values, failed = await follow_graph(self._graph, job, self._run, self._listen)
             state = QAState(**values)  # Fields that no node has written get their defaults.
             result = QAPairs(
                 **{field.name: getattr(state, field.name) for field in fields(QAPairs)}
@@ -234,5 +234,5 @@ class _PairJobs:
             if result.kept:
                 store.keep(key, result, PAIRS)
             else:
-                store.forget(qa_prefix(self._tools, paper))
+                store.forget(qa_prefix(self._run, paper))
         return result

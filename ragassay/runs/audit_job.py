@@ -90,7 +90,7 @@ class AuditJob:
         return groups
 
 
-def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
+def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = False) -> AuditJob:
     """Choose answers and perturb them.
 
     Only the parts requested in the settings are evaluated, so rubrics are only attacked if they
@@ -125,7 +125,7 @@ def audit_job(job: Job, tools: Run, options: AuditOptions, *, is_judged: bool = 
     if not records:
         versions = " with a perturbed version" if options.is_given else ""
         raise InputError(f"{job.answers.name} has no unperturbed answer{versions}")
-    targeted = _choose_targets(perturbed, records, tools)
+    targeted = _choose_targets(perturbed, records, run)
     if not targeted:
         raise InputError(
             f"no attack changes any of {len(records)} answers in the requested parts; "
@@ -244,14 +244,14 @@ def _find_retracted(corpus: Literature, records: Sequence[Record]) -> list[str]:
 
 
 def _choose_targets(
-    perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], tools: Run
+    perturbed: Sequence[PerturbedAnswer], records: Sequence[Record], run: Run
 ) -> tuple[PerturbedAnswer, ...]:
     """Return the perturbed answers with only the targets that are requested and applicable."""
-    available = {record.id: _available_targets(record, tools) for record in records}
+    available = {record.id: _available_targets(record, run) for record in records}
     result: list[PerturbedAnswer] = []
     for answer in perturbed:
         known = available[answer.original]
-        candidates = (*answer.targets, *_custom_targets(answer, tools))
+        candidates = (*answer.targets, *_custom_targets(answer, run))
         targets = tuple(t for t in candidates if t in known or t.partition(".")[0] in known)
         if targets:
             record = answer.record.model_copy(update={"rubrics": _rubrics_of(targets)})
@@ -259,29 +259,27 @@ def _choose_targets(
     return tuple(result)
 
 
-def _available_targets(record: Record, tools: Run) -> frozenset[str]:
-    settings = tools.settings
-    names = {
-        RUBRIC + name for name in tools.rubrics if not record.rubrics or name in record.rubrics
-    }
+def _available_targets(record: Record, run: Run) -> frozenset[str]:
+    settings = run.settings
+    names = {RUBRIC + name for name in run.rubrics if not record.rubrics or name in record.rubrics}
     groups = {group for group, part in PART_OF.items() if settings.evaluation.wants(part)} - {
         "rubric"
     }
     if groups & {"citations", "findings"}:
-        case = case_of(record, settings, tools.retrieval.corpus)
+        case = case_of(record, settings, run.retrieval.corpus)
         cites = any(sentence.citations for sentence in case.sentences)
         groups -= set() if cites else {"citations", "findings"}
-    if not record.sources and not tools.retrieval.has_corpus:
+    if not record.sources and not run.retrieval.has_corpus:
         groups -= {"evidence", "correctness"}
-    custom = {e.name for e in tools.evaluators if isinstance(e, OwnEvaluator)}
+    custom = {e.name for e in run.evaluators if isinstance(e, OwnEvaluator)}
     return frozenset(names | groups | custom)
 
 
-def _custom_targets(answer: PerturbedAnswer, tools: Run) -> list[str]:
+def _custom_targets(answer: PerturbedAnswer, run: Run) -> list[str]:
     """Return the scores of custom evaluators that declare an attack as a target."""
     return [
         f"{e.name}.score"
-        for e in tools.evaluators
+        for e in run.evaluators
         if isinstance(e, OwnEvaluator) and {answer.attack, answer.family} & set(e.attacks)
     ]
 

@@ -81,7 +81,7 @@ class RunOutcome:
 
 async def run_records(
     records: Sequence[Record],
-    tools: Run,
+    run: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
 ) -> RunOutcome:
@@ -96,7 +96,7 @@ async def run_records(
             kept.
         StorageError: The disk is full, or a file in the folder is damaged. Finished work is kept.
     """
-    outcome = _read_finished(records, tools, folder)
+    outcome = _read_finished(records, run, folder)
     waiting = [r for r in records if r.id not in outcome.evaluations | outcome.failures]
     listen(Event(n_records=len(records) - len(waiting), phase="loading models"))
 
@@ -107,25 +107,25 @@ async def run_records(
             file = folder.evaluations_file if is_evaluation else folder.failures_file
             # Not synced, like the store: survives a killed process but not a machine crash.
             append_line(file, result, is_synced=False)
-            write_spent(folder.spent_file, tools.limiter, is_synced=False)
+            write_spent(folder.spent_file, run.limiter, is_synced=False)
 
     path = folder.verdicts_file if folder else None
     try:
-        if tools.settings.limits.engine == "ray":
+        if run.settings.limits.engine == "ray":
             from ragassay.runs.distributed.driver import work_in_cluster
 
-            await work_in_cluster(waiting, tools, Judging(), path, keep, listen)
+            await work_in_cluster(waiting, run, Judging(), path, keep, listen)
         else:
-            literature = tools.settings.literature
+            literature = run.settings.literature
             cache = caching_results(literature.cache_dir / "computed", literature.computed_mb)
             with opened_store(path) as store, cache:
-                local = replace(tools, store=store)
-                async with _batching(tools, folder, listen), judging(local, keep, listen) as judge:
+                local = replace(run, store=store)
+                async with _batching(run, folder, listen), judging(local, keep, listen) as judge:
                     for record in waiting:
                         judge.group.create_task(judge.answer(record))
     finally:
         if folder is not None:
-            write_spent(folder.spent_file, tools.limiter)
+            write_spent(folder.spent_file, run.limiter)
     return outcome
 
 
@@ -133,15 +133,15 @@ async def run_records(
 class Judging:
     """Judging of answers as a kind of work for cluster workers. See `WorkKind`."""
 
-    def identity(self, tools: Run) -> str:
+    def identity(self, run: Run) -> str:
         """Return the identity of the run."""
-        return tools.identity
+        return run.identity
 
     async def work(
-        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
+        self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Judge the answers like a local run."""
-        async with judging(tools, outbox.keep, outbox.listen, limiter) as judge:
+        async with judging(run, outbox.keep, outbox.listen, limiter) as judge:
             for record in records:
                 judge.group.create_task(judge.answer(record))
 
@@ -153,38 +153,38 @@ class Judging:
 
 @asynccontextmanager
 async def judging(
-    tools: Run, keep: Keep, listen: Listener, limiter: Limiter | None = None
+    run: Run, keep: Keep, listen: Listener, limiter: Limiter | None = None
 ) -> AsyncIterator[AnswerJudge]:
     """Yield a judge for answers in this process, and wait for its tasks at the end.
 
     Args:
-        tools: Context of the graph. Finished work in its store is not repeated.
+        run: Context of the graph. Finished work in its store is not repeated.
         limiter: Limiter of the model calls. Default: the run's limiter.
 
     Raises:
         FatalModelError: The judge is unavailable, or the cost limit is reached.
         StorageError: Finished work cannot be stored.
     """
-    tools = replace(tools, open_cases=OpenCases())
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts, tools.registered)
-    slots = asyncio.Semaphore(_n_in_flight(tools))
-    is_traced, has_content = tools.settings.output.tracing, tools.settings.output.tracing_content
+    run = replace(run, open_cases=OpenCases())
+    graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
+    slots = asyncio.Semaphore(_n_in_flight(run))
+    is_traced, has_content = run.settings.output.tracing, run.settings.output.tracing_content
     with (
         patient_collector(),
-        limit_calls(limiter or tools.limiter),
+        limit_calls(limiter or run.limiter),
         raise_ungrouped(FatalModelError, StorageError),
     ):
         async with traced_run(is_traced, has_content), asyncio.TaskGroup() as group:
-            yield AnswerJudge(tools, graph, slots, keep, listen, group)
+            yield AnswerJudge(run, graph, slots, keep, listen, group)
 
 
-def _n_in_flight(tools: Run) -> int:
+def _n_in_flight(run: Run) -> int:
     has_local = any(
-        is_ragassay_model(name) and not is_on_vllm(name) for name in tools.settings.judge.judges
+        is_ragassay_model(name) and not is_on_vllm(name) for name in run.settings.judge.judges
     )
-    limit = N_LOCAL_IN_FLIGHT if has_local else tools.settings.n_slots
-    if tools.settings.limits.batch:  # A batch contains the calls of all answers.
-        limit = tools.n_slots
+    limit = N_LOCAL_IN_FLIGHT if has_local else run.settings.n_slots
+    if run.settings.limits.batch:  # A batch contains the calls of all answers.
+        limit = run.n_slots
     return max(2, limit)
 
 
@@ -196,7 +196,7 @@ class AnswerJudge:
         slots: Semaphore that limits the number of concurrent answers.
     """
 
-    tools: Run
+    run: Run
     graph: EvaluateGraph
     slots: asyncio.Semaphore
     keep: Keep
@@ -209,11 +209,11 @@ class AnswerJudge:
             meter, booked, values = Meter(), Usage(), dict[str, Any]()
             try:
                 with meter_calls() as meter, answer_span(record) as note:
-                    open_case = await open_case_of(record, self.tools)
+                    open_case = await open_case_of(record, self.run)
                     # Each judge limits its own calls, so LangGraph needs no concurrency limit.
                     stream: AsyncIterator[Any] = self.graph.astream(
                         Input(case=open_case.id),
-                        context=self.tools,
+                        context=self.run,
                         stream_mode=["custom", "values"],
                         subgraphs=True,
                     )
@@ -233,9 +233,9 @@ class AnswerJudge:
             except StorageError:
                 raise
             except Exception as error:
-                if self.tools.fatal is not None:
-                    raise self.tools.fatal from error
-                self.tools.open_cases.close(fingerprint(self.tools, record))
+                if self.run.fatal is not None:
+                    raise self.run.fatal from error
+                self.run.open_cases.close(fingerprint(self.run, record))
                 result = _failure(record, error, meter.usage)
             self.keep(result)
             self.listen(Event(n_records=1))
@@ -275,30 +275,30 @@ def _failure(record: Record, error: Exception, usage: Usage) -> RecordFailure:
 
 
 @asynccontextmanager
-async def _batching(tools: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
+async def _batching(run: Run, folder: RunFolder | None, listen: Listener) -> AsyncIterator[None]:
     """Send the enclosed calls in batches if the settings enable it."""
-    if not tools.settings.limits.batch:
+    if not run.settings.limits.batch:
         yield
         return
     if folder is None:
         warnings.warn(NOT_RESUMED, stacklevel=2)
     path = folder.path if folder else None
-    async with batching(path, tools.limiter, lambda phase: listen(Event(phase=phase))):
+    async with batching(path, run.limiter, lambda phase: listen(Event(phase=phase))):
         yield
 
 
-def _read_finished(records: Sequence[Record], tools: Run, folder: RunFolder | None) -> RunOutcome:
+def _read_finished(records: Sequence[Record], run: Run, folder: RunFolder | None) -> RunOutcome:
     """Read the results of an earlier start with the same inputs, and count their cost."""
     outcome = RunOutcome()
     if folder is None:
         return outcome
-    wanted = {record.id: fingerprint(tools, record) for record in records}
+    wanted = {record.id: fingerprint(run, record) for record in records}
     earlier: list[Usage] = []
     for evaluation in folder.iter_evaluations():
         if wanted.get(evaluation.record_id) == evaluation.fingerprint:
             outcome.add(evaluation)
             earlier.append(evaluation.usage)
-    count_spent(folder.spent_file, tools.limiter, earlier)
+    count_spent(folder.spent_file, run.limiter, earlier)
     for failure in folder.failures():
         if failure.record_id in wanted:
             outcome.add(failure)

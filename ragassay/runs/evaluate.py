@@ -52,7 +52,7 @@ from ragassay.settings import Settings, noted_settings
 if TYPE_CHECKING:
     from ragassay.models.gateway import JudgeLM
 
-__all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_job", "run"]
+__all__ = ["Job", "Plan", "RunResult", "job_of", "manifest_of", "plan", "read_job", "run_job"]
 
 
 def judge_notes(summary: Summary, n_samples: int) -> tuple[str, ...]:
@@ -144,24 +144,23 @@ class Plan:
         )
 
 
-def plan(job: Job, tools: Run) -> Plan:
+def plan(job: Job, run: Run) -> Plan:
     """Estimate calls and tokens without calling a model."""
     n_calls = n_shared_tokens = n_escalated = n_escalated_tokens = 0
     task_tokens, shared_calls = TASK_CHARS // CHARS_PER_TOKEN, list[SharedCalls]()
-    n_per_question = _most_calls_per_question(tools)
+    n_per_question = _most_calls_per_question(run)
     for record in job.records:
-        open_case = new_open_case(record, tools)
+        open_case = new_open_case(record, run)
         context_tokens = len(open_case.case.context) // CHARS_PER_TOKEN
         counts = [
-            evaluator.n_most_calls(open_case, tools)
-            * (n_per_question if evaluator.is_weighed else 1)
-            for evaluator in tools.evaluators
+            evaluator.n_most_calls(open_case, run) * (n_per_question if evaluator.is_weighed else 1)
+            for evaluator in run.evaluators
         ]
-        counts.append(n_most_searches(open_case, tools))
+        counts.append(n_most_searches(open_case, run))
         shared_calls += [SharedCalls(n, context_tokens, task_tokens) for n in counts if n]
         n_calls += sum(counts)
         n_shared_tokens += sum(counts) * context_tokens
-        n_second = n_most_escalated(open_case, tools)
+        n_second = n_most_escalated(open_case, run)
         n_escalated += n_second
         n_escalated_tokens += n_second * (context_tokens + task_tokens)
     return Plan(
@@ -171,21 +170,21 @@ def plan(job: Job, tools: Run) -> Plan:
         n_shared_tokens,
         n_escalated,
         n_escalated_tokens,
-        _most_usd(tools.settings, n_escalated, n_escalated_tokens),
-        estimate_cost(shared_calls, tools.settings) if shared_calls else Estimate(),
+        _most_usd(run.settings, n_escalated, n_escalated_tokens),
+        estimate_cost(shared_calls, run.settings) if shared_calls else Estimate(),
     )
 
 
-def n_most_escalated(open_case: OpenCase, tools: Run) -> int:
+def n_most_escalated(open_case: OpenCase, run: Run) -> int:
     """Return the maximum number of calls to the second judge for an answer, one per question."""
-    if tools.second is None or not open_case.case.sentences:
+    if run.second is None or not open_case.case.sentences:
         return 0
-    weighed = (evaluator for evaluator in tools.evaluators if evaluator.is_weighed)
-    return sum(evaluator.n_most_questions(open_case, tools) for evaluator in weighed)
+    weighed = (evaluator for evaluator in run.evaluators if evaluator.is_weighed)
+    return sum(evaluator.n_most_questions(open_case, run) for evaluator in weighed)
 
 
-def _most_calls_per_question(tools: Run) -> int:
-    judges = [lm for lm in tools.judge.models if not lm.gives_logprobs]
+def _most_calls_per_question(run: Run) -> int:
+    judges = [lm for lm in run.judge.models if not lm.gives_logprobs]
     return max((_most_calls(lm) for lm in judges), default=1)
 
 
@@ -203,9 +202,9 @@ def _most_usd(settings: Settings, n_calls: int, n_prompt_tokens: int) -> float |
     return listed_price_usd(settings.judge.escalated_to, n_prompt_tokens, n_reply_tokens)
 
 
-async def run(
+async def run_job(
     job: Job,
-    tools: Run,
+    run: Run,
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
     *,
@@ -220,19 +219,19 @@ async def run(
         RunMismatchError: The folder contains another run.
         FatalModelError: The judge is unavailable.
     """
-    manifest = manifest_of(job, tools)
+    manifest = manifest_of(job, run)
     if folder is None:
-        outcome = await run_records(job.records, tools, None, listen)
-        return await asyncio.to_thread(_result, job, outcome, manifest, tools)
+        outcome = await run_records(job.records, run, None, listen)
+        return await asyncio.to_thread(_result, job, outcome, manifest, run)
     with folder.open_locked(manifest):
         write_lines(folder.rejected_file, job.rejections)
-        judges = judges_of(tools.settings)
+        judges = judges_of(run.settings)
         keep_endpoints(folder.path, judges)  # Save what the preflight checks found.
         try:
-            outcome = await run_records(job.records, tools, folder, listen)
+            outcome = await run_records(job.records, run, folder, listen)
         finally:
             keep_endpoints(folder.path, judges)
-        result = await asyncio.to_thread(_result, job, outcome, manifest, tools)
+        result = await asyncio.to_thread(_result, job, outcome, manifest, run)
         folder.note_answered_by(result.manifest.answered_by)
         folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
@@ -242,11 +241,11 @@ async def run(
     return result
 
 
-def manifest_of(job: Job, tools: Run) -> Manifest:
+def manifest_of(job: Job, run: Run) -> Manifest:
     """Return everything that the results of a run depend on."""
-    settings, judge = tools.settings, tools.judge.name
-    grader = tools.grading.instrument if _grades(job, tools) else None
-    base, rater = tools.judge.answered_by, tools.judge.signal_rater(tools.rubrics)
+    settings, judge = run.settings, run.judge.name
+    grader = run.grading.instrument if _grades(job, run) else None
+    base, rater = run.judge.answered_by, run.judge.signal_rater(run.rubrics)
     is_tuned = judge != base
     return Manifest(
         ragassay=importlib.metadata.version("ragassay"),
@@ -258,36 +257,32 @@ def manifest_of(job: Job, tools: Run) -> Manifest:
         second=_second_member(settings),
         rater=rater,
         rater_digest=shipped_rater().digest if rater else "",
-        verifier=tools.verifier_name,
-        verifier_digest=tools.models.encoder.model.digest
-        if tools.models.encoder
+        verifier=run.verifier_name,
+        verifier_digest=run.models.encoder.model.digest
+        if run.models.encoder
         else _digest_of(settings.chosen_verifier),
-        correctness=tools.correctness_name,
+        correctness=run.correctness_name,
         grader=grader.name if grader else "",
         grader_digest=grader.digest if grader else "",
-        embedder=tools.models.embedder.name,
-        embedder_digest=tools.models.embedder.digest,
-        prompts_sha256=tools.prompts_sha256,
-        prompts=tuple(prompt.fingerprint for prompt in tools.compiled),
-        own=tools.own_digests,
+        embedder=run.models.embedder.name,
+        embedder_digest=run.models.embedder.digest,
+        prompts_sha256=run.prompts_sha256,
+        prompts=tuple(prompt.fingerprint for prompt in run.compiled),
+        own=run.own_digests,
         answers=job.answers,
         corpus=job.corpus_fingerprint,
         settings=noted_settings(settings),
         card=load_card(judge),
         base_card=load_card(base) if is_tuned else None,
         rater_card=load_card(rater) if rater else None,
-        verifier_card=load_card(tools.verifier_name)
-        if settings.chosen_verifier != "judge"
-        else None,
+        verifier_card=load_card(run.verifier_name) if settings.chosen_verifier != "judge" else None,
         grader_card=load_card(grader.name) if grader else None,
     )
 
 
-def _grades(job: Job, tools: Run) -> bool:
-    has_items = bool(tools.grading.item_ways) and any(record.exam for record in job.records)
-    return tools.settings.evaluation.wants("grades") and (
-        has_items or bool(tools.grading.direct_ways)
-    )
+def _grades(job: Job, run: Run) -> bool:
+    has_items = bool(run.grading.item_ways) and any(record.exam for record in job.records)
+    return run.settings.evaluation.wants("grades") and (has_items or bool(run.grading.direct_ways))
 
 
 def _digest_of(model: str) -> str:
@@ -303,15 +298,15 @@ def _second_member(settings: Settings) -> PanelJudge | None:
     return PanelJudge(judge=name, card=load_card(name)) if name else None
 
 
-def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Run) -> RunResult:
+def _result(job: Job, outcome: RunOutcome, manifest: Manifest, run: Run) -> RunResult:
     ids = [record.id for record in job.records]
     evaluated = outcome.in_order(ids)
-    evaluations = evaluated.with_scores(pooled_scores(evaluated, tools.models.embedder.encode))
+    evaluations = evaluated.with_scores(pooled_scores(evaluated, run.models.embedder.encode))
     failed = tuple(outcome.failures[i] for i in ids if i in outcome.failures)
     failures, n_records = (*job.failures, *failed), len(ids) + len(job.failures)
     failed_usage = sum((failure.usage for failure in failures), Usage())
     summary = summarize(evaluations, n_records, len(failures), len(job.rejections), failed_usage)
-    settings = tools.settings
+    settings = run.settings
     notes = (
         *job.notes,
         *endpoint_notes(judges_of(settings)),
@@ -320,7 +315,7 @@ def _result(job: Job, outcome: RunOutcome, manifest: Manifest, tools: Run) -> Ru
     summary = summary.model_copy(update={"application": job.application, "notes": notes})
     manifest = manifest.model_copy(update={"answered_by": summary.usage.answered_by})
     if settings.judge.escalated_to and settings.judge.escalated_when:
-        questions = questions_of(evaluations, tools.registered)
+        questions = questions_of(evaluations, run.registered)
         second, when = settings.judge.escalated_to, settings.judge.escalated_when
         cascade = cascade_of(questions, settings.judge.model, second, when)
         summary = summary.model_copy(update={"cascade": cascade})

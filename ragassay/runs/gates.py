@@ -153,7 +153,7 @@ def check_judged(thresholds: Iterable[Threshold], judge: BaseJudge, rubrics: Ite
 
 def thresholds_of(
     texts: Mapping[str, float] | str | Sequence[str] | None,
-    tools: Run,
+    run: Run,
     spelled: OptionStyle = "keyword",
 ) -> list[Threshold]:
     """Parse and check the thresholds of a run. See `parse_thresholds` and `check_judged`."""
@@ -161,12 +161,12 @@ def thresholds_of(
         texts = [f"{name}={least}" for name, least in texts.items()]
     thresholds = parse_thresholds(
         [texts] if isinstance(texts, str) else texts or (),
-        tools.settings.evaluation.rubric_set,
-        tools.rubrics,
+        run.settings.evaluation.rubric_set,
+        run.rubrics,
         "--fail-under" if spelled == "flag" else "`fail_under=`",
-        [evaluator.name for evaluator in tools.registered],
+        [evaluator.name for evaluator in run.registered],
     )
-    check_judged(thresholds, tools.judge, tools.rubrics)
+    check_judged(thresholds, run.judge, run.rubrics)
     return thresholds
 
 

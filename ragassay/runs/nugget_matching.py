@@ -53,7 +53,7 @@ class AssignedRun:
 
 async def assign_nuggets(
     records: Sequence[Record],
-    tools: Run,
+    run: Run,
     out: Path,
     metrics: Path,
     listen: Listener = lambda event: None,
@@ -77,14 +77,14 @@ async def assign_nuggets(
     with_nuggets = [record for record in records if record.nuggets]
     if not with_nuggets:
         raise InputError("no answer has gold nuggets; pass them with --nuggets")
-    run = replace(tools, registered=(AssignmentEvaluator(),))
+    run = replace(run, registered=(AssignmentEvaluator(),))
     if not run.evaluators:
-        _ = tools.judge.model  # raises without a judge
-    slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
+        _ = run.judge.model  # raises without a judge
+    slots = asyncio.Semaphore(max(2, run.settings.n_slots // 4))
     with locked_for_writing(out) as verdicts, opened_store(verdicts) as store:
         run = replace(run, store=store)
-        graph = build_evaluate_graph(tools.settings.judge.max_attempts, run.registered)
-        with limited_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        graph = build_evaluate_graph(run.settings.judge.max_attempts, run.registered)
+        with limited_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 tasks = [
                     group.create_task(_assign(record, graph, run, slots, listen))
@@ -101,12 +101,12 @@ async def assign_nuggets(
 async def _assign(
     record: Record,
     graph: EvaluateGraph,
-    tools: Run,
+    run: Run,
     slots: asyncio.Semaphore,
     listen: Listener,
 ) -> AssignedAnswer:
     async with slots:
-        output = await graph.ainvoke(Input(record=record), context=tools)
+        output = await graph.ainvoke(Input(record=record), context=run)
     evaluation: Evaluation = output["evaluation"]
     assignments = evaluation.assignments
     listen(Event(len(assignments), len(assignments), 1, evaluation.usage))

@@ -72,7 +72,7 @@ class Written:
 
 
 def nugget_jobs(
-    records: Sequence[Record], origin: Origin, tools: Run, *, n_window: int, n_most: int
+    records: Sequence[Record], origin: Origin, run: Run, *, n_window: int, n_most: int
 ) -> list[NuggetJob]:
     """Return one job per topic. A record without a topic counts as a separate topic.
 
@@ -90,18 +90,18 @@ def nugget_jobs(
     for topic, group in topics.items():
         sources: dict[str, Document] = {}
         for record in group:
-            for source in _sources(record, origin, tools):
+            for source in _sources(record, origin, run):
                 sources.setdefault(source.id if origin == "documents" else source.text, source)
         question = group[0].question
         jobs.append(NuggetJob(topic, question, tuple(sources.values()), n_window, n_most))
     return jobs
 
 
-def _sources(record: Record, origin: Origin, tools: Run) -> Sequence[Document]:
+def _sources(record: Record, origin: Origin, run: Run) -> Sequence[Document]:
     if origin == "reference":
         text = record.reference or ""
     else:
-        _, sentences, sources = segment(record, tools.retrieval.corpus.get)
+        _, sentences, sources = segment(record, run.retrieval.corpus.get)
         text = " ".join(sentence.text for sentence in sentences)
         if origin == "documents":
             return sources
@@ -110,7 +110,7 @@ def _sources(record: Record, origin: Origin, tools: Run) -> Sequence[Document]:
 
 async def write_nuggets(
     jobs: Sequence[NuggetJob],
-    tools: Run,
+    run: Run,
     out: Path,
     edit: Editor | None = None,
     *,
@@ -135,10 +135,10 @@ async def write_nuggets(
         InputError: The file cannot be written, or another process is writing it.
         SettingsError: There is no judge to write nuggets.
     """
-    _ = tools.judge.model  # raises without a judge
+    _ = run.judge.model  # raises without a judge
     with locked_for_writing(out) as states, opened_store(states) as store:
-        writer = _NuggetJobs(replace(tools, store=store), listen)
-        with limited_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        writer = _NuggetJobs(replace(run, store=store), listen)
+        with limited_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job)) for job in jobs]
         written = [task.result() for task in started]
@@ -156,16 +156,16 @@ async def write_nuggets(
 class _NuggetJobs:
     """Runs jobs through the graph."""
 
-    def __init__(self, tools: Run, listen: Listener) -> None:
-        self._graph: NuggetGraph = build_nugget_graph(tools.settings.judge.max_attempts)
-        self._tools, self._listen = tools, listen
-        self._slots = asyncio.Semaphore(max(2, tools.settings.n_slots // 4))
+    def __init__(self, run: Run, listen: Listener) -> None:
+        self._graph: NuggetGraph = build_nugget_graph(run.settings.judge.max_attempts)
+        self._run, self._listen = run, listen
+        self._slots = asyncio.Semaphore(max(2, run.settings.n_slots // 4))
 
     async def write(self, job: NuggetJob) -> Written:
         """Return the accepted list from the store, or write a new list."""
         async with self._slots:
             try:
-                accepted = await self._tools.store.get(self._key(job), ACCEPTED)
+                accepted = await self._run.store.get(self._key(job), ACCEPTED)
                 return Written(job, accepted) if accepted else await self._write_list(job)
             except (FatalModelError, StorageError):
                 raise
@@ -176,7 +176,7 @@ class _NuggetJobs:
 
     async def _write_list(self, job: NuggetJob) -> Written:
         start = replace(job, accept_all=True)  # The review starts when all lists are written.
-        values, failed = await follow_graph(self._graph, start, self._tools, self._listen)
+        values, failed = await follow_graph(self._graph, start, self._run, self._listen)
         nuggets = NuggetList(**values)
         return Written(job, replace(nuggets, usage=nuggets.usage + failed), waits=True)
 
@@ -188,11 +188,11 @@ class _NuggetJobs:
         except InputError as error:
             return Written(written.job, problem=f"not accepted: {error}")
         accepted = replace(written.found, nuggets=nuggets)
-        self._tools.store.keep(self._key(written.job), accepted, ACCEPTED)
+        self._run.store.keep(self._key(written.job), accepted, ACCEPTED)
         return Written(written.job, accepted)
 
     def _key(self, job: NuggetJob) -> str:
-        return hash_of(self._tools.identity, "nuggets", JOB.dump_json(job).decode())
+        return hash_of(self._run.identity, "nuggets", JOB.dump_json(job).decode())
 
 
 def _chooser(

@@ -40,7 +40,7 @@ def locked_for_writing(file: Path) -> Iterator[Path]:
 
 
 async def follow_graph(
-    graph: Any, start: Any, tools: Any, listen: Listener
+    graph: Any, start: Any, run: Any, listen: Listener
 ) -> tuple[dict[str, Any], Usage]:
     """Run a graph to its end.
 
@@ -50,7 +50,7 @@ async def follow_graph(
     values, booked = dict[str, Any](), Usage()
     modes = ["custom", "values"]
     with meter_calls() as meter:
-        async for mode, chunk in graph.astream(start, context=tools, stream_mode=modes):
+        async for mode, chunk in graph.astream(start, context=run, stream_mode=modes):
             if mode == "values":
                 values = {name: chunk[name] for name in graph.output_channels if name in chunk}
                 continue

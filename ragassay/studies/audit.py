@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ragassay.evaluators.base import Run
-from ragassay.graphs.each import Items, ParaphraseTools, SentenceTask, build_paraphrase_graph
+from ragassay.graphs.each import Items, ParaphraseRun, SentenceTask, build_paraphrase_graph
 from ragassay.model_names import INSTRUMENTS, is_embedded_base, split_endpoint
 from ragassay.models.gateway import JudgeLM
 from ragassay.models.limiter import RunLimiter, limit_calls
@@ -93,11 +93,11 @@ async def paraphrased_job(
     listen(Event(n_expected=len(missing)))
     if missing:
         own = paraphraser_settings(settings, job.options.paraphraser)
-        tools = ParaphraseTools(JudgeLM(with_base_model(own)))
+        run = ParaphraseRun(JudgeLM(with_base_model(own)))
         graph: Any = build_paraphrase_graph(own.judge.max_attempts)
         with limit_calls(limiter):
             stream = graph.astream(
-                Items(tuple(map(SentenceTask, missing))), context=tools, stream_mode="custom"
+                Items(tuple(map(SentenceTask, missing))), context=run, stream_mode="custom"
             )
             async for chunk in stream:
                 paraphrase = chunk["result"]
@@ -156,18 +156,18 @@ class AuditResult:
     failures: tuple[RecordFailure, ...]
 
 
-def plan_audit(job: AuditJob, tools: Run) -> Plan:
+def plan_audit(job: AuditJob, run: Run) -> Plan:
     """Estimate the calls and tokens of an audit, including the paraphraser."""
     groups = (
-        plan(replace(job.job, records=tuple(records)), _limit_parts(parts, tools))
+        plan(replace(job.job, records=tuple(records)), _limit_parts(parts, run))
         for parts, records in job.groups().items()
     )
-    return sum(groups, plan_paraphrases(job, tools.settings))
+    return sum(groups, plan_paraphrases(job, run.settings))
 
 
 async def run_audit(
     job: AuditJob,
-    tools: Run,
+    run: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
     unperturbed: Mapping[str, Evaluation] | None = None,
@@ -182,16 +182,14 @@ async def run_audit(
         RunMismatchError: If the folder contains another run or audit.
         FatalModelError: If the judge or the paraphraser is unavailable.
     """
-    with folder.open_locked(audit_manifest(job, tools)) if folder else nullcontext():
+    with folder.open_locked(audit_manifest(job, run)) if folder else nullcontext():
         if folder:
             write_lines(folder.rejected_file, job.job.rejections)
-        job = await paraphrased_job(
-            job, tools.settings, folder and folder.path, listen, tools.limiter
-        )
+        job = await paraphrased_job(job, run.settings, folder and folder.path, listen, run.limiter)
         if folder:
             write_lines(folder.path / "perturbed.jsonl", job.perturbed)
-        outcome = await _judge_groups(job, tools, folder, listen)
-        result = _build_result(job, outcome, tools, unperturbed or {})
+        outcome = await _judge_groups(job, run, folder, listen)
+        result = _build_result(job, outcome, run, unperturbed or {})
         if folder:
             folder.write_evaluations(result.evaluations)
             write_lines(folder.failures_file, result.failures)
@@ -199,7 +197,7 @@ async def run_audit(
     return result
 
 
-def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -> AuditJob:
+def job_of_run(job: Job, result: RunResult, run: Run, options: AuditOptions) -> AuditJob:
     """Prepare an audit of a run's judge, using the answers evaluated in the run.
 
     Raises:
@@ -207,13 +205,13 @@ def job_of_run(job: Job, result: RunResult, tools: Run, options: AuditOptions) -
     """
     judged = {outline.record_id for outline in result.evaluations.outlines}
     records = tuple(record for record in job.records if record.id in judged)
-    return audit_job(replace(job, records=records), tools, options, is_judged=True)
+    return audit_job(replace(job, records=records), run, options, is_judged=True)
 
 
 async def audit_of_run(
     job: AuditJob,
     result: RunResult,
-    tools: Run,
+    run: Run,
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
 ) -> AuditResult:
@@ -227,20 +225,20 @@ async def audit_of_run(
     """
     ids = {perturbation.original for perturbation in job.perturbed}
     unperturbed = {e.record_id: e for e in result.evaluations if e.record_id in ids}
-    audited = await run_audit(job, tools, folder and folder.audit_folder, listen, unperturbed)
+    audited = await run_audit(job, run, folder and folder.audit_folder, listen, unperturbed)
     if folder:
         write_whole(folder.audit_file, audited.audit.model_dump_json(indent=2))
         folder.write_reports(result.summary)
     return audited
 
 
-def _limit_parts(parts: tuple[str, ...], tools: Run) -> Run:
-    return replace(tools, settings=tools.settings.model_copy(update={"only": parts}))
+def _limit_parts(parts: tuple[str, ...], run: Run) -> Run:
+    return replace(run, settings=run.settings.model_copy(update={"only": parts}))
 
 
-def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
+def audit_manifest(job: AuditJob, run: Run) -> Manifest:
     """Return a manifest of everything that the audit depends on, except the answers."""
-    manifest = manifest_of(job.job, tools)
+    manifest = manifest_of(job.job, run)
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
         "audit_attacks": ",".join(job.options.attacks),
@@ -250,15 +248,15 @@ def audit_manifest(job: AuditJob, tools: Run) -> Manifest:
     return manifest.model_copy(update={"settings": manifest.settings | audit_settings})
 
 
-def raters(tools: Run) -> str:
+def raters(run: Run) -> str:
     """Return the names of the judges and, if the judges use one, the name of the signal rater."""
-    rater = tools.judge.signal_rater(tools.rubrics)
-    members = [_describe_rater(name, rater, tools) for name in tools.settings.judge.judges]
+    rater = run.judge.signal_rater(run.rubrics)
+    members = [_describe_rater(name, rater, run) for name in run.settings.judge.judges]
     return ("; " if rater else ", ").join(members)
 
 
-def _describe_rater(name: str, rater: str, tools: Run) -> str:
-    if rater and tools.judge.member(name).reads:
+def _describe_rater(name: str, rater: str, run: Run) -> str:
+    if rater and run.judge.member(name).reads:
         return f"{name} with {rater}"
     is_replaced = name == INSTRUMENTS or is_embedded_base(name)
     return f"{name}, rubrics by {rater}" if rater and is_replaced else name
@@ -273,18 +271,18 @@ def write_audit(folder: Path, audit: Audit) -> None:
 
 
 async def _judge_groups(
-    job: AuditJob, tools: Run, folder: RunFolder | None, listen: Listener
+    job: AuditJob, run: Run, folder: RunFolder | None, listen: Listener
 ) -> RunOutcome:
     outcome = RunOutcome()
     for parts, records in job.groups().items():
-        group = await run_records(records, _limit_parts(parts, tools), folder, listen)
+        group = await run_records(records, _limit_parts(parts, run), folder, listen)
         outcome.evaluations.update(group.evaluations)
         outcome.failures.update(group.failures)
     return outcome
 
 
 def _build_result(
-    job: AuditJob, outcome: RunOutcome, tools: Run, unperturbed: Mapping[str, Evaluation]
+    job: AuditJob, outcome: RunOutcome, run: Run, unperturbed: Mapping[str, Evaluation]
 ) -> AuditResult:
     ids = [ask.record.id for ask in job.asks]
     evaluations = outcome.in_order(ids)
@@ -293,8 +291,8 @@ def _build_result(
     pairs = audit_pairs(job.perturbed, {**unperturbed, **perturbed})
     n_paraphrased = sum(bool(paraphrase.text) for paraphrase in job.paraphrases)
     audit = Audit(
-        judge=raters(tools),
-        is_measured=tools.computes_signals,
+        judge=raters(run),
+        is_measured=run.computes_signals,
         n_answers=len({perturbation.original for perturbation in job.perturbed}),
         seed=job.options.seed,
         pools=job.pools,

@@ -14,7 +14,7 @@ from typing import Any
 from ragassay.errors import InputError
 from ragassay.files import read_small, read_yaml
 from ragassay.formats import read_labels, read_records
-from ragassay.graphs.each import Items, ReasonTools, build_reason_graph
+from ragassay.graphs.each import Items, ReasonRun, build_reason_graph
 from ragassay.metrics.papers.rationales import (
     CRITERIA,
     JudgedReason,
@@ -269,8 +269,8 @@ async def _label_reasons(
     inputs: InputReasons, settings: Settings, folder: Path | None, listen: Listener
 ) -> dict[str, KeptLabels]:
     """Label reasons with a model. Labels are keyed by reason id, and empty after a failure."""
-    tools = ReasonTools(JudgeLM(settings), inputs.rubrics, settings.source_chars)
-    model = (settings.judge.model, tools.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
+    run = ReasonRun(JudgeLM(settings), inputs.rubrics, settings.source_chars)
+    model = (settings.judge.model, run.auditor.predict.signature.instructions)  # type: ignore[attr-defined]
     keys = {one.id: hash_of(*model, *_key_parts(one)) for one in inputs.reasons}
     file = folder / CHECKED if folder else None
     if folder:
@@ -283,7 +283,7 @@ async def _label_reasons(
         graph: Any = build_reason_graph(settings.judge.max_attempts)
         config = {"max_concurrency": settings.n_slots}
         with limited_job(file, limiter) if file else limit_calls(limiter):
-            stream = graph.astream(Items(missing), config, context=tools, stream_mode="custom")
+            stream = graph.astream(Items(missing), config, context=run, stream_mode="custom")
             async for chunk in stream:
                 found, key = chunk["result"].found, keys[chunk["result"].id]
                 if found is None:

@@ -15,7 +15,7 @@ from ragassay.records import Evaluation, RepeatFigure, Repeats, Usage, VerdictBa
 from ragassay.records.base import CALL_FAULTS
 from ragassay.reports.run_sheets import repeats_sheet
 from ragassay.reports.sheets import sheet_csv
-from ragassay.runs.evaluate import Job, RunResult, run
+from ragassay.runs.evaluate import Job, RunResult, run_job
 from ragassay.runs.folder import RunFolder, write_whole
 from ragassay.runs.progress import Listener
 
@@ -108,7 +108,7 @@ def change_interval(changed: Sequence[float], questions: Sequence[str]) -> Inter
 async def repeat_run(
     job: Job,
     result: RunResult,
-    tools: Run,
+    run: Run,
     n_times: int,
     folder: RunFolder | None,
     listen: Listener = lambda event: None,
@@ -127,8 +127,8 @@ async def repeat_run(
         times = [result]
         for time in range(2, n_times + 1):
             own = folder and folder.repeat_folder(time)
-            times.append(await run(job, tools, own, listen, has_reports=False))
-        figures = repeat_figures([model_verdicts(one.evaluations, tools) for one in times])
+            times.append(await run_job(job, run, own, listen, has_reports=False))
+        figures = repeat_figures([model_verdicts(one.evaluations, run) for one in times])
         usage = sum((one.summary.usage for one in times[1:]), Usage())
         repeats = repeats.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
@@ -138,11 +138,11 @@ async def repeat_run(
     return repeats
 
 
-def model_verdicts(evaluations: Iterable[Evaluation], tools: Run) -> Iterator[AskedVerdict]:
+def model_verdicts(evaluations: Iterable[Evaluation], run: Run) -> Iterator[AskedVerdict]:
     """Yield the verdicts of models, with panels replaced by their members."""
     for evaluation in evaluations:
         question = question_of(evaluation)
-        for kind, verdicts in questions_of([evaluation], tools.registered).items():
+        for kind, verdicts in questions_of([evaluation], run.registered).items():
             for verdict in verdicts:
                 for one in getattr(verdict, "members", ()) or (verdict,):
                     if one.usage.answered_by or (one.failure and one.failure.reason in CALL_FAULTS):

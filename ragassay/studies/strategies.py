@@ -30,7 +30,7 @@ from ragassay.process import run_sync
 from ragassay.prompts import RUBRIC_SETS, STRATEGIES, Rubric, RubricExample, RubricSet
 from ragassay.records import HumanLabel, Record, RecordFailure, Rejection
 from ragassay.runs.compare import write_files
-from ragassay.runs.evaluate import Job, job_of, read_job, run
+from ragassay.runs.evaluate import Job, job_of, read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Listener
 from ragassay.settings import Settings
@@ -174,11 +174,11 @@ def study_strategies(
     limiter = RunLimiter.of(settings)  # shared by all strategies
 
     def judge(way: str, job: Job, strategy: str, agent: RubricJudge | None = None) -> None:
-        tools = build_run(judge_settings.model_copy(update={"strategy": strategy}))
+        run = build_run(judge_settings.model_copy(update={"strategy": strategy}))
         if agent is not None:
-            tools = replace(tools, agents=replace(tools.agents, judge=agent))
+            run = replace(run, agents=replace(run.agents, judge=agent))
         folder = RunFolder(out / way) if out else None
-        replies[way], failed = _judge(job, replace(tools, limiter=limiter), folder, listen)
+        replies[way], failed = _judge(job, replace(run, limiter=limiter), folder, listen)
         failures.extend(failed)
 
     pairs = rated_examples(records, people, rubrics)
@@ -252,11 +252,11 @@ def write_strategies(study: StrategyStudy, out: Path) -> tuple[Path, ...]:
 
 
 def _judge(
-    job: Job, tools: Run, folder: RunFolder | None, listen: Listener
+    job: Job, run: Run, folder: RunFolder | None, listen: Listener
 ) -> tuple[dict[Place, StrategyReply], Sequence[RecordFailure]]:
     if not job.records:
         return {}, ()
-    result = run_sync(run(job, tools, folder, listen))
+    result = run_sync(run_job(job, run, folder, listen))
     replies = {
         (evaluation.record_id, one.rubric): StrategyReply(one.rating, one.rationale)
         for evaluation in result.evaluations
@@ -265,7 +265,7 @@ def _judge(
     failed = {failure.record_id for failure in result.failures}
     for record in job.records:
         if record.id in failed:
-            names = record.rubrics or tools.rubrics
+            names = record.rubrics or run.rubrics
             replies |= {(record.id, name): StrategyReply(None) for name in names}
     return replies, result.failures
 

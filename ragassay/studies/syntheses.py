@@ -20,7 +20,7 @@ from ragassay.options import EvaluateKeywords, OptionStyle, settings_of, several
 from ragassay.process import in_thread, run_sync
 from ragassay.records import Record, Usage
 from ragassay.runs.compare import file_stem
-from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.evaluate import job_of, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Bar
 from ragassay.runs.resume import locked_for_writing, work_store_path
@@ -199,7 +199,7 @@ async def write_all(
 async def _run_models(models: Sequence[ModelSyntheses], bar: Bar) -> None:
     from ragassay.runs.distributed.driver import opened_cluster
 
-    settings = models[0].tools.settings
+    settings = models[0].run.settings
     usage = sum((one.usage for model in models for one in model.syntheses), Usage())
     spent, n_calls = usage.cost_usd, usage.n_calls
     limits = settings.limits
@@ -207,10 +207,10 @@ async def _run_models(models: Sequence[ModelSyntheses], bar: Bar) -> None:
     uses_cluster = limits.engine == "ray" and any(model.left for model in models)
     with opened_cluster(limits.address, limits.workers) if uses_cluster else nullcontext():
         for model in models:
-            model.tools.limiter.count(spent, n_calls)
-            with bar(model.n_questions, f"{model.tools.settings.judge.model} writes") as listen:
+            model.run.limiter.count(spent, n_calls)
+            with bar(model.n_questions, f"{model.run.settings.judge.model} writes") as listen:
                 await model.write(listen)
-            spent, n_calls = model.tools.limiter.spent_usd, model.tools.limiter.n_priced
+            spent, n_calls = model.run.limiter.spent_usd, model.run.limiter.n_priced
 
 
 async def make_syntheses(
@@ -263,9 +263,9 @@ def plan_calls(
     n_tokens = sum(min(s.source_chars, n) // CHARS_PER_TOKEN for n in sizes for s in generators)
     n_ratings = 0
     for judge in judges:
-        tools = build_run(judge)
+        run = build_run(judge)
         answers = [_placeholder_answer(question, words) for question in records]
-        rated = plan(job_of(answers, tools.retrieval.corpus), tools)
+        rated = plan(job_of(answers, run.retrieval.corpus), run)
         n_ratings += rated.n_calls * len(generators)
         n_tokens += rated.n_prompt_tokens * len(generators)
     return GenerationPlan(len(records), len(records) * len(generators), n_ratings, n_tokens)
@@ -305,14 +305,14 @@ def generate_and_judge(
     limiter = RunLimiter.of(judges[0])  # shared by generation and all judges
     limiter.count(written.usage.cost_usd, written.usage.n_calls)
     for settings in judges:
-        tools = replace(build_run(settings), limiter=limiter)
-        job = job_of(written.records, tools.retrieval.corpus)
+        run = replace(build_run(settings), limiter=limiter)
+        job = job_of(written.records, run.retrieval.corpus)
         fingerprint = job.answers.model_copy(update={"name": ANSWERS, "sha256": sha256})
         folder = RunFolder(out / RUNS / file_stem(settings.judge.model))
         if how.retry_failed and folder.path.exists():
             folder.forget_failures()
         with bar(len(written.records), f"{settings.judge.model} judges") as listen:
-            run_sync(run(replace(job, answers=fingerprint), tools, folder, listen))
+            run_sync(run_job(replace(job, answers=fingerprint), run, folder, listen))
         runs.append(folder.path)
     return GeneratedAnswers(written, tuple(runs))
 

@@ -97,7 +97,7 @@ class Synthesis:
 
 async def write_here(
     questions: Sequence[Record],
-    tools: Run,
+    run: Run,
     how: Writing,
     keep: Callable[[Synthesis], None],
     listen: Listener,
@@ -109,8 +109,8 @@ async def write_here(
         FatalModelError: If the model is unavailable or the cost limit is reached.
         StorageError: If a synthesis cannot be stored.
     """
-    bounds = limiter or tools.limiter
-    writer = _SynthesisJobs(tools, how, keep, listen, bounds)
+    bounds = limiter or run.limiter
+    writer = _SynthesisJobs(run, how, keep, listen, bounds)
     with limit_calls(bounds), raise_ungrouped(FatalModelError, StorageError):
         async with asyncio.TaskGroup() as group:
             for question in questions:
@@ -120,19 +120,19 @@ async def write_here(
 class _SynthesisJobs:
     def __init__(
         self,
-        tools: Run,
+        run: Run,
         how: Writing,
         keep: Callable[[Synthesis], None],
         listen: Listener,
         limiter: Limiter,
     ) -> None:
-        self._graph: SynthesisGraph = build_synthesis_graph(tools.settings.judge.max_attempts)
-        self._tools, self._how, self._limiter = tools, how, limiter
+        self._graph: SynthesisGraph = build_synthesis_graph(run.settings.judge.max_attempts)
+        self._run, self._how, self._limiter = run, how, limiter
         self._keep, self._listen = keep, listen
-        self._slots = asyncio.Semaphore(tools.settings.n_slots)
+        self._slots = asyncio.Semaphore(run.settings.n_slots)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._done: set[str] = set()
-        self._identity = identity_of(tools)
+        self._identity = identity_of(run)
 
     async def write(self, question: Record) -> None:
         """Write the synthesis of a question. Identical questions wait for each other."""
@@ -145,28 +145,26 @@ class _SynthesisJobs:
             except (FatalModelError, StorageError):
                 raise
             except RagassayError as error:
-                self._keep(
-                    Synthesis(question, self._tools.settings.judge.model, problem=str(error))
-                )
+                self._keep(Synthesis(question, self._run.settings.judge.model, problem=str(error)))
             finally:
                 self._listen(Event(n_records=1))
 
     async def _write_synthesis(self, question: Record, job: SynthesisJob, key: str) -> Synthesis:
-        model, max_tokens = self._tools.settings.judge.model, self._how.max_tokens
-        result = await self._tools.store.get(key, SYNTHESIS)
+        model, max_tokens = self._run.settings.judge.model, self._how.max_tokens
+        result = await self._run.store.get(key, SYNTHESIS)
         if result and not result.text and self._how.retry_failed and key not in self._done:
             result = None
         if result is None:
             if max_tokens and await self._limiter.n_tokens() >= max_tokens:
                 return Synthesis(question, model, problem=f"not started: {max_tokens} tokens used")
-            result = await self._run(job)
-            self._tools.store.keep(key, result, SYNTHESIS)
+            result = await self._run_graph(job)
+            self._run.store.keep(key, result, SYNTHESIS)
             self._done.add(key)
         return Synthesis.of(question, model, result)
 
-    async def _run(self, job: SynthesisJob) -> SynthesisText:
+    async def _run_graph(self, job: SynthesisJob) -> SynthesisText:
         self._listen(Event(n_expected=1))
-        values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+        values, failed = await follow_graph(self._graph, job, self._run, self._listen)
         return SynthesisText(values["text"], values["failures"], values["usage"] + failed)
 
 
@@ -176,10 +174,10 @@ def key_of(identity: str, question: Record, how: Writing) -> str:
     return hash_of("synthesis", identity, question.question, str(how.words), sources)
 
 
-def identity_of(tools: Run) -> str:
+def identity_of(run: Run) -> str:
     """Return a hash of the model and of the prompt without the question and papers."""
-    predict: Any = tools.agents.synthesizer.predict
-    note, results = metadata_of(tools.settings.judge.model), result_values(tools.settings)
+    predict: Any = run.agents.synthesizer.predict
+    note, results = metadata_of(run.settings.judge.model), result_values(run.settings)
     return hash_of(
         *(str(results[name]) for name in WRITING_FIELDS),
         note.weights_sha256 if note else "",
@@ -196,15 +194,15 @@ class SynthesisWriting:
     model: str
     how: Writing
 
-    def identity(self, tools: Run) -> str:
+    def identity(self, run: Run) -> str:
         """Return the identity of the model and prompt."""
-        return identity_of(tools)
+        return identity_of(run)
 
     async def work(
-        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
+        self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Write the syntheses for some records."""
-        await write_here(records, tools, self.how, outbox.keep, outbox.listen, limiter)
+        await write_here(records, run, self.how, outbox.keep, outbox.listen, limiter)
 
     def fail_record(self, record: Record, detail: str) -> Synthesis:
         """Return a failed synthesis, which the next run retries."""
@@ -223,9 +221,9 @@ class ModelSyntheses:
     def __init__(
         self, questions: Sequence[Record], settings: Settings, states: Path, how: Writing
     ) -> None:
-        self.tools = build_run(settings)
+        self.run = build_run(settings)
         self._questions, self._states, self._how = questions, states, how
-        identity = identity_of(self.tools)
+        identity = identity_of(self.run)
         self._keys = {one.id: key_of(identity, one, how) for one in questions}
         with opened_store(states) as store:
             rows = store.rows(list(dict.fromkeys(self._keys.values())))
@@ -271,15 +269,15 @@ class ModelSyntheses:
         """
         left = self.left
         listen(Event(n_records=len(self._questions) - len(left)))
-        if self.tools.settings.limits.engine == "ray":
+        if self.run.settings.limits.engine == "ray":
             from ragassay.runs.distributed.driver import work_in_cluster
 
-            kind = SynthesisWriting(self.tools.settings.judge.model, self._how)
-            await work_in_cluster(left, self.tools, kind, self._states, self._keep, listen)
+            kind = SynthesisWriting(self.run.settings.judge.model, self._how)
+            await work_in_cluster(left, self.run, kind, self._states, self._keep, listen)
             return
         with opened_store(self._states) as store:
-            tools = replace(self.tools, store=store)
-            await write_here(left, tools, self._how, self._keep, listen)
+            run = replace(self.run, store=store)
+            await write_here(left, run, self._how, self._keep, listen)
 
     def _keep(self, synthesis: Synthesis) -> None:
         self._finished[synthesis.record_id] = synthesis

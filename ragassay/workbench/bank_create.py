@@ -40,7 +40,7 @@ BY_RULE = "clauses by rule"
 """Name recorded for rule-based banks in place of a model name."""
 
 
-def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
+def clause_nuggets(job: ExamJob, run: Run) -> ExamItems:
     """Return the source clauses most similar to the query, without duplicates.
 
     The clauses are longer than the nuggets a model writes.
@@ -49,14 +49,14 @@ def clause_nuggets(job: ExamJob, tools: Run) -> ExamItems:
         job: Query and sources. Sources are shortened as in a prompt.
     """
     query = f"{job.text} {job.facet_text}".strip()
-    sources = condense(job.sources, query, tools.settings.source_chars)
+    sources = condense(job.sources, query, run.settings.source_chars)
     sentences = (sentence for source in sources for sentence in sentences_of(source.text))
     clauses = list(dict.fromkeys(c for sentence in sentences for c in clauses_of(sentence)))
-    vectors = tools.models.embedder.encode([query, *clauses])
+    vectors = run.models.embedder.encode([query, *clauses])
     similarities = vectors[1:] @ vectors[0]
     order = sorted(range(len(clauses)), key=lambda i: -similarities[i])
     ranked = [clauses[i] for i in order[: 3 * job.number]]
-    duplicates = repeats(ranked, "nuggets", tools.models.embedder.encode)
+    duplicates = repeats(ranked, "nuggets", run.models.embedder.encode)
     texts = [text for i, text in enumerate(ranked) if i not in duplicates][: job.number]
     return ExamItems(tuple(texts), ("",) * len(texts), 0, [], Usage())
 
@@ -108,7 +108,7 @@ class CreatedBanks:
     folded: tuple[tuple[str, str], ...]
 
 
-def exam_tools(
+def exam_run(
     settings: Settings, plan: ExamPlan, corpus: CorpusLike | None = None
 ) -> tuple[Run, str]:
     """Return the run for writing test banks, and a note about the corpus for the user.
@@ -125,18 +125,18 @@ def exam_tools(
     return build_run(settings, opened.literature), opened.note
 
 
-def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
+def exam_jobs(file: QueryFile, plan: ExamPlan, run: Run) -> list[ExamJob]:
     """Return a job for each query, facet and kind, in file order."""
     known: dict[str, tuple[Document, ...]] = {}
     if file.records and plan.origin != "query":
-        nuggets = nugget_jobs(file.records, plan.origin, tools, n_window=1, n_most=1)
+        nuggets = nugget_jobs(file.records, plan.origin, run, n_window=1, n_most=1)
         known = {job.topic: job.sources for job in nuggets}
     jobs: list[ExamJob] = []
     for query in file.queries:
         for facet, heading in query.facets if plan.with_facets and query.facets else [("", "")]:
             sources = known.get(query.id, ())
             if plan.origin == "documents" and not sources:
-                hits = tools.retrieval.corpus.search(f"{query.text} {heading}", plan.n_documents)
+                hits = run.retrieval.corpus.search(f"{query.text} {heading}", plan.n_documents)
                 sources = tuple(hit.document for hit in hits)
             jobs += [
                 ExamJob(
@@ -152,7 +152,7 @@ def exam_jobs(file: QueryFile, plan: ExamPlan, tools: Run) -> list[ExamJob]:
 async def write_testbanks(
     jobs: Sequence[ExamJob],
     plan: ExamPlan,
-    tools: Run,
+    run: Run,
     out: Path,
     *,
     collection: str = "",
@@ -167,12 +167,12 @@ async def write_testbanks(
         InputError: The file cannot be written, or another process is writing it.
         SettingsError: No judge is set, but the plan requires a judge.
     """
-    if tools.judge.lm is None:
-        written = await _write_by_rule(jobs, plan, tools, listen)
+    if run.judge.lm is None:
+        written = await _write_by_rule(jobs, plan, run, listen)
     else:
-        written = await _write_with_judge(jobs, plan, tools, out, listen)
-    banks = [bank_of(one, plan.origin, tools, collection) for one in written if one.found]
-    embedder, matcher = tools.models.embedder, tools.models.matcher
+        written = await _write_with_judge(jobs, plan, run, out, listen)
+    banks = [bank_of(one, plan.origin, run, collection) for one in written if one.found]
+    embedder, matcher = run.models.embedder, run.models.matcher
     least = matcher.similarity_threshold if matcher else None
     kept, folded = await in_thread(folded_banks, banks, embedder.encode, least)
     write_test_banks(kept, out)
@@ -180,12 +180,12 @@ async def write_testbanks(
 
 
 async def _write_by_rule(
-    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, listen: Listener
+    jobs: Sequence[ExamJob], plan: ExamPlan, run: Run, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     check_by_rule(plan)
     written: list[WrittenBank] = []
     for job in jobs:
-        items = await in_thread(clause_nuggets, job, tools) if job.sources else None
+        items = await in_thread(clause_nuggets, job, run) if job.sources else None
         if items and items.texts:
             written.append(WrittenBank(job, items))
         else:
@@ -213,12 +213,12 @@ def _no_sources(origin: Origin) -> str:
 
 
 async def _write_with_judge(
-    jobs: Sequence[ExamJob], plan: ExamPlan, tools: Run, out: Path, listen: Listener
+    jobs: Sequence[ExamJob], plan: ExamPlan, run: Run, out: Path, listen: Listener
 ) -> tuple[WrittenBank, ...]:
     with locked_for_writing(out) as states, opened_store(states) as store:
-        graph = build_exam_graph(tools.settings.judge.max_attempts)
-        writer = _BankJobs(graph, replace(tools, store=store), listen)
-        with limited_job(out, tools.limiter), raise_ungrouped(FatalModelError, StorageError):
+        graph = build_exam_graph(run.settings.judge.max_attempts)
+        writer = _BankJobs(graph, replace(run, store=store), listen)
+        with limited_job(out, run.limiter), raise_ungrouped(FatalModelError, StorageError):
             async with asyncio.TaskGroup() as group:
                 started = [group.create_task(writer.write(job, plan.origin)) for job in jobs]
     return tuple(task.result() for task in started)
@@ -227,9 +227,9 @@ async def _write_with_judge(
 class _BankJobs:
     """Runs jobs through the graph concurrently."""
 
-    def __init__(self, graph: ExamGraph, tools: Run, listen: Listener) -> None:
-        self._graph, self._tools, self._listen = graph, tools, listen
-        self._slots = asyncio.Semaphore(tools.settings.n_slots)
+    def __init__(self, graph: ExamGraph, run: Run, listen: Listener) -> None:
+        self._graph, self._run, self._listen = graph, run, listen
+        self._slots = asyncio.Semaphore(run.settings.n_slots)
 
     async def write(self, job: ExamJob, origin: Origin) -> WrittenBank:
         """Run a job, or load its stored items. Failed jobs are not stored."""
@@ -237,10 +237,10 @@ class _BankJobs:
             self._listen(Event(n_records=1))
             return WrittenBank(job, problem=_no_sources(origin))
         async with self._slots:
-            key, store = self._key(job), self._tools.store
+            key, store = self._key(job), self._run.store
             items = await store.get(key, ITEMS)
             if items is None:
-                items = await self._run(job)
+                items = await self._run_graph(job)
                 if items.texts:
                     store.keep(key, items, ITEMS)
             self._listen(Event(n_records=1))
@@ -249,25 +249,25 @@ class _BankJobs:
         problems = (f"{failure.reason}: {failure.detail}" for failure in items.failures)
         return WrittenBank(job, problem="; ".join(problems))
 
-    async def _run(self, job: ExamJob) -> ExamItems:
+    async def _run_graph(self, job: ExamJob) -> ExamItems:
         self._listen(Event(n_expected=1))
-        values, failed = await follow_graph(self._graph, job, self._tools, self._listen)
+        values, failed = await follow_graph(self._graph, job, self._run, self._listen)
         items = ExamItems(**values)
         return replace(items, usage=items.usage + failed)
 
     def _key(self, job: ExamJob) -> str:
-        parts: list[object] = [self._tools.identity, asdict(replace(job, sources=()))]
+        parts: list[object] = [self._run.identity, asdict(replace(job, sources=()))]
         parts += [source.model_dump(mode="json") for source in job.sources]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def bank_of(written: WrittenBank, origin: Origin, tools: Run, collection: str = "") -> RubricBank:
+def bank_of(written: WrittenBank, origin: Origin, run: Run, collection: str = "") -> RubricBank:
     """Return the written items as a bank, with the origin of the items in `info`."""
     job, found = written.job, written.found
     info: dict[str, object] = {
-        "gpt_model": tools.judge.answered_by if tools.judge.lm else BY_RULE,
+        "gpt_model": run.judge.answered_by if run.judge.lm else BY_RULE,
         "prompt_target": job.kind,
-        "prompts_sha256": tools.prompts_sha256,
+        "prompts_sha256": run.prompts_sha256,
         "written_from": origin,
     }
     if job.sources:

@@ -26,7 +26,7 @@ from ragassay.records import (
     RelevanceGrade,
 )
 from ragassay.runs.banks import GradedFile
-from ragassay.runs.evaluate import RunResult, run
+from ragassay.runs.evaluate import RunResult, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.job import Job, job_of, opened_corpus
 from ragassay.runs.progress import Listener
@@ -139,7 +139,7 @@ def prepare_passages(
 
 async def grade_passages(
     passages: Passages,
-    tools: Run,
+    run: Run,
     folder: RunFolder | None = None,
     listen: Listener = lambda event: None,
     *,
@@ -149,7 +149,7 @@ async def grade_passages(
 
     Args:
         passages: Passages, and the test bank items to grade them with.
-        tools: Run with settings from `grading_settings`.
+        run: Run with settings from `grading_settings`.
         folder: Run folder. An interrupted run resumes there, and `graded.jsonl.gz` is written.
         like_original: Whether to rate failed grades 1 and mark them as correct, as in the original.
 
@@ -157,9 +157,9 @@ async def grade_passages(
         RunMismatchError: The folder belongs to a different run.
         FatalModelError: The judge is unavailable.
     """
-    result = await run(grading_job(passages, tools), tools, folder, listen, has_reports=False)
+    result = await run_job(grading_job(passages, run), run, folder, listen, has_reports=False)
     by_id = {evaluation.record_id: evaluation for evaluation in result.evaluations}
-    grader = tools.or_second(tools.grading.name)
+    grader = run.or_second(run.grading.name)
     queries = tuple(
         _add_query_grades(query, passages, by_id, grader, like_original)
         for query in passages.queries
@@ -203,7 +203,7 @@ def _add_query_grades(
     return QueryParagraphs(query.query_id, tuple(paragraphs))
 
 
-def grading_job(passages: Passages, tools: Run) -> Job:
+def grading_job(passages: Passages, run: Run) -> Job:
     """Return the grading job.
 
     Its fingerprint depends only on the passages. If the test bank changes, the run resumes in the
@@ -211,6 +211,6 @@ def grading_job(passages: Passages, tools: Run) -> Job:
     """
     records = passages.records
     bare = [record.model_copy(update={"exam": ()}) for record in records]
-    corpus = tools.retrieval.corpus
+    corpus = run.retrieval.corpus
     fingerprint = job_of(bare, corpus).answers
     return replace(job_of(records, corpus, passages.rejections), answers=fingerprint)

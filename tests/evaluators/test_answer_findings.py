@@ -125,8 +125,8 @@ GOLD = (
 
 def outcome(*verdicts: NuggetAssignment, matches: tuple[NuggetMatch, ...] = ()) -> Outcome:
     settings = load_settings(model="openai/judge", signals=False, only=("nuggets",))
-    tools = build_run(settings).with_models(embedder=WordEmbedder())
-    return Outcome(filed(case(gold=GOLD)), tools, {"assignment": verdicts}, matches)
+    run = build_run(settings).with_models(embedder=WordEmbedder())
+    return Outcome(filed(case(gold=GOLD)), run, {"assignment": verdicts}, matches)
 
 
 def test_facts_that_no_nugget_matches_are_worth_a_look():

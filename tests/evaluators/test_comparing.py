@@ -39,8 +39,8 @@ def passage(document: str) -> EvidenceSpan:
     ],
 )
 def test_an_encoder_reads_all_of_a_document_that_is_at_hand(settings, document, sentence, read):
-    tools = build_run(load_settings(signals=False, only=("citations",), **settings))
-    assert read_of(passage(document), CASE.sentences[sentence - 1], CASE, tools) == read
+    run = build_run(load_settings(signals=False, only=("citations",), **settings))
+    assert read_of(passage(document), CASE.sentences[sentence - 1], CASE, run) == read
 
 
 PASSAGES = (
@@ -75,14 +75,14 @@ def test_the_closest_of_all_passages_is_compared(evidence):
     settings = load_settings(
         signals=False, only=("citations",), citation_evidence=evidence, evidence_threshold=0.0
     )
-    tools = build_run(settings)
+    run = build_run(settings)
     record = Record(
         id="1",
         question="q?",
         answer="Nobody left the trial [PMID 31]. Nobody left the trial [1].",
         sources=PASSAGES,
     )
-    by_id, by_position = cited_of(case_of(record, settings, Corpus()), tools)
+    by_id, by_position = cited_of(case_of(record, settings, Corpus()), run)
     assert by_position.passage.text == "It lowers pressure."
     if evidence == "document":
         assert by_id.passage.text == BOTH

@@ -72,7 +72,7 @@ ALL: list[VerdictBase] = [*NUGGETS, *JUDGMENTS, *LABELS, *EVIDENCE, *CITATIONS]
 
 def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) -> Evaluation:
     given = {"model": "openai/judge", "signals": False, "rubrics": RUBRICS, "correctness": "judge"}
-    tools = build_run(load_settings(**(given | options))).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
+    run = build_run(load_settings(**(given | options))).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
     file = replace(
         filed(case, verdicts),
         found=tuple(
@@ -86,7 +86,7 @@ def evaluated(case: Case, verdicts: Sequence[VerdictBase], **options: object) ->
             if isinstance(one, CitationVerdict) and one.evidence
         ),
     )
-    return evaluation_of(outcome_of(file, tools), (), ())
+    return evaluation_of(outcome_of(file, run), (), ())
 
 
 @pytest.mark.parametrize("seed", range(5))

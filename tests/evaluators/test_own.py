@@ -25,7 +25,7 @@ from ragassay.reports.html import render_html
 from ragassay.reports.markdown import render_markdown
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditOptions, audit_job
-from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.evaluate import job_of, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.gates import parse_thresholds
 from ragassay.settings import load_settings
@@ -80,7 +80,7 @@ def says(label: str):
     return reply
 
 
-def tools_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **options: object):
+def run_of(own: Sequence[OwnEvaluator] = OWN, *models: ScriptedModel, **options: object):
 
     first = {"model": "openai/a", "api_base": models[0].base_url if models else None}
     settings = load_settings(**(first | {"signals": False} | options))
@@ -100,8 +100,8 @@ def vague():
         yield model
 
 
-async def evaluated(tools: Run, folder: RunFolder | None = None):
-    result = await run(job_of([RECORD], Corpus()), tools, folder)
+async def evaluated(run: Run, folder: RunFolder | None = None):
+    result = await run_job(job_of([RECORD], Corpus()), run, folder)
     (evaluation,) = result.evaluations
     return result, evaluation
 
@@ -142,13 +142,13 @@ def test_a_function_with_strange_parameters_or_a_taken_name_is_refused():
             return 1.0
 
         with pytest.raises(SettingsError, match="the name is already used"):
-            tools_of([OwnEvaluator(taken, name=name)])
+            run_of([OwnEvaluator(taken, name=name)])
 
 
 @pytest.mark.integration
 async def test_answers_sentences_and_citations_are_judged_by_functions_and_by_the_model(plain):
     names = tuple(one.name for one in OWN)
-    _, found = await evaluated(tools_of(OWN, plain, only=names))
+    _, found = await evaluated(run_of(OWN, plain, only=names))
     assert [(v.sentence, v.score) for v in found.by("has_number")] == [(1, 1.0), (2, 0.0)]
     assert [(v.item, v.score, v.reason) for v in found.by("recency")] == [
         ("1/1", 4.0, "11 of 2"),
@@ -173,7 +173,7 @@ async def test_answers_sentences_and_citations_are_judged_by_functions_and_by_th
 
 @pytest.mark.integration
 async def test_they_run_beside_ours_and_one_that_lies_is_unscored_with_its_cause(plain):
-    result, found = await evaluated(tools_of([broken, has_number], plain))
+    result, found = await evaluated(run_of([broken, has_number], plain))
     assert "rubric.cohesion" in found.scores and found.scores["has_number.score"].value == 0.5
     (verdict,) = found.by("broken")
     assert verdict.failure is not None
@@ -191,20 +191,20 @@ async def test_a_second_run_takes_verdicts_from_the_cache_and_another_function_d
     folder = RunFolder(tmp_path / "run")
     only = ("has_number",)
     CALLS.clear()
-    first = tools_of([has_number], plain, only=only)
+    first = run_of([has_number], plain, only=only)
     await evaluated(first, folder)
     folder.forget_failures()
-    await evaluated(tools_of([has_number], plain, only=only), folder)
+    await evaluated(run_of([has_number], plain, only=only), folder)
     assert len(CALLS) == 2
     other = OwnEvaluator(has_number.says, name="has_number", of="sentence", version="2")
-    assert tools_of([other], plain, only=only).identity != first.identity
+    assert run_of([other], plain, only=only).identity != first.identity
 
 
 @pytest.mark.integration
 async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(plain, vague):
     third = plain.base_url
     panel = (f"openai/b@{vague.base_url}", f"openai/c@{third}")
-    _, found = await evaluated(tools_of([tone], plain, panel=panel, only=("tone",)))
+    _, found = await evaluated(run_of([tone], plain, panel=panel, only=("tone",)))
     (joint,) = found.by("tone")
     assert isinstance(joint, OwnVerdict)
     assert (joint.label, [one.label for one in joint.members]) == (
@@ -213,7 +213,7 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
     )
     assert found.usage.n_calls == 3
     second = {"escalate": f"openai/b@{vague.base_url}", "when": "entropy>0", "only": ("tone",)}
-    unsure = tools_of([tone], plain, **second)
+    unsure = run_of([tone], plain, **second)
     for name in ("logprobs", "top_logprobs"):
         unsure.judge.lm.kwargs.pop(name)
     result, found = await evaluated(unsure)
@@ -226,9 +226,9 @@ async def test_a_panel_answers_by_its_majority_and_the_cascade_asks_the_second(p
 
 @pytest.mark.integration
 async def test_the_plan_counts_calls_and_reports_show_what_was_said(plain):
-    tools = tools_of(OWN, plain, only=tuple(one.name for one in OWN))
-    assert plan(job_of([RECORD], Corpus()), tools).n_calls == 1
-    result, found = await evaluated(tools)
+    run = run_of(OWN, plain, only=tuple(one.name for one in OWN))
+    assert plan(job_of([RECORD], Corpus()), run).n_calls == 1
+    result, found = await evaluated(run)
     summary = summarize([found], 1, 0, 0)
     page = unfolded(render_html(result.manifest, summary, [found]))
     text = render_markdown(result.manifest, summary, [found])
@@ -243,13 +243,13 @@ async def test_the_audit_damages_answers_and_sees_whether_a_score_falls(plain, s
     async def brevity(case):
         return 1 / (1 + len(case.answer) / 1000)
 
-    tools = tools_of([brevity], plain, only=("brevity",))
+    run = run_of([brevity], plain, only=("brevity",))
     records = read_records(sample / "answers.jsonl").records
-    job = audit_job(job_of(records, Corpus()), tools, AuditOptions(limit=4))
+    job = audit_job(job_of(records, Corpus()), run, AuditOptions(limit=4))
     assert {target for perturbation in job.perturbed for target in perturbation.targets} == {
         "brevity.score"
     }
-    result = await run_audit(job, tools)
+    result = await run_audit(job, run)
     assert {figure.target for figure in result.audit.figures} == {"brevity.score"}
     assert any(line.target == "brevity.score" for line in result.audit.certificate)
 
@@ -285,8 +285,8 @@ async def test_rubrics_of_a_file_are_rated_beside_ours_and_criteria_are_weighed(
     path.write_text(MINE)
     with ScriptedModel(reply) as model:
         options = {"rubrics": (str(path), "cohesion")}
-        tools = tools_of([], model, **options, only=("rubrics", "checklist"))
-        _, found = await evaluated(tools)
+        run = run_of([], model, **options, only=("rubrics", "checklist"))
+        _, found = await evaluated(run)
         asked = [request.messages[-1]["content"] for request in model.requests]
     assert {j.rubric for j in found.judgments} == {"dosing", "cohesion"}
     assert next(j for j in found.judgments if j.rubric == "dosing").rating == 2

@@ -109,16 +109,14 @@ def file_for(evaluator: Evaluator[Any], verdicts: list[VerdictBase] | None = Non
     return replace(file, found=found, cited=(Cited(1, "1", SPAN),))
 
 
-def task_of(evaluator: Evaluator[Any], tools: Run) -> Task:
-    return evaluator.tasks(file_for(evaluator), tools)[0]
+def task_of(evaluator: Evaluator[Any], run: Run) -> Task:
+    return evaluator.tasks(file_for(evaluator), run)[0]
 
 
 def unscored(evaluator: Evaluator[Any]) -> VerdictBase:
-    tools, file = toolbox(evaluator), file_for(evaluator)
-    task = task_of(evaluator, tools)
-    return evaluator.make_unscored(
-        evaluator.known_items(file, tools)[task.item], file, tools, LOST
-    )[0]
+    run, file = toolbox(evaluator), file_for(evaluator)
+    task = task_of(evaluator, run)
+    return evaluator.make_unscored(evaluator.known_items(file, run)[task.item], file, run, LOST)[0]
 
 
 def test_names_differ_and_each_stands_behind_what_it_needs():
@@ -141,15 +139,15 @@ def test_each_part_has_an_evaluator():
 
 @every
 def test_the_graph_asks_it_and_its_verdict_is_filed_at_its_task(evaluator):
-    tools, file = toolbox(evaluator), file_for(evaluator)
+    run, file = toolbox(evaluator), file_for(evaluator)
     assert f"ask_{evaluator.name}" in build_evaluate_graph().get_graph().nodes
-    task = task_of(evaluator, tools)
+    task = task_of(evaluator, run)
     verdict = unscored(evaluator)
     assert isinstance(verdict, evaluator.record)
     assert (verdict.evaluator, verdict.item) == (evaluator.name, task.item)
     assert verdict.failure == LOST
-    asked = [one.key for one in open_tasks(file, tools, [])]
-    answered = [one.key for one in open_tasks(file_for(evaluator, [verdict]), tools, [])]
+    asked = [one.key for one in open_tasks(file, run, [])]
+    answered = [one.key for one in open_tasks(file_for(evaluator, [verdict]), run, [])]
     assert task.key in asked and task.key not in answered
 
 
@@ -166,8 +164,8 @@ def test_the_store_keeps_its_verdicts_and_an_evaluation_reads_them(evaluator):
 @every
 def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
     """Everything that the evaluator reads: another case, passage, title or fact is another key."""
-    tools, file = toolbox(evaluator), file_for(evaluator)
-    task = task_of(evaluator, tools)
+    run, file = toolbox(evaluator), file_for(evaluator)
+    task = task_of(evaluator, run)
     titled = SPAN.model_copy(update={"title": "Another title"})
     others = [
         replace(file, case=CASE.model_copy(update={"context": "another"})),
@@ -184,7 +182,7 @@ def test_the_key_of_its_verdict_holds_what_it_is_about(evaluator):
         ),
     ]
 
-    def key(one: OpenCase, run: Run = tools) -> str:
+    def key(one: OpenCase, run: Run = run) -> str:
         asked = question(evaluator, task.item, one, run)
         return asked.key(run.judge)
 
@@ -204,13 +202,11 @@ def test_it_may_leave_a_question_undecided(evaluator):
     """A value of its own all the way: kept, bounded, counted apart, sent on, and no fault."""
     verdict = undecided(evaluator)
     assert verdict.is_undecided and verdict.value is None
-    tools, file = toolbox(evaluator), file_for(evaluator, [verdict])
-    settled = (
-        [verdict] if evaluator.name == "cited_nugget" else evaluator.final_verdicts(file, tools)
-    )
+    run, file = toolbox(evaluator), file_for(evaluator, [verdict])
+    settled = [verdict] if evaluator.name == "cited_nugget" else evaluator.final_verdicts(file, run)
     assert [one for one in settled if one.is_undecided and one.tentative_label == "x"]
     others = {"citation": CITED_ALONE} if evaluator.name == "attribution" else {}
-    outcome = Outcome(file, tools, {evaluator.name: settled, **others})
+    outcome = Outcome(file, run, {evaluator.name: settled, **others})
     judged = {n: s for n, s in evaluator.scores(outcome).items() if s.n_unscored}
     assert bool(judged) == (evaluator.name not in ("facts", "cited_nugget"))
     for score in judged.values():
@@ -227,17 +223,17 @@ def test_it_may_leave_a_question_undecided(evaluator):
 
 @every
 def test_the_cascade_sends_on_what_it_is_not_sure_of_and_counts_it(evaluator):
-    tools = toolbox(evaluator, escalate="openai/b", when="entropy>1", correctness="judge")
+    run = toolbox(evaluator, escalate="openai/b", when="entropy>1", correctness="judge")
     if not evaluator.is_weighed:
         return
-    file, task = file_for(evaluator), task_of(evaluator, tools)
-    asked = question(evaluator, task.item, file, tools)
+    file, task = file_for(evaluator), task_of(evaluator, run)
+    asked = question(evaluator, task.item, file, run)
     assert asked.is_unsure(undecided(evaluator), parse_condition("undecided"))
     verdict = unscored(evaluator)
-    assert asked.is_unsure(verdict, tools.judges.condition)
+    assert asked.is_unsure(verdict, run.judges.condition)
     again = asked.alone(verdict)
     assert again.item == task.item
-    assert n_most_escalated(file, tools) >= 1
+    assert n_most_escalated(file, run) >= 1
     # It says how sure it is, and what it said, in the report's words.
     assert evaluator.record.model_fields.keys() >= {"escalation", "escalated_from", "confidence"}
     assert value_text(verdict) == "unscored (time-out)"

@@ -145,20 +145,20 @@ def test_the_answers_are_those_that_were_judged(tmp_path):
 
 
 @pytest.fixture
-def tools() -> Run:
+def run() -> Run:
     return build_run(load_settings(model="openai/none"))
 
 
-def test_a_prompt_is_compiled_on_them(tmp_path, tools):
+def test_a_prompt_is_compiled_on_them(tmp_path, run):
     run = reviewed(tmp_path, *LABELS)
-    ratings = RubricJudgeTask(tools).read(run)
+    ratings = RubricJudgeTask(run).read(run)
     assert [(one.key, one.right) for one in ratings.items] == [("q1/cohesion", 2.0)]
-    nuggets = AssignmentTask(tools).read(run)
+    nuggets = AssignmentTask(run).read(run)
     assert [one.right for one in nuggets.items] == ["support"]
     assert nuggets.items[0].arguments[2].text == "A gold nugget."
 
 
-def test_verdicts_on_passages_are_claims(tmp_path, tools):
+def test_verdicts_on_passages_are_claims(tmp_path, run):
     run = reviewed(
         tmp_path,
         say("evidence", "1/for/1", "neutral"),
@@ -174,7 +174,7 @@ def test_verdicts_on_passages_are_claims(tmp_path, tools):
     claims, rejected = read_claims(run)
     assert [one.claim for one in claims] == ["First sentence.", "Second sentence."]
     assert rejected == []
-    read = ClaimTask(tools).read(run)
+    read = ClaimTask(run).read(run)
     assert [one.right for one in read.items] == ["neutral", "contradicts"]
     assert len({one.key for one in read.items}) == 2
 

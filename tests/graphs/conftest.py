@@ -17,7 +17,7 @@ from ragassay.retrievers.literature import Corpus
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
-MakeTools = Callable[..., Run]
+MakeRun = Callable[..., Run]
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def make_model() -> Iterator[Callable[..., ScriptedModel]]:
 
 
 @pytest.fixture
-def make_tools(sample: Path) -> MakeTools:
+def make_run(sample: Path) -> MakeRun:
     """A toolbox that asks a scripted model."""
 
     def make(model: ScriptedModel, corpus: Corpus | None = None, **options: Any) -> Run:

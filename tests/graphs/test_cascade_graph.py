@@ -30,7 +30,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, n_most_escalated, plan, run
+from ragassay.runs.evaluate import job_of, n_most_escalated, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel, default_reply
@@ -51,7 +51,7 @@ def says(**fields: object):
     return reply
 
 
-def tools_of(
+def run_of(
     first: ScriptedModel, second: ScriptedModel, when: str = ALWAYS, **options: object
 ) -> Run:
     given = {"only": ("rubrics",), "rubrics": ("cohesion", "relevancy"), "signals": False}
@@ -65,20 +65,20 @@ def tools_of(
     return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def silent(tools: Run) -> Run:
+def silent(run: Run) -> Run:
     """The same, with a first judge that gives no log-probabilities: it is sure of nothing.
 
     The scripted model's are as good as certain of every word but a rating.
     """
     for name in ("logprobs", "top_logprobs"):
-        tools.judge.lm.kwargs.pop(name)
-    return tools
+        run.judge.lm.kwargs.pop(name)
+    return run
 
 
 @pytest.mark.integration
 async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model):
     first, second = make_model(says(rating=2)), make_model(says(rating=5))
-    found = await evaluate(tools_of(first, second))
+    found = await evaluate(run_of(first, second))
     assert (first.n_requests, second.n_requests) == (2, 2)
     for judgment in found.judgments:
         assert (judgment.rating, judgment.escalated_from.rating) == (5, 2)
@@ -95,7 +95,7 @@ async def test_what_the_first_judge_is_not_sure_of_the_second_decides(make_model
 @pytest.mark.integration
 async def test_what_the_first_judge_is_sure_of_stays_with_it(make_model):
     first, second = make_model(says(rating=2)), make_model(says(rating=5))
-    found = await evaluate(tools_of(first, second, NEVER))
+    found = await evaluate(run_of(first, second, NEVER))
     assert (first.n_requests, second.n_requests) == (2, 0)
     assert [(j.rating, j.escalation, j.escalated_from) for j in found.judgments] == [
         (2, None, None)
@@ -106,10 +106,10 @@ async def test_what_the_first_judge_is_sure_of_stays_with_it(make_model):
 async def test_the_entropy_of_each_rating_decides_on_it_alone(make_model):
     first, second = make_model(), make_model()
     options = {"rubrics": ()}
-    alone = await evaluate(tools_of(first, second, NEVER, **options))
+    alone = await evaluate(run_of(first, second, NEVER, **options))
     bits = {j.rubric: entropy_of(j) for j in alone.judgments}
     bound = sorted(bits.values())[4]
-    found = await evaluate(tools_of(first, second, f"entropy>{bound:.4f}", **options))
+    found = await evaluate(run_of(first, second, f"entropy>{bound:.4f}", **options))
     sent = {j.rubric for j in found.judgments if j.escalation}
     assert sent == {rubric for rubric, value in bits.items() if value > round(bound, 4)}
     assert 0 < len(sent) < 9
@@ -121,7 +121,7 @@ async def test_every_kind_of_verdict_goes_on_and_a_passage_for_two_costs_one_cal
     first = make_model(says(verdict="neutral", label="borderline", assignment="not_support"))
     second = make_model(says(verdict="supports", label="required", assignment="support"))
     record = RECORD.model_copy(update={"nuggets": (Nugget(text="Drug A lowers pressure"),)})
-    found = await evaluate(silent(tools_of(first, second, only=())), record)
+    found = await evaluate(silent(run_of(first, second, only=())), record)
     assert {label.label for label in found.labels} == {"required"}
     assert {label.escalated_from.label for label in found.labels} == {"borderline"}
     assert {e.verdict for e in found.evidence} == {"supports"}
@@ -143,7 +143,7 @@ async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model)
     first = make_model(says(verdict="neutral"))
     second = make_model(says(verdict="supports"))
     options = {"only": ("citations",), "citation_evidence": "nuggets"}
-    found = await evaluate(silent(tools_of(first, second, **options)))
+    found = await evaluate(silent(run_of(first, second, **options)))
     assert [c.verdict for c in found.citations] == ["supports", "supports"]
     nuggets = [n for c in found.citations for n in c.nuggets]
     assert {(n.verdict, n.escalated_from.verdict) for n in nuggets} == {("supports", "neutral")}
@@ -154,7 +154,7 @@ async def test_citations_by_nuggets_are_merged_from_what_was_decided(make_model)
 @pytest.mark.integration
 async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_model):
     first, second = make_model(says(rating=2)), make_model(faults=[Fault("refusal")])
-    found = await evaluate(tools_of(first, second))
+    found = await evaluate(run_of(first, second))
     for judgment in found.judgments:
         assert (judgment.rating, judgment.failure, judgment.escalated_from) == (2, None, None)
         assert judgment.escalation.failure.reason == "refused"
@@ -172,7 +172,7 @@ async def test_where_the_second_judge_fails_the_first_one_s_verdict_stands(make_
 async def test_what_could_not_be_had_goes_on_whatever_the_condition(make_model):
     first = make_model(faults=[Fault("refusal")])
     second = make_model(says(rating=4), faults=[Fault("refusal", contains="relevancy. ")])
-    found = await evaluate(tools_of(first, second, "unscored"))
+    found = await evaluate(run_of(first, second, "unscored"))
     by_rubric = {j.rubric: j for j in found.judgments}
     assert by_rubric["cohesion"].rating == 4
     assert by_rubric["cohesion"].escalated_from.failure.reason == "refused"
@@ -190,13 +190,13 @@ async def test_what_could_not_be_had_goes_on_whatever_the_condition(make_model):
 async def test_a_wrong_key_of_the_second_judge_ends_the_run_and_names_it(make_model):
     first, second = make_model(), make_model(faults=[Fault("unauthorized")])
     with pytest.raises(FatalModelError, match=SECOND):
-        await run(job_of([RECORD], Corpus()), tools_of(first, second), None)
+        await run_job(job_of([RECORD], Corpus()), run_of(first, second), None)
 
 
 @pytest.mark.integration
 async def test_an_empty_answer_is_sent_to_nobody(make_model):
     first, second = make_model(), make_model()
-    found = await evaluate(tools_of(first, second), RECORD.model_copy(update={"answer": " "}))
+    found = await evaluate(run_of(first, second), RECORD.model_copy(update={"answer": " "}))
     assert (first.n_requests, second.n_requests) == (0, 0)
     assert {j.failure.reason for j in found.judgments} == {"empty_answer"}
 
@@ -219,9 +219,9 @@ class Entailment:
 @pytest.mark.integration
 async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_open(make_model):
     first, second = make_model(), make_model(says(verdict="contradicts"))
-    tools = tools_of(first, second, "entropy>1", only=("citations",))
-    encoder = EncoderVerifier(Entailment(), tools.models.embedder)
-    found = await evaluate(tools.with_models(encoder=encoder))
+    run = run_of(first, second, "entropy>1", only=("citations",))
+    encoder = EncoderVerifier(Entailment(), run.models.embedder)
+    found = await evaluate(run.with_models(encoder=encoder))
     sure, unsure = found.citations
     # .98 log2(1/.98) + 2 * .01 log2(100) = .02856 + .13288 bits
     assert (sure.verdict, sure.entropy_bits, sure.escalation) == ("supports", 0.1614, None)
@@ -235,14 +235,14 @@ async def test_a_model_of_inference_sends_on_what_its_three_probabilities_leave_
 @pytest.mark.parametrize("when", ["undecided", "auto"])
 async def test_exactly_what_is_undecided_goes_on(make_model, when):
     first, second = make_model(), make_model(says(verdict="contradicts"))
-    tools = tools_of(first, second, "undecided", only=("citations",))
+    run = run_of(first, second, "undecided", only=("citations",))
     # The embedded judge's condition is this one, unless another is named.
-    settings = tools.settings.model_copy(update={"model": "ragassay/judge", "when": when})
+    settings = run.settings.model_copy(update={"model": "ragassay/judge", "when": when})
     assert settings.judge.escalated_when == "undecided"
     entailment = Entailment()
     entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
-    encoder = EncoderVerifier(entailment, tools.models.embedder)
-    found = await evaluate(tools.with_models(encoder=encoder))
+    encoder = EncoderVerifier(entailment, run.models.embedder)
+    found = await evaluate(run.with_models(encoder=encoder))
     sure, open_ = found.citations
     assert (sure.verdict, sure.escalation) == ("supports", None)
     assert (open_.verdict, open_.tentative_label, open_.failure) == ("contradicts", None, None)
@@ -257,11 +257,11 @@ async def test_exactly_what_is_undecided_goes_on(make_model, when):
 @pytest.mark.integration
 async def test_what_the_second_judge_fails_on_stays_undecided(make_model):
     first, second = make_model(), make_model(faults=[Fault("refusal")])
-    tools = tools_of(first, second, "undecided", only=("citations",))
+    run = run_of(first, second, "undecided", only=("citations",))
     entailment = Entailment()
     entailment.bounds = (Bound(label="supports", threshold=0.9, risk=0.2, delta=0.1, n=50),)
-    encoder = EncoderVerifier(entailment, tools.models.embedder)
-    found = await evaluate(tools.with_models(encoder=encoder))
+    encoder = EncoderVerifier(entailment, run.models.embedder)
+    found = await evaluate(run.with_models(encoder=encoder))
     (open_,) = found.undecided
     assert open_.tentative_label == "supports" and open_.escalation.failure.reason == "refused"
     # That is a fault of the run, and trying again may help.
@@ -281,7 +281,7 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     first = make_model(says(rating=2))
     second = make_model(faults=[Fault("refusal", contains="relevancy. ")])
     folder = RunFolder(tmp_path / "run")
-    result = await run(job_of([RECORD], Corpus()), tools_of(first, second), folder)
+    result = await run_job(job_of([RECORD], Corpus()), run_of(first, second), folder)
     cascade = result.summary.cascade
     assert (cascade.judge, cascade.second, cascade.when) == ("openai/first", SECOND, "entropy>0")
     (part,) = cascade.parts
@@ -295,7 +295,7 @@ async def test_a_run_counts_what_stayed_what_went_and_what_it_cost(make_model, t
     folder.forget_failures()
     assert not folder.evaluations()
     mended = make_model(says(rating=5))
-    again = await run(job_of([RECORD], Corpus()), tools_of(first, mended), folder)
+    again = await run_job(job_of([RECORD], Corpus()), run_of(first, mended), folder)
     assert [j.rating for j in again.evaluations[0].judgments][1] == 5
     assert (first.n_requests, mended.n_requests) == (2, 1), "only what had failed is asked again"
 
@@ -307,14 +307,14 @@ async def test_a_cascade_that_was_stopped_asks_for_nothing_again(make_model, tmp
     broken = make_model(says(rating=5), faults=[Fault("unauthorized", contains="relevancy. ")])
     job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
-        await run(job, tools_of(first, broken), folder)
+        await run_job(job, run_of(first, broken), folder)
     mended = make_model(says(rating=5))
-    result = await run(job, tools_of(first, mended), folder)
+    result = await run_job(job, run_of(first, mended), folder)
     assert first.n_requests == 2
     assert 1 <= mended.n_requests <= 2
     assert [j.rating for j in result.evaluations[0].judgments] == [5, 5]
     n_asked = mended.n_requests
-    again = await run(job, tools_of(first, mended), folder)
+    again = await run_job(job, run_of(first, mended), folder)
     assert (first.n_requests, mended.n_requests) == (2, n_asked)
     assert again.evaluations == result.evaluations
 
@@ -322,18 +322,18 @@ async def test_a_cascade_that_was_stopped_asks_for_nothing_again(make_model, tmp
 @pytest.mark.integration
 async def test_progress_and_plan_know_the_calls_of_the_second_judge(make_model):
     first, second = make_model(), make_model()
-    tools = silent(tools_of(first, second, only=("rubrics", "sentences", "citations")))
+    run = silent(run_of(first, second, only=("rubrics", "sentences", "citations")))
     expected: list[int] = []
     usage = Usage()
     stream = build_evaluate_graph().astream(
-        Input(record=RECORD), context=tools, stream_mode="custom", subgraphs=True
+        Input(record=RECORD), context=run, stream_mode="custom", subgraphs=True
     )
     async for _, event in stream:
         expected.append(event.get("expected", 0) - event.get("done", 0))
         usage += event.get("usage", Usage())
     assert sum(expected) == 0
     assert usage.n_calls == first.n_requests + second.n_requests == 12
-    found = plan(job_of([RECORD], Corpus()), tools)
+    found = plan(job_of([RECORD], Corpus()), run)
     assert (found.n_calls, found.n_escalated) == (6, 6)
     assert found.n_escalated_tokens == found.n_prompt_tokens
     # .4 and 1.6 USD for a million tokens, at most 256 in a reply.
@@ -354,10 +354,10 @@ PARTS: list[dict[str, object]] = [
 @pytest.mark.parametrize("options", PARTS)
 async def test_verdicts_are_added_up_once_and_nothing_is_asked_twice(make_model, options):
     first, second = make_model(), make_model()
-    tools = silent(tools_of(first, second, **options))
+    run = silent(run_of(first, second, **options))
     visits: Counter[str] = Counter()
     stream = build_evaluate_graph().astream(
-        Input(record=RECORD), context=tools, stream_mode="updates"
+        Input(record=RECORD), context=run, stream_mode="updates"
     )
     async for update in stream:
         visits.update(update.keys())
@@ -375,22 +375,22 @@ async def test_two_marks_of_one_document_are_one_question_of_both_judges(make_mo
     answer = "Drug A lowers blood pressure [2] (PMID 11)."
     record = RECORD.model_copy(update={"answer": answer, "sources": sources})
     first, second = make_model(says(verdict="neutral")), make_model(says(verdict="supports"))
-    found = await evaluate(silent(tools_of(first, second, only=("citations",))), record)
+    found = await evaluate(silent(run_of(first, second, only=("citations",))), record)
     assert [one.verdict for one in found.citations] == ["supports", "supports"]
     assert (first.n_requests, second.n_requests) == (1, 1)
 
 
 @pytest.fixture
-def tools() -> Run:
+def run() -> Run:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", escalate="openai/b", signals=False, when=ALWAYS)
     return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(tools):
+def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(run):
     said = Judgment(rubric="cohesion", rating=3, score=3.0)
     other = said.model_copy(update={"rating": 2})
-    third = build_run(tools.settings.model_copy(update={"escalate": "openai/c"}))
+    third = build_run(run.settings.model_copy(update={"escalate": "openai/c"}))
 
     def first_key(run: Run) -> str:
         return question(RUBRIC, "cohesion", filed(CASE), run).key(run.judge)
@@ -400,16 +400,16 @@ def test_verdicts_of_the_second_judge_are_kept_by_it_and_by_what_was_measured(to
         return asked.key(run.second.judge)
 
     keys = [
-        first_key(tools),
-        second_key(tools, said),
-        second_key(tools, said, Signals(values={"x": 1.0})),
+        first_key(run),
+        second_key(run, said),
+        second_key(run, said, Signals(values={"x": 1.0})),
         second_key(third, said),
     ]
     assert len(set(keys)) == len(keys)
-    assert second_key(tools, other) == keys[1], "it is asked the same, whatever the first said"
-    of_first = map(first_key, (third, tools))
+    assert second_key(run, other) == keys[1], "it is asked the same, whatever the first said"
+    of_first = map(first_key, (third, run))
     assert len(set(of_first)) == 1, "the first judge's do not depend on it"
-    assert third.identity != tools.identity
+    assert third.identity != run.identity
 
 
 def test_without_a_second_judge_nothing_is_unsure():
@@ -419,13 +419,13 @@ def test_without_a_second_judge_nothing_is_unsure():
     assert (alone.settings.judge.escalated_to, alone.settings.judge.escalated_when) == (None, None)
 
 
-def test_what_lies_in_the_data_is_not_sent_on(tools):
+def test_what_lies_in_the_data_is_not_sent_on(run):
     judgments = [
         Judgment.model_validate({"rubric": rubric, "failure": {"reason": reason}})
         for rubric, reason in (("cohesion", "no_evidence"), ("relevancy", "timeout"))
     ]
-    asked = question(RUBRIC, "relevancy", filed(CASE), tools)
-    assert [asked.is_unsure(one, tools.judges.condition) for one in judgments] == [False, True]
+    asked = question(RUBRIC, "relevancy", filed(CASE), run)
+    assert [asked.is_unsure(one, run.judges.condition) for one in judgments] == [False, True]
 
 
 def test_an_endpoint_beside_a_local_judge_is_the_second_one_s():

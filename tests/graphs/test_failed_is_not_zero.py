@@ -16,7 +16,7 @@ from ragassay.qa.evaluate import pair_with_papers, pairs_job
 from ragassay.records import Document, Evaluation, ExamItem, Nugget, Record, Score, Summary
 from ragassay.reports.text import headline
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, run
+from ragassay.runs.evaluate import job_of, run_job
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
 
@@ -55,8 +55,8 @@ def evaluated(faults: list[Fault], **options: Any) -> tuple[Evaluation, Summary]
             job = pairs_job(pair_with_papers([PAPER], PAIRS))
         else:
             job = job_of([ANSWER], corpus)
-        tools = build_run(settings, corpus).with_models(embedder=WordEmbedder())
-        found = run_sync(run(job, tools, None))
+        run = build_run(settings, corpus).with_models(embedder=WordEmbedder())
+        found = run_sync(run_job(job, run, None))
     return found.evaluations[0], found.summary
 
 

@@ -49,13 +49,13 @@ UNRATED = ("nuggets", "sentences", "evidence", "citations")
 """All parts but those that take the embedded models' measurements."""
 
 
-def tools(*given: object, **options: object) -> Run:
+def run(*given: object, **options: object) -> Run:
     found = build_run(load_settings(**options), *given)  # type: ignore[arg-type]
     return found.with_models(embedder=WordEmbedder())
 
 
-async def evaluate(tools: Run, record: Record = RECORD) -> Evaluation:
-    found = await build_evaluate_graph().ainvoke(Input(record=record), context=tools)
+async def evaluate(run: Run, record: Record = RECORD) -> Evaluation:
+    found = await build_evaluate_graph().ainvoke(Input(record=record), context=run)
     return found["evaluation"]
 
 
@@ -68,7 +68,7 @@ class Fixed:
 
 async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
     corpus = Corpus([SOURCE])
-    found = await evaluate(tools(corpus, only=UNRATED))
+    found = await evaluate(run(corpus, only=UNRATED))
     assert (found.judge, found.usage.n_calls) == (INSTRUMENTS, 0)
     assert [n.text for n in found.nuggets] == [
         "Drug A lowers systolic blood pressure by 5 mmHg in adults with hypertension.",
@@ -89,7 +89,7 @@ async def test_what_only_a_judge_can_tell_is_undecided_or_not_said():
 
 
 async def test_facts_of_cited_documents_are_their_sentences():
-    found = await evaluate(tools(only=("citations",), citation_evidence="nuggets"))
+    found = await evaluate(run(only=("citations",), citation_evidence="nuggets"))
     assert [len(citation.nuggets) for citation in found.citations] == [1, 2]
     assert found.usage.n_calls == 0
 
@@ -102,7 +102,7 @@ async def test_what_is_undecided_goes_to_a_second_judge():
 
     with ScriptedModel(reply) as model:
         members = {"escalate": f"{model.model_name}@{model.base_url}", "when": "unscored"}
-        chosen = tools(only=("nuggets", "sentences"), **members)
+        chosen = run(only=("nuggets", "sentences"), **members)
         found = await evaluate(chosen)
         assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
     assert [label.value for label in found.by("sentence_label")] == ["required", "required"]
@@ -117,7 +117,7 @@ async def test_what_is_undecided_goes_to_a_second_judge():
 
 
 def test_a_run_takes_no_call_and_names_the_instruments():
-    chosen = tools(only=UNRATED)
+    chosen = run(only=UNRATED)
     assert plan(job_of([RECORD], Corpus()), chosen).n_calls == 0
     manifest = manifest_of(job_of([RECORD], Corpus()), chosen)
     assert (manifest.judge, manifest.judge_digest, manifest.base) == (INSTRUMENTS, "", "")
@@ -159,7 +159,7 @@ def test_instruments_are_no_member_of_a_panel_and_no_language_model():
 
 
 async def test_nuggets_are_created_and_assigned_by_a_judge(tmp_path: Path):
-    chosen = tools(only=("nuggets",))
+    chosen = run(only=("nuggets",))
     jobs = nugget_jobs([RECORD], "documents", chosen, n_window=2, n_most=9)
     with pytest.raises(SettingsError, match="a judge is required"):
         await write_nuggets(jobs, chosen, tmp_path / "nuggets.jsonl")
@@ -177,8 +177,8 @@ async def test_without_a_judge_signals_rate_and_tell_what_is_off_topic():
     assert await _labels(alone, damaged) == {3: "unnecessary"}
 
 
-async def _labels(tools: Run, answer: str) -> dict[int, str]:
-    found = await evaluate(tools, RECORD.model_copy(update={"answer": answer}))
+async def _labels(run: Run, answer: str) -> dict[int, str]:
+    found = await evaluate(run, RECORD.model_copy(update={"answer": answer}))
     assert found.usage.n_calls == 0
     assert all(judgment.rating for judgment in found.judgments)
     return {label.sentence: label.label or "" for label in found.labels}

@@ -39,16 +39,16 @@ def scripted(extra=(), vital=FACTS[1]):
     return reply
 
 
-async def written(tools, job=JOB, **options):
-    graph = build_nugget_graph(tools.settings.judge.max_attempts, **options)
-    return await graph.ainvoke(job, context=tools)
+async def written(run, job=JOB, **options):
+    graph = build_nugget_graph(run.settings.judge.max_attempts, **options)
+    return await graph.ainvoke(job, context=run)
 
 
 async def test_windows_are_read_one_after_another_and_vital_nuggets_come_first(
-    make_model, make_tools
+    make_model, make_run
 ):
     model = make_model(scripted())
-    found = await written(make_tools(model))
+    found = await written(make_run(model))
     assert [(n.text, n.importance) for n in found["nuggets"]] == [
         (FACTS[1], "vital"),
         (FACTS[0], "okay"),
@@ -60,29 +60,29 @@ async def test_windows_are_read_one_after_another_and_vital_nuggets_come_first(
     assert all(f"- {fact}" in last for fact in FACTS[:2]), "the list so far is shown"
 
 
-async def test_window_holds_so_many_sources(make_model, make_tools):
+async def test_window_holds_so_many_sources(make_model, make_run):
     model = make_model(scripted())
     job = NuggetJob("t1", "Does brelozant help?", SOURCES, n_window=2, accept_all=True)
-    await written(make_tools(model), job)
+    await written(make_run(model), job)
     assert sum("facts" in str(r.schema) for r in model.requests) == 2
 
 
-async def test_what_is_listed_already_is_left_out_and_counted(make_model, make_tools):
+async def test_what_is_listed_already_is_left_out_and_counted(make_model, make_run):
     again = FACTS[0].replace("lowered", "LOWERED")
-    found = await written(make_tools(make_model(scripted(extra=[FACTS[0], again]))))
+    found = await written(make_run(make_model(scripted(extra=[FACTS[0], again]))))
     assert sum(n.text.casefold() == FACTS[0].casefold() for n in found["nuggets"]) == 1
     assert {one.reason for one in found["left_out"]} <= {"duplicate", "not_carried"}
     assert found["left_out"]
 
 
-async def test_fact_that_no_sentence_carries_is_left_out_and_named(make_model, make_tools):
+async def test_fact_that_no_sentence_carries_is_left_out_and_named(make_model, make_run):
     invented = "Brelozant cured 90 of 100 patients."
-    found = await written(make_tools(make_model(scripted(extra=[invented]))))
+    found = await written(make_run(make_model(scripted(extra=[invented]))))
     assert invented not in {n.text for n in found["nuggets"]}
     assert [one.text for one in found["left_out"] if one.reason == "not_carried"] == [invented] * 3
 
 
-async def test_window_of_inventions_gives_its_closest_sentence(make_model, make_tools):
+async def test_window_of_inventions_gives_its_closest_sentence(make_model, make_run):
     def reply(messages, schema):
         if "facts" in schema["properties"]:
             return {"facts": ["Everything was cured by 3 pm."]}
@@ -90,20 +90,20 @@ async def test_window_of_inventions_gives_its_closest_sentence(make_model, make_
 
     text = "Nothing to see here. Brelozant does help in migraine."
     job = NuggetJob("t", "Does brelozant help?", (Document(id="1", text=text),), accept_all=True)
-    found = await written(make_tools(make_model(reply)), job)
+    found = await written(make_run(make_model(reply)), job)
     assert [(n.text, n.method) for n in found["nuggets"]] == [
         ("Brelozant does help in migraine.", "extractive")
     ]
 
 
-async def test_list_is_cut_and_says_what_was_cut(make_model, make_tools):
+async def test_list_is_cut_and_says_what_was_cut(make_model, make_run):
     job = NuggetJob("t1", "Does it help?", SOURCES, n_most=2, accept_all=True)
-    found = await written(make_tools(make_model(scripted())), job)
+    found = await written(make_run(make_model(scripted())), job)
     assert len(found["nuggets"]) == 2
     assert [one.reason for one in found["left_out"]] == ["too_many"]
 
 
-async def test_running_list_is_bounded(make_model, make_tools):
+async def test_running_list_is_bounded(make_model, make_run):
     texts = [f"Agent{n}x lowered marker{n}y." for n in range(MOST_LISTED + 5)]
 
     def reply(messages, schema):
@@ -111,44 +111,44 @@ async def test_running_list_is_bounded(make_model, make_tools):
 
     source = Document(id="1", text=" ".join(texts))
     job = NuggetJob("t", "What lowered what?", (source,), n_most=50, accept_all=True)
-    found = await written(make_tools(make_model(reply)), job)
+    found = await written(make_run(make_model(reply)), job)
     n_kept, n_out = len(found["nuggets"]), len(found["left_out"])
     assert n_kept <= MOST_LISTED and n_kept + n_out == len(texts)
 
 
-async def test_failed_window_is_counted_and_the_rest_goes_on(make_model, make_tools):
+async def test_failed_window_is_counted_and_the_rest_goes_on(make_model, make_run):
     model = make_model(scripted(), faults=[Fault("refusal", contains=f"] {FACTS[1]}")])
-    found = await written(make_tools(model))
+    found = await written(make_run(model))
     assert {n.text for n in found["nuggets"]} == {FACTS[0], FACTS[2]}
     assert [f.reason for f in found["failures"]] == ["refused"]
 
 
-async def test_unparsable_reply_is_asked_for_once_more(make_model, make_tools):
+async def test_unparsable_reply_is_asked_for_once_more(make_model, make_run):
     model = make_model(scripted(), faults=[Fault("junk", contains=f"] {FACTS[0]}", attempts=1)])
-    found = await written(make_tools(model))
+    found = await written(make_run(model))
     assert len(found["nuggets"]) == 3 and not found["failures"]
 
 
-async def test_importance_that_cannot_be_had_leaves_the_nugget(make_model, make_tools):
+async def test_importance_that_cannot_be_had_leaves_the_nugget(make_model, make_run):
     model = make_model(scripted(), faults=[Fault("junk", contains="fact: <data")])
-    found = await written(make_tools(model))
+    found = await written(make_run(model))
     assert [n.importance for n in found["nuggets"]] == [None] * 3
     assert [f.reason for f in found["failures"]] == ["unparsable"] * 3
 
 
-async def test_wrong_key_stops_the_run(make_model, make_tools):
+async def test_wrong_key_stops_the_run(make_model, make_run):
     with pytest.raises(FatalModelError):
-        await written(make_tools(make_model(faults=[Fault("unauthorized")])))
+        await written(make_run(make_model(faults=[Fault("unauthorized")])))
 
 
-async def test_nothing_to_write_from_is_named(make_model, make_tools):
+async def test_nothing_to_write_from_is_named(make_model, make_run):
     job = NuggetJob("t9", "Q?", (Document(id="1", text=" "),))
     with pytest.raises(InputError, match="topic 't9' has no source text"):
-        await written(make_tools(make_model()), job)
+        await written(make_run(make_model()), job)
 
 
-async def test_replies_that_make_no_sense_do_not_break_it(make_model, make_tools):
-    found = await written(make_tools(make_model()))
+async def test_replies_that_make_no_sense_do_not_break_it(make_model, make_run):
+    found = await written(make_run(make_model()))
     assert found["nuggets"]
     assert {n.text for n in found["nuggets"]} <= set(FACTS)
 
@@ -157,13 +157,13 @@ WAITING = NuggetJob("t1", "Does brelozant help?", SOURCES, n_window=1)
 
 
 async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
-    make_model, make_tools, tmp_path
+    make_model, make_run, tmp_path
 ):
     model = make_model(scripted())
-    tools = make_tools(model)
+    run = make_run(model)
     config = {"configurable": {"thread_id": "one"}}
     saver = InMemorySaver()
-    stopped = await build_nugget_graph(checkpointer=saver).ainvoke(WAITING, config, context=tools)
+    stopped = await build_nugget_graph(checkpointer=saver).ainvoke(WAITING, config, context=run)
     (asked,) = stopped["__interrupt__"]
     assert [n["text"] for n in asked.value["nuggets"]] == [FACTS[1], FACTS[0], FACTS[2]]
     n_asked = model.n_requests
@@ -172,7 +172,7 @@ async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
         {"text": "Added by hand.", "importance": None},
     ]
     graph = build_nugget_graph(checkpointer=saver)  # Days later.
-    found = await graph.ainvoke(Command(resume=edited), config, context=tools)
+    found = await graph.ainvoke(Command(resume=edited), config, context=run)
     assert [(n.text, n.importance, n.method) for n in found["nuggets"]] == [
         (FACTS[0], "vital", "model"),
         ("Added by hand.", None, "given"),
@@ -181,32 +181,32 @@ async def test_graph_waits_for_a_person_and_goes_on_with_what_was_edited(
 
 
 async def test_an_edit_that_cannot_be_used_is_named_and_asked_for_again(
-    make_model, make_tools, tmp_path
+    make_model, make_run, tmp_path
 ):
-    tools = make_tools(make_model(scripted()))
+    run = make_run(make_model(scripted()))
     config = {"configurable": {"thread_id": "one"}}
     graph = build_nugget_graph(checkpointer=InMemorySaver())
-    await graph.ainvoke(WAITING, config, context=tools)
+    await graph.ainvoke(WAITING, config, context=run)
     bad = [{"text": "A fact.", "importance": "crucial"}]
-    again = await graph.ainvoke(Command(resume=bad), config, context=tools)
+    again = await graph.ainvoke(Command(resume=bad), config, context=run)
     assert "0.importance" in again["__interrupt__"][0].value["problem"]
     good = [{"text": "A fact.", "importance": "vital"}]
-    found = await graph.ainvoke(Command(resume=good), config, context=tools)
+    found = await graph.ainvoke(Command(resume=good), config, context=run)
     assert [n.text for n in found["nuggets"]] == ["A fact."]
 
 
-async def test_what_was_read_before_a_kill_is_not_read_again(make_model, make_tools, tmp_path):
+async def test_what_was_read_before_a_kill_is_not_read_again(make_model, make_run, tmp_path):
     path, graph = tmp_path / "finished.sqlite", build_nugget_graph()
     first, second = make_model(scripted()), make_model(scripted())
     with opened_store(path) as store:
-        tools = replace(make_tools(first), store=store)
-        stream = graph.astream(JOB, context=tools, stream_mode="updates")
+        run = replace(make_run(first), store=store)
+        stream = graph.astream(JOB, context=run, stream_mode="updates")
         async for update in stream:
             if "merge_nuggets" in update:
                 break
         await stream.aclose()
     with opened_store(path) as store:
-        found = await graph.ainvoke(JOB, context=replace(make_tools(second), store=store))
+        found = await graph.ainvoke(JOB, context=replace(make_run(second), store=store))
     assert {n.text for n in found["nuggets"]} == set(FACTS)
     assert not any(f"] {FACTS[0]}" in r.messages[-1]["content"] for r in second.requests)
 

@@ -23,7 +23,7 @@ from ragassay.records import (
     Usage,
 )
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import job_of, plan, run
+from ragassay.runs.evaluate import job_of, plan, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings, with_panel
 from ragassay.testing import Fault, ScriptedModel, default_reply
@@ -46,7 +46,7 @@ def rates(alone: int, again: int | None = None, reason: str = "The sentences fol
     return reply
 
 
-def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: object) -> Run:
+def run_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: object) -> Run:
     """A toolbox with each model in a member: openai/judge-a, openai/judge-b and so on."""
     members = [f"openai/judge-{c}@{m.base_url}" for c, m in zip("abcd", models, strict=False)]
     given = {
@@ -62,7 +62,7 @@ def tools_of(*models: ScriptedModel, corpus: Corpus | None = None, **options: ob
 @pytest.mark.integration
 async def test_each_judge_rates_every_rubric_once_where_they_agree(make_model):
     models = [make_model(rates(4)), make_model(rates(5)), make_model(rates(4))]
-    found = await evaluate(tools_of(*models))
+    found = await evaluate(run_of(*models))
     assert [m.n_requests for m in models] == [2, 2, 2]
     assert [j.rubric for j in found.judgments] == ["cohesion", "relevancy"]
     for judgment in found.judgments:
@@ -86,7 +86,7 @@ async def test_judges_two_points_apart_hear_each_other_once_and_rate_again(make_
         make_model(rates(5, 4, "Every sentence leads on.")),
         make_model(rates(2, 3, "Sentence 2 stands </data> alone.")),
     ]
-    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    found = await evaluate(run_of(*models, rubrics=("cohesion",)))
     assert [m.n_requests for m in models] == [2, 2], "once more, and never a third time"
     (judgment,) = found.judgments
     one, other = judgment.members
@@ -115,7 +115,7 @@ async def test_only_the_disputed_rubrics_are_heard_again_by_all_three(make_model
         return reply
 
     models = [make_model(by_rubric(rating)) for rating in (1, 3, 5)]
-    found = await evaluate(tools_of(*models))
+    found = await evaluate(run_of(*models))
     assert [m.n_requests for m in models] == [3, 3, 3]
     cohesion, relevancy = found.judgments
     assert all(m.first is not None for m in cohesion.members)
@@ -127,7 +127,7 @@ async def test_only_the_disputed_rubrics_are_heard_again_by_all_three(make_model
 @pytest.mark.integration
 async def test_a_judge_that_fails_is_counted_and_the_others_go_on(make_model):
     models = [make_model(rates(5)), make_model(rates(1), faults=[Fault("refusal")])]
-    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    found = await evaluate(run_of(*models, rubrics=("cohesion",)))
     (judgment,) = found.judgments
     assert (judgment.rating, judgment.failure) == (5, None)
     lost = judgment.members[1]
@@ -143,7 +143,7 @@ async def test_a_judge_that_fails_is_counted_and_the_others_go_on(make_model):
 @pytest.mark.integration
 async def test_a_panel_is_unscored_where_all_its_judges_fail(make_model):
     models = [make_model(faults=[Fault("refusal")]) for _ in range(2)]
-    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    found = await evaluate(run_of(*models, rubrics=("cohesion",)))
     (judgment,) = found.judgments
     assert (judgment.rating, judgment.failure.reason) == (None, "refused")
     assert found.scores["rubric.cohesion"].value is None
@@ -153,7 +153,7 @@ async def test_a_panel_is_unscored_where_all_its_judges_fail(make_model):
 async def test_what_a_judge_said_first_counts_where_the_second_call_fails(make_model):
     faults = [Fault("refusal", contains=AGAIN)]
     models = [make_model(rates(5, 4)), make_model(rates(1, 2), faults=faults)]
-    found = await evaluate(tools_of(*models, rubrics=("cohesion",)))
+    found = await evaluate(run_of(*models, rubrics=("cohesion",)))
     (judgment,) = found.judgments
     one, lost = judgment.members
     assert (one.rating, lost.rating, lost.first.rating) == (4, None, 1)
@@ -166,16 +166,16 @@ async def test_what_a_judge_said_first_counts_where_the_second_call_fails(make_m
 async def test_a_wrong_key_of_any_judge_ends_the_run_and_names_it(make_model):
     models = [make_model(rates(4)), make_model(faults=[Fault("unauthorized")])]
     with pytest.raises(FatalModelError, match="openai/judge-b"):
-        await evaluate(tools_of(*models))
+        await evaluate(run_of(*models))
     job = job_of([RECORD], Corpus())
     with pytest.raises(FatalModelError, match="openai/judge-b"):
-        await run(job, tools_of(*models), None)
+        await run_job(job, run_of(*models), None)
 
 
 @pytest.mark.integration
 async def test_an_empty_answer_asks_no_judge(make_model):
     models = [make_model(), make_model()]
-    found = await evaluate(tools_of(*models), RECORD.model_copy(update={"answer": " "}))
+    found = await evaluate(run_of(*models), RECORD.model_copy(update={"answer": " "}))
     assert [m.n_requests for m in models] == [0, 0]
     assert {j.failure.reason for j in found.judgments} == {"empty_answer"}
 
@@ -184,7 +184,7 @@ async def test_an_empty_answer_asks_no_judge(make_model):
 async def test_an_answer_that_names_its_rubrics_is_judged_on_these(make_model):
     models = [make_model(rates(1)), make_model(rates(5))]
     record = RECORD.model_copy(update={"rubrics": ("relevancy",)})
-    found = await evaluate(tools_of(*models), record)
+    found = await evaluate(run_of(*models), record)
     assert [j.rubric for j in found.judgments] == ["relevancy"]
     assert [m.n_requests for m in models] == [2, 2]
 
@@ -192,7 +192,7 @@ async def test_an_answer_that_names_its_rubrics_is_judged_on_these(make_model):
 @pytest.mark.integration
 async def test_the_first_judge_alone_does_all_but_the_rubrics(make_model):
     models = [make_model(rates(4)), make_model(rates(4))]
-    found = await evaluate(tools_of(*models, only=()))
+    found = await evaluate(run_of(*models, only=()))
     assert models[1].n_requests == 2
     assert models[0].n_requests > 2
     assert found.labels and found.judge == "openai/judge-a"
@@ -203,11 +203,11 @@ async def test_the_first_judge_alone_does_all_but_the_rubrics(make_model):
 @pytest.mark.parametrize("ratings", [(3, 4), (1, 5)])
 async def test_progress_and_plan_know_the_calls_of_all_judges(make_model, ratings):
     models = [make_model(rates(rating)) for rating in ratings]
-    tools = tools_of(*models)
+    run = run_of(*models)
     expected: list[int] = []
     usage = Usage()
     stream = build_evaluate_graph().astream(
-        Input(record=RECORD), context=tools, stream_mode="custom", subgraphs=True
+        Input(record=RECORD), context=run, stream_mode="custom", subgraphs=True
     )
     async for _, event in stream:
         expected.append(event.get("expected", 0) - event.get("done", 0))
@@ -215,7 +215,7 @@ async def test_progress_and_plan_know_the_calls_of_all_judges(make_model, rating
     n_asked = sum(m.n_requests for m in models)
     assert sum(expected) == 0
     assert usage.n_calls == n_asked == (8 if ratings == (1, 5) else 4)
-    found = plan(job_of([RECORD], Corpus()), tools)
+    found = plan(job_of([RECORD], Corpus()), run)
     assert found.n_calls == 8
 
 
@@ -224,9 +224,9 @@ async def test_calls_beside_a_wrong_key_are_kept(make_model, tmp_path):
     slow, refused = make_model(rates(4), latency_s=0.5), make_model(faults=[Fault("unauthorized")])
     job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
-        await run(job, tools_of(slow, refused), folder)
+        await run_job(job, run_of(slow, refused), folder)
     n_paid, mended = slow.n_requests, make_model(rates(4))
-    await run(job, tools_of(slow, mended), folder)
+    await run_job(job, run_of(slow, mended), folder)
     assert n_paid and slow.n_requests == mended.n_requests == 2
 
 
@@ -237,10 +237,10 @@ async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_p
     broken = make_model(rates(1, 2), faults=[Fault("unauthorized", contains=AGAIN)])
     job, folder = job_of([RECORD], Corpus()), RunFolder(tmp_path / "run")
     with pytest.raises(FatalModelError):
-        await run(job, tools_of(first, broken), folder)
+        await run_job(job, run_of(first, broken), folder)
     n_before = broken.n_requests
     mended = make_model(rates(1, 2))
-    result = await run(job, tools_of(first, mended), folder)
+    result = await run_job(job, run_of(first, mended), folder)
     assert n_before >= 3
     assert all(AGAIN in r.messages[-1]["content"] for r in mended.requests)
     assert mended.n_requests == 2
@@ -252,7 +252,7 @@ async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_p
     assert agreement is not None
     assert (agreement.n_disputed, agreement.n_heard_again, agreement.n_moved) == (2, 4, 4)
     n_asked = first.n_requests
-    again = await run(job, tools_of(first, mended), folder)
+    again = await run_job(job, run_of(first, mended), folder)
     assert (first.n_requests, mended.n_requests) == (n_asked, 2)
     assert again.evaluations == result.evaluations
 
@@ -261,7 +261,7 @@ async def test_a_panel_that_was_stopped_asks_for_nothing_again(make_model, tmp_p
 async def test_a_run_folder_names_all_judges_and_no_endpoint(make_model, tmp_path):
     models = [make_model(rates(4)), make_model(rates(2))]
     folder = RunFolder(tmp_path / "run")
-    result = await run(job_of([RECORD], Corpus()), tools_of(*models), folder)
+    result = await run_job(job_of([RECORD], Corpus()), run_of(*models), folder)
     assert result.manifest.judge == "openai/judge-a"
     assert [member.judge for member in result.manifest.panel] == ["openai/judge-b"]
     assert "127.0.0.1" not in folder.manifest_file.read_text()
@@ -273,42 +273,42 @@ def rated(judge: str, rating: int | None) -> Judgment:
 
 
 @pytest.fixture
-def tools() -> Run:
+def run() -> Run:
     """Two judges that nobody asks."""
     settings = load_settings(model="openai/a", panel=("openai/b",), signals=False)
     return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(tools):
+def test_verdicts_are_kept_by_judge_by_what_it_heard_and_by_what_it_said(run):
     def again(own: int, other: int) -> str:
         first = [rated("openai/a", own), rated("openai/b", other)]
         return asked.second_round(first)["openai/a"].key(one)
 
-    asked = question(RUBRIC, "cohesion", filed(CASE), tools)
-    one, two = tools.judge.members
-    keys = [asked.key(judge) for judge in (one, two, tools.judge)]
+    asked = question(RUBRIC, "cohesion", filed(CASE), run)
+    one, two = run.judge.members
+    keys = [asked.key(judge) for judge in (one, two, run.judge)]
     keys += [again(5, 2), again(5, 1), again(4, 1)]
     assert len(set(keys)) == len(keys)
 
 
-def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(tools):
+def test_a_plan_counts_each_rating_of_a_panel_twice_at_most(run):
     alone = build_run(load_settings(model="openai/a", signals=False))
-    assert (RUBRIC.n_most_calls(filed(CASE), alone), RUBRIC.n_most_calls(filed(CASE), tools)) == (
+    assert (RUBRIC.n_most_calls(filed(CASE), alone), RUBRIC.n_most_calls(filed(CASE), run)) == (
         9,
         36,
     )
-    assert RUBRIC.n_most_calls(filed(CASE.model_copy(update={"sentences": ()})), tools) == 0
+    assert RUBRIC.n_most_calls(filed(CASE.model_copy(update={"sentences": ()})), run) == 0
 
 
-def test_a_single_judge_is_no_member(tools):
+def test_a_single_judge_is_no_member(run):
     alone = build_run(load_settings(model="openai/a", signals=False))
-    assert [one.name for one in tools.judge.members] == ["openai/a", "openai/b"]
+    assert [one.name for one in run.judge.members] == ["openai/a", "openai/b"]
     assert alone.judge.members == ()
     assert alone.judge.member("") is alone.judge
-    assert tools.judge.member("openai/a").lm is tools.judge.lm
-    assert tools.judge.member("openai/b").lm.model == "openai/b"
-    assert alone.identity != tools.identity
-    assert (alone.n_slots, tools.n_slots) == (16, 32)
+    assert run.judge.member("openai/a").lm is run.judge.lm
+    assert run.judge.member("openai/b").lm.model == "openai/b"
+    assert alone.identity != run.identity
+    assert (alone.n_slots, run.n_slots) == (16, 32)
 
 
 def test_others_are_told_by_rating_sentences_and_reason_on_one_line_each():
@@ -340,16 +340,16 @@ def test_nobody_confers_who_gave_no_rating_or_sits_alone():
 
 def test_what_is_rated_by_signals_is_heard_and_hears_nobody():
     members = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
-    tools = build_run(load_settings(**members, signals=True))
+    run = build_run(load_settings(**members, signals=True))
     ratings = (("openai/a", 5), (EMBEDDED_BASE, 1))
     said = [Judgment(rubric="cohesion", judge=j, rating=r, score=float(r)) for j, r in ratings]
 
     subject = AskedRubric("cohesion")
-    assert list(RUBRIC.second_round(subject, said, tools)) == ["openai/a"]
+    assert list(RUBRIC.second_round(subject, said, run)) == ["openai/a"]
     unmeasured = build_run(load_settings(**members, signals=False))
     both = RUBRIC.second_round(subject, said, unmeasured)
     assert len(both) == 2, "without signals it is asked as any other"
-    assert RUBRIC.n_most_calls(filed(CASE), tools) == 2
+    assert RUBRIC.n_most_calls(filed(CASE), run) == 2
 
 
 def test_a_compiled_prompt_is_said_by_the_members_that_take_one(tmp_path):
@@ -366,9 +366,9 @@ def test_a_compiled_prompt_is_said_by_the_members_that_take_one(tmp_path):
     file = tmp_path / "prompt.json"
     file.write_text(prompt.model_dump_json(), encoding="utf-8")
     members = {"model": "openai/a", "panel": (EMBEDDED_BASE,), "rubrics": ("cohesion",)}
-    tools = build_run(load_settings(**members, signals=True, prompts=(str(file),)))
-    for member in tools.judge.members:  # The embedded one has signals in its place, and no prompt.
-        assert tools.with_judge(member).judge is member
+    run = build_run(load_settings(**members, signals=True, prompts=(str(file),)))
+    for member in run.judge.members:  # The embedded one has signals in its place, and no prompt.
+        assert run.with_judge(member).judge is member
 
 
 def test_an_endpoint_goes_to_the_judges_that_it_is_meant_for():

@@ -43,13 +43,13 @@ def record(answer: str = WHOLE, name: str = "one") -> Record:
     return Record(id=name, question=question, answer=answer, sources=SOURCES)
 
 
-def tools(**options: object) -> Run:
+def run(**options: object) -> Run:
     chosen = {"model": EMBEDDED_BASE, "only": ("rubrics",), "signals": True}
     return build_run(load_settings(**(chosen | options)))
 
 
-async def evaluate(tools: Run, one: Record) -> Evaluation:
-    found = await build_evaluate_graph().ainvoke(Input(record=one), context=tools)
+async def evaluate(run: Run, one: Record) -> Evaluation:
+    found = await build_evaluate_graph().ainvoke(Input(record=one), context=run)
     return found["evaluation"]
 
 
@@ -60,7 +60,7 @@ def rating(evaluation: Evaluation, rubric: str) -> float:
 
 
 async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
-    chosen = tools()
+    chosen = run()
     whole = await evaluate(chosen, record())
     damaged = await evaluate(chosen, record(f"{WHOLE} {OFF_TOPIC}"))
     for rubric in ("relevancy", "correctness", "informativeness", "coherence"):
@@ -74,7 +74,7 @@ async def test_the_embedded_judge_rates_by_signals_and_points_to_the_sentence():
 
 
 async def test_without_signals_the_language_model_rates():
-    chosen = tools(signals=False, rubrics=("relevancy",))
+    chosen = run(signals=False, rubrics=("relevancy",))
     assert (chosen.models.signal_extractor, chosen.judge.signal_rater(chosen.rubrics)) == (None, "")
     found = await evaluate(chosen, record())
     assert found.signals is None
@@ -84,7 +84,7 @@ async def test_without_signals_the_language_model_rates():
 async def test_a_hosted_judge_is_told_what_was_measured():
     with ScriptedModel() as model:
         hosted = {"model": model.model_name, "api_base": model.base_url}
-        found = await evaluate(tools(**hosted, rubrics=("relevancy", "integration")), record())
+        found = await evaluate(run(**hosted, rubrics=("relevancy", "integration")), record())
         prompts = [request.messages[-1]["content"] for request in model.requests]
     assert found.signals is not None and found.usage.n_calls == 2
     told = [
@@ -99,7 +99,7 @@ async def test_a_hosted_judge_is_told_what_was_measured():
 
 
 async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
-    chosen = tools()
+    chosen = run()
     found = await evaluate(chosen, record())
     assert found.signals is not None
     other = Signals(values={"order": -1.0}, sentences=found.signals.sentences)
@@ -112,21 +112,21 @@ async def test_the_signals_of_an_answer_are_part_of_a_verdicts_key():
 
 
 def test_nothing_is_measured_where_no_rubric_is_wanted_or_known():
-    assert tools().computes_signals
-    assert not tools(only=("citations",)).computes_signals
-    assert not tools(rubric_set="usr").computes_signals
-    narrowed = tools()
+    assert run().computes_signals
+    assert not run(only=("citations",)).computes_signals
+    assert not run(rubric_set="usr").computes_signals
+    narrowed = run()
     settings = narrowed.settings.model_copy(update={"only": ("citations",)})
     assert not replace(narrowed, settings=settings).computes_signals
 
 
 def test_what_rates_is_named_and_costs_no_call():
-    job = job_of([record()], tools().retrieval.corpus)
-    assert plan(job, tools()).n_calls == 0
-    assert plan(job, tools(signals=False)).n_calls == 9
-    manifest = manifest_of(job, tools())
+    job = job_of([record()], run().retrieval.corpus)
+    assert plan(job, run()).n_calls == 0
+    assert plan(job, run(signals=False)).n_calls == 9
+    manifest = manifest_of(job, run())
     assert (manifest.rater, manifest.rater_digest) == (
         shipped_rater().model,
         shipped_rater().digest,
     )
-    assert manifest_of(job, tools(signals=False)).rater == ""
+    assert manifest_of(job, run(signals=False)).rater == ""

@@ -13,7 +13,7 @@ from ragassay.models.call_reply import unbooked_usage
 from ragassay.records import FAILED_CALLS, Document, Record, Usage
 from ragassay.reports.run_sheets import cost_sheet
 from ragassay.reports.sheets import sheet_rows
-from ragassay.runs.evaluate import RunResult, job_of, run
+from ragassay.runs.evaluate import RunResult, job_of, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -41,18 +41,18 @@ async def judged(
 ) -> tuple[RunResult, Run]:
     given = {"rubrics": ("cohesion", "relevancy"), "signals": False, "verifier": "judge"} | options
     settings = load_settings(model=PRICED, api_base=model.base_url, **given)
-    tools = build_run(settings).with_models(embedder=WordEmbedder())
-    result = await run(job_of(RECORDS, None), tools, RunFolder(folder) if folder else None)
-    return result, tools
+    run = build_run(settings).with_models(embedder=WordEmbedder())
+    result = await run_job(job_of(RECORDS, None), run, RunFolder(folder) if folder else None)
+    return result, run
 
 
-def check_bill(result: RunResult, tools: Run, model: ScriptedModel) -> None:
+def check_bill(result: RunResult, run: Run, model: ScriptedModel) -> None:
     """The parts add up to the sum, and the sum is what the server and the limiter counted."""
     summary = result.summary
     assert sum(summary.usage_by_part.values(), Usage()).n_calls == summary.usage.n_calls
     parts = [usage.cost_usd or 0.0 for usage in summary.usage_by_part.values()]
     assert sum(parts) == pytest.approx(summary.usage.cost_usd)
-    assert summary.usage.cost_usd == pytest.approx(tools.limiter.spent_usd)
+    assert summary.usage.cost_usd == pytest.approx(run.limiter.spent_usd)
     n_paid = sum(request.status == 200 for request in model.requests)
     assert summary.usage.n_calls == n_paid
 
@@ -72,8 +72,8 @@ def check_bill(result: RunResult, tools: Run, model: ScriptedModel) -> None:
 )
 async def test_the_parts_of_a_bill_add_up_to_what_was_paid(make_model, options):
     model = make_model()
-    result, tools = await judged(model, **options)
-    check_bill(result, tools, model)
+    result, run = await judged(model, **options)
+    check_bill(result, run, model)
 
 
 @pytest.mark.integration
@@ -81,8 +81,8 @@ async def test_the_parts_of_a_bill_add_up_to_what_was_paid(make_model, options):
 @pytest.mark.parametrize("attempts", [1, None], ids=["once", "always"])
 async def test_a_call_that_was_paid_and_gave_no_verdict_is_on_the_bill(make_model, kind, attempts):
     model = make_model(faults=[Fault(kind, attempts=attempts)])
-    result, tools = await judged(model, only=("rubrics", "citations"))
-    check_bill(result, tools, model)
+    result, run = await judged(model, only=("rubrics", "citations"))
+    check_bill(result, run, model)
     if kind == "refusal":
         assert result.summary.usage_by_part[FAILED_CALLS].cost_usd > 0
 
@@ -92,10 +92,10 @@ async def test_a_resumed_run_has_the_same_bill(make_model, tmp_path):
     model = make_model()
     first, _ = await judged(model, tmp_path, only=("rubrics", "citations"))
     n_asked = model.n_requests
-    again, tools = await judged(model, tmp_path, only=("rubrics", "citations"))
+    again, run = await judged(model, tmp_path, only=("rubrics", "citations"))
     assert model.n_requests == n_asked
     assert again.summary.usage_by_part == first.summary.usage_by_part
-    assert tools.limiter.spent_usd == pytest.approx(first.summary.usage.cost_usd)
+    assert run.limiter.spent_usd == pytest.approx(first.summary.usage.cost_usd)
 
 
 @pytest.mark.integration
@@ -110,8 +110,8 @@ async def test_the_bill_as_a_table_adds_up(make_model):
 
 async def test_no_table_where_nothing_was_called():
     settings = load_settings(only=("citations",))
-    tools = build_run(settings).with_models(embedder=WordEmbedder())
-    result = await run(job_of(RECORDS, None), tools, None)
+    run = build_run(settings).with_models(embedder=WordEmbedder())
+    result = await run_job(job_of(RECORDS, None), run, None)
     assert cost_sheet(result.summary).rows == ()
 
 

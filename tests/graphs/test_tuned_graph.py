@@ -38,24 +38,24 @@ def judge(tmp_path: Path) -> str:
     return f"ragassay/{tmp_path / 'judge'}"
 
 
-async def evaluated(tools: Run) -> Evaluation:
-    state = await build_evaluate_graph().ainvoke({"record": RECORD}, context=tools)
+async def evaluated(run: Run) -> Evaluation:
+    state = await build_evaluate_graph().ainvoke({"record": RECORD}, context=run)
     return state["evaluation"]
 
 
 async def test_it_rates_and_its_base_answers_what_else_is_asked(judge: str, tmp_path: Path):
     chosen = {"rubrics": ("relevancy",), "only": ("rubrics", "sentences"), "signals": False}
-    tools = build_run(load_settings(model=judge, local_dtype="float32", **chosen))
-    assert tools.judge.reads and tools.judge.lm.model == f"ragassay/{tmp_path / 'base'}"
-    found = await evaluated(tools)
+    run = build_run(load_settings(model=judge, local_dtype="float32", **chosen))
+    assert run.judge.reads and run.judge.lm.model == f"ragassay/{tmp_path / 'base'}"
+    found = await evaluated(run)
     [judgment] = found.judgments
     # Two sentences are read, then the answer is rated.
     assert judgment.distribution is not None and judgment.usage.n_calls == 3
     assert found.scores["rubric.relevancy"].judge == judge
     assert all(label.label for label in found.labels)
-    assert found.scores["sentences.required"].judge == tools.judge.lm.model
-    manifest = manifest_of(job_of([RECORD], tools.retrieval.corpus), tools)
-    assert (manifest.judge, manifest.base) == (judge, tools.judge.lm.model)
+    assert found.scores["sentences.required"].judge == run.judge.lm.model
+    manifest = manifest_of(job_of([RECORD], run.retrieval.corpus), run)
+    assert (manifest.judge, manifest.base) == (judge, run.judge.lm.model)
     assert len(manifest.judge_digest) == 64
 
 
@@ -86,9 +86,9 @@ async def test_one_that_was_trained_with_sources_reads_them(
 async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
     chosen = {"rubrics": ("relevancy",), "only": ("rubrics",), "local_dtype": "float32"}
     alone = await evaluated(build_run(load_settings(model=judge, signals=False, **chosen)))
-    tools = build_run(load_settings(model=judge, signals=True, **chosen))
-    both = await evaluated(tools)
-    measured = tools.judge.signals.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
+    run = build_run(load_settings(model=judge, signals=True, **chosen))
+    both = await evaluated(run)
+    measured = run.judge.signals.judge(both.signals, "relevancy")  # type: ignore[union-attr, arg-type]
     mean = TUNED_SHARE * alone.judgments[0].score  # type: ignore[operator]
     mean += (1 - TUNED_SHARE) * measured.score
     assert both.judgments[0].score == pytest.approx(mean, abs=1e-3)
@@ -97,23 +97,23 @@ async def test_with_signals_both_rate_and_are_named(judge: str) -> None:
 
 async def test_an_answer_is_read_once_for_all_rubrics(judge: str) -> None:
     chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    tools = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
-    found = await evaluated(tools)
+    run = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+    found = await evaluated(run)
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 1]
-    assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 4
+    assert plan(job_of([RECORD], run.retrieval.corpus), run).n_calls == 4
     alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert (await evaluated(alone)).judgments[0].score == found.judgments[1].score
 
 
 async def test_how_sentences_hang_together_is_rated_by_signals_alone(judge: str) -> None:
     chosen = {"only": ("rubrics",), "signals": True, "local_dtype": "float32"}
-    tools = build_run(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
-    found = await evaluated(tools)
+    run = build_run(load_settings(model=judge, rubrics=("cohesion", "relevancy"), **chosen))
+    found = await evaluated(run)
     cohesion, relevancy = found.judgments
-    assert cohesion == tools.judge.signals.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
+    assert cohesion == run.judge.signals.judge(found.signals, "cohesion")  # type: ignore[union-attr, arg-type]
     # Reading counts with a rubric that was judged.
     assert (cohesion.usage.n_calls, relevancy.usage.n_calls) == (0, 3)
-    assert plan(job_of([RECORD], tools.retrieval.corpus), tools).n_calls == 3
+    assert plan(job_of([RECORD], run.retrieval.corpus), run).n_calls == 3
     alone = build_run(load_settings(model=judge, rubrics=("cohesion",), **chosen))
     assert not alone.readers and (await evaluated(alone)).usage.n_calls == 0
 
@@ -122,7 +122,7 @@ async def test_what_could_not_be_read_is_read_again_for_each_rubric(
     judge: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = {"only": ("rubrics",), "signals": False, "local_dtype": "float32"}
-    tools = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
+    run = build_run(load_settings(model=judge, rubrics=("relevancy", "cohesion"), **chosen))
     read, failures = AnswerReader.aforward, ["once"]
 
     async def fails_once(self: AnswerReader, case: Case) -> Reading:
@@ -131,20 +131,20 @@ async def test_what_could_not_be_read_is_read_again_for_each_rubric(
         return await read(self, case)
 
     monkeypatch.setattr(AnswerReader, "aforward", fails_once)
-    found = await evaluated(tools)
+    found = await evaluated(run)
     assert not failures
     assert [judgment.usage.n_calls for judgment in found.judgments] == [3, 3]
 
 
 async def test_rubrics_that_it_does_not_know_are_left_to_its_base(judge: str) -> None:
-    tools = build_run(load_settings(model=judge, rubric_set="usr"))
-    assert not tools.judge.reads and not tools.readers
-    assert tools.judge.name == tools.judge.lm.model != judge
+    run = build_run(load_settings(model=judge, rubric_set="usr"))
+    assert not run.judge.reads and not run.readers
+    assert run.judge.name == run.judge.lm.model != judge
 
 
 async def test_it_is_asked_but_not_told_what_others_say(judge: str) -> None:
-    tools = build_run(load_settings(model=judge, signals=True, only=("rubrics",)))
-    assert tools.judge.calls_model("relevancy") and not tools.judge.deliberates("relevancy")
+    run = build_run(load_settings(model=judge, signals=True, only=("rubrics",)))
+    assert run.judge.calls_model("relevancy") and not run.judge.deliberates("relevancy")
     for name in ("ragassay/smollm2-135m", "litellm_proxy/ragassay/smollm2-135m"):
         embedded = build_run(load_settings(signals=True, model=name))
         assert not embedded.judge.calls_model("relevancy")
@@ -166,11 +166,11 @@ async def test_a_fine_tuned_verifier_compares(judge: str, tmp_path: Path) -> Non
             citation_evidence=citations,
             local_dtype="float32",
         )
-        tools = build_run(settings)
-        state = await build_evaluate_graph().ainvoke({"record": cited}, context=tools)
+        run = build_run(settings)
+        state = await build_evaluate_graph().ainvoke({"record": cited}, context=run)
         [verdict] = state["evaluation"].citations
         assert verdict.verdict in VERDICT_SETS[n_labels] and verdict.confidence is not None
-        manifest = manifest_of(job_of([cited], tools.retrieval.corpus), tools)
+        manifest = manifest_of(job_of([cited], run.retrieval.corpus), run)
         assert manifest.verifier == name and len(manifest.verifier_digest) == 64
 
 

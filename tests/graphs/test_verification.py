@@ -58,9 +58,9 @@ class FixedModel:
         return None
 
 
-async def evaluate(tools, record: Record = RECORD) -> Evaluation:
-    graph = build_evaluate_graph(tools.settings.judge.max_attempts)
-    return (await graph.ainvoke(Input(record=record), context=tools))["evaluation"]
+async def evaluate(run, record: Record = RECORD) -> Evaluation:
+    graph = build_evaluate_graph(run.settings.judge.max_attempts)
+    return (await graph.ainvoke(Input(record=record), context=run))["evaluation"]
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ async def evaluate(tools, record: Record = RECORD) -> Evaluation:
     ],
 )
 async def test_the_span_that_was_checked_has_the_offsets_of_its_source(
-    make_model, make_tools, setting: str, text: str
+    make_model, make_run, setting: str, text: str
 ):
-    found = await evaluate(make_tools(make_model(), citation_evidence=setting))
+    found = await evaluate(make_run(make_model(), citation_evidence=setting))
     sources = {source.id: source for source in found.sources}
     spans = [c.evidence for c in found.citations if c.evidence]
     assert [span.document for span in spans] == ["11", "12"]
@@ -83,8 +83,8 @@ async def test_the_span_that_was_checked_has_the_offsets_of_its_source(
     assert spans[0].text == text
 
 
-async def test_a_passage_is_three_sentences(make_model, make_tools):
-    found = await evaluate(make_tools(make_model()))
+async def test_a_passage_is_three_sentences(make_model, make_run):
+    found = await evaluate(make_run(make_model()))
     spans = [c.evidence for c in found.citations if c.evidence]
     assert spans[0].text in FIRST.text
     assert spans[0].text.count(".") == 3
@@ -99,10 +99,10 @@ async def test_a_passage_is_three_sentences(make_model, make_tools):
     ],
 )
 async def test_the_judge_chooses_from_as_many_labels_as_the_setting_says(
-    make_model, make_tools, n: int, labels: set[str]
+    make_model, make_run, n: int, labels: set[str]
 ):
     model = make_model()
-    found = await evaluate(make_tools(model, verdict_labels=n))
+    found = await evaluate(make_run(model, verdict_labels=n))
     schemas = [r.schema for r in model.requests if "verdict" in r.schema.get("properties", {})]
     assert schemas
     assert all(set(schema["properties"]["verdict"]["enum"]) == labels for schema in schemas)
@@ -110,11 +110,11 @@ async def test_the_judge_chooses_from_as_many_labels_as_the_setting_says(
     assert ("citations.contradict" in found.scores) == (n > 2)
 
 
-async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_tools):
+async def test_a_verifier_beside_the_judge_takes_its_place(make_model, make_run):
     judge, fixed = make_model(), FixedModel("lowers")
-    tools = make_tools(judge)
-    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
-    found = await evaluate(tools)
+    run = make_run(judge)
+    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    found = await evaluate(run)
     assert not [r for r in judge.requests if "verdict" in r.schema.get("properties", {})]
     assert [e.verdict for e in found.evidence] == ["supports", "contradicts"]
     assert {c.citation.marker: c.verdict for c in found.citations} == {
@@ -134,13 +134,11 @@ def bound(label: str, threshold: float | None) -> Bound:
     return Bound(label=label, threshold=threshold, risk=0.2, delta=0.1, n=100, data="made up")
 
 
-async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
-    make_model, make_tools
-):
+async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(make_model, make_run):
     fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
-    tools = make_tools(make_model())
-    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
-    found = await evaluate(tools)
+    run = make_run(make_model())
+    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    found = await evaluate(run)
     decided, open_ = found.evidence
     assert (decided.verdict, decided.tentative_label) == ("supports", None)
     assert (open_.verdict, open_.value, open_.tentative_label) == (None, None, "contradicts")
@@ -171,32 +169,32 @@ async def test_what_a_verifier_cannot_tell_is_undecided_and_keeps_its_leaning(
     assert [v.evaluator for v in found.undecided] == ["evidence", "citation"]
 
 
-async def test_other_bounds_are_another_question(make_model, make_tools):
-    tools = make_tools(make_model())
+async def test_other_bounds_are_another_question(make_model, make_run):
+    run = make_run(make_model())
     fixed = (FixedModel("lowers", given) for given in ((), (bound("contradicts", 0.9),)))
-    both = [tools.with_models(encoder=EncoderVerifier(one, tools.models.embedder)) for one in fixed]
+    both = [run.with_models(encoder=EncoderVerifier(one, run.models.embedder)) for one in fixed]
     assert both[0].verifier_identity != both[1].verifier_identity
     assert both[0].identity != both[1].identity
     # Without bounds all is as it was before there were any.
     assert both[0].verifier_identity == ("fixed", "0" * 64)
 
 
-async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, make_tools):
-    tools = make_tools(make_model(), citation_evidence="nuggets")
+async def test_a_citation_is_undecided_where_one_of_its_nuggets_is(make_model, make_run):
+    run = make_run(make_model(), citation_evidence="nuggets")
     fixed = FixedModel("lowers", (bound("contradicts", 0.9),))
-    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
-    found = await evaluate(tools)
+    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    found = await evaluate(run)
     citation = next(c for c in found.citations if c.citation.marker == "2")
     assert {v.is_undecided for v in citation.nuggets} == {True}
     assert (citation.verdict, citation.tentative_label) == (None, "contradicts")
     assert citation.is_undecided
 
 
-async def test_citations_are_checked_nugget_by_nugget(make_model, make_tools):
+async def test_citations_are_checked_nugget_by_nugget(make_model, make_run):
     model, fixed = make_model(), FixedModel("lowers")
-    tools = make_tools(model, citation_evidence="nuggets")
-    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
-    found = await evaluate(tools)
+    run = make_run(model, citation_evidence="nuggets")
+    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    found = await evaluate(run)
     by_marker = {c.citation.marker: c for c in found.citations}
     nuggets = {n.sentence: [] for n in found.nuggets}
     for nugget in found.nuggets:
@@ -211,45 +209,45 @@ async def test_citations_are_checked_nugget_by_nugget(make_model, make_tools):
     assert found.usage.n_calls == model.n_requests
 
 
-async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model, make_tools):
+async def test_the_judge_compares_nuggets_too_and_the_plan_is_no_less(make_model, make_run):
     model = make_model()
-    tools = make_tools(model, citation_evidence="nuggets")
-    found = await evaluate(tools)
+    run = make_run(model, citation_evidence="nuggets")
+    found = await evaluate(run)
     assert all(c.nuggets for c in found.citations if c.verdict != "invalid")
     assert found.usage.n_calls == model.n_requests
-    planned = plan(job_of([RECORD], Corpus()), tools).n_calls
+    planned = plan(job_of([RECORD], Corpus()), run).n_calls
     assert model.n_requests <= planned
 
 
-async def test_lists_of_nuggets_are_compared_whole(make_model, make_tools):
+async def test_lists_of_nuggets_are_compared_whole(make_model, make_run):
     fixed = FixedModel("lowers")
-    tools = make_tools(make_model(), citation_evidence="nugget-lists")
-    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
-    found = await evaluate(tools)
+    run = make_run(make_model(), citation_evidence="nugget-lists")
+    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    found = await evaluate(run)
     cited = [c for c in found.citations if c.verdict != "invalid"]
     assert all(len(c.nuggets) == 1 for c in cited)
     nuggets = [n.text for n in found.nuggets if n.sentence == 1]
     assert "\n".join(nuggets) in {claim for claim, _ in fixed.asked}
 
 
-async def test_citations_are_compared_together_where_that_is_wanted(make_model, make_tools):
+async def test_citations_are_compared_together_where_that_is_wanted(make_model, make_run):
     answer = "Drug A lowers blood pressure by 5 mmHg [1][2]. Some patients cough [2]."
     record = RECORD.model_copy(update={"answer": answer})
     fixed = FixedModel("lowers")
-    tools = make_tools(make_model(), only=("citations",), attribution=True)
-    tools = tools.with_models(encoder=EncoderVerifier(fixed, tools.models.embedder))
-    found = await evaluate(tools, record)
+    run = make_run(make_model(), only=("citations",), attribution=True)
+    run = run.with_models(encoder=EncoderVerifier(fixed, run.models.embedder))
+    found = await evaluate(run, record)
     # One question: the two documents together. Without one of them is the other alone.
     assert [one.item for one in found.of(AttributionVerdict)] == ["1/"]
     texts = [passage for claim, passage in fixed.asked if claim == found.sentences[0].text]
     assert any("by 5 mmHg." in text and "Cough was seen" in text for text in texts)
     assert found.scores["attribution.recall"].n == 2
     assert found.scores["attribution.precision"].n == 3
-    plain = await evaluate(make_tools(make_model(), only=("citations",)), record)
+    plain = await evaluate(make_run(make_model(), only=("citations",)), record)
     assert "attribution.recall" not in plain.scores
 
 
-async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, make_tools):
+async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, make_run):
     task = load_prompts().agents["fact_lister"].task
 
     def reply(messages, schema):
@@ -257,8 +255,8 @@ async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, m
             return "no JSON here"
         return default_reply(messages, schema)
 
-    tools = make_tools(make_model(reply), citation_evidence="nuggets")
-    found = await evaluate(tools)
+    run = make_run(make_model(reply), citation_evidence="nuggets")
+    found = await evaluate(run)
     assert {f.failure.reason for f in found.facts if f.failure} == {"unparsable"}
     assert found.facts[0].facts[0] == "Adults were enrolled."
     assert "unscored" in {f.kind for f in found.findings}
@@ -277,21 +275,21 @@ async def test_a_passage_whose_facts_cannot_be_had_stands_for_them(make_model, m
     ],
 )
 async def test_only_what_is_wanted_is_asked_and_scored(
-    make_model, make_tools, part: str, prefixes: set[str], field: str | None
+    make_model, make_run, part: str, prefixes: set[str], field: str | None
 ):
     model = make_model()
-    tools = make_tools(model, only=(part,))
-    found = await evaluate(tools)
+    run = make_run(model, only=(part,))
+    found = await evaluate(run)
     assert {key.split(".")[0] for key in found.scores} == prefixes
     asked = {name for r in model.requests for name in r.schema.get("properties", {})}
     assert (field in asked) if field else not asked
-    assert model.n_requests <= plan(job_of([RECORD], Corpus()), tools).n_calls
+    assert model.n_requests <= plan(job_of([RECORD], Corpus()), run).n_calls
     assert not {"unscored", "no_evidence"} & {f.kind for f in found.findings}
 
 
-async def test_correctness_is_that_of_the_best_passage(make_model, make_tools):
-    tools = make_tools(make_model()).with_models(correctness=FixedModel("lowers"))
-    found = await evaluate(tools)
+async def test_correctness_is_that_of_the_best_passage(make_model, make_run):
+    run = make_run(make_model()).with_models(correctness=FixedModel("lowers"))
+    found = await evaluate(run)
     assert [(c.sentence, c.correct, c.score) for c in found.correctness] == [
         (1, True, 0.8),
         (2, False, 0.1),
@@ -300,31 +298,31 @@ async def test_correctness_is_that_of_the_best_passage(make_model, make_tools):
     assert (score.value, score.n, score.judge) == (0.5, 2, "fixed")
 
 
-async def test_without_a_model_of_correctness_the_verdicts_decide(make_model, make_tools):
-    found = await evaluate(make_tools(make_model(), correctness="judge"))
+async def test_without_a_model_of_correctness_the_verdicts_decide(make_model, make_run):
+    found = await evaluate(make_run(make_model(), correctness="judge"))
     supported = {e.sentence for e in found.evidence if e.verdict == "supports"}
     assert {c.sentence for c in found.correctness if c.correct} == supported
     assert found.scores["correctness.score"].value == found.scores["evidence.support"].value
 
 
-async def test_the_judge_says_alone_whether_sentences_are_correct(make_model, make_tools):
+async def test_the_judge_says_alone_whether_sentences_are_correct(make_model, make_run):
     model = make_model()
-    tools = make_tools(model, only=("correctness",), correctness="judge")
-    found = await evaluate(tools)
+    run = make_run(model, only=("correctness",), correctness="judge")
+    found = await evaluate(run)
     assert found.evidence == ()
     assert [c.failure for c in found.correctness] == [None, None]
     assert {key.split(".")[0] for key in found.scores} == {"correctness"}
-    assert model.n_requests == 2 <= plan(job_of([RECORD], Corpus()), tools).n_calls
+    assert model.n_requests == 2 <= plan(job_of([RECORD], Corpus()), run).n_calls
 
 
-async def test_a_sentence_without_a_passage_is_unscored(make_model, make_tools):
+async def test_a_sentence_without_a_passage_is_unscored(make_model, make_run):
     bare = RECORD.model_copy(update={"sources": ()})
-    found = await evaluate(make_tools(make_model()), bare)
+    found = await evaluate(make_run(make_model()), bare)
     assert [c.failure.reason for c in found.correctness if c.failure] == ["no_evidence"] * 2
     assert found.scores["correctness.score"].value is None
 
 
-def test_settings_of_verification_are_part_of_the_identity(make_model, make_tools):
+def test_settings_of_verification_are_part_of_the_identity(make_model, make_run):
     model = make_model()
     options = [
         {},
@@ -334,6 +332,6 @@ def test_settings_of_verification_are_part_of_the_identity(make_model, make_tool
         {"verifier": "embedded"},
         {"only": ("citations",)},
     ]
-    identities = {make_tools(model, **option).identity for option in options}
+    identities = {make_run(model, **option).identity for option in options}
     assert len(identities) == len(options)
     assert json.dumps(sorted(identities))

@@ -15,7 +15,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.records import Audit, Document, Record
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job, parts_of, spread
-from ragassay.runs.evaluate import Job, job_of, run
+from ragassay.runs.evaluate import Job, job_of, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.audit import audit_of_run, job_of_run, plan_audit, raters, run_audit
@@ -80,7 +80,7 @@ def sees(whole: Sequence[Record]) -> Reply:
     return says(lambda text: 5 if any(f">\n{t}\n</data" in text for t in texts) else 1)
 
 
-def tools_for(model: ScriptedModel, job: Job, **options: object) -> Run:
+def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
     return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
@@ -89,8 +89,8 @@ def chosen(
     model: ScriptedModel, given: Sequence[Record], *, only=("rubrics",), **options: object
 ) -> tuple[AuditJob, Run]:
     job = job_of(given, Corpus())
-    tools = tools_for(model, job, only=only)
-    return audit_job(job, tools, AuditOptions(**options)), tools  # type: ignore[arg-type]
+    run = run_for(model, job, only=only)
+    return audit_job(job, run, AuditOptions(**options)), run  # type: ignore[arg-type]
 
 
 def verdicts(audit: Audit, family: str = "rubric") -> dict[str, str | None]:
@@ -130,20 +130,20 @@ async def test_a_judge_that_obeys_the_answer_is_blind_to_injections():
 
 async def test_damaged_answers_are_judged_on_what_their_attack_aims_at_only():
     with ScriptedModel() as model:
-        job, tools = chosen(model, records(3), limit=0, attacks=("shuffle",))
-        found = await run_audit(job, tools)
+        job, run = chosen(model, records(3), limit=0, attacks=("shuffle",))
+        found = await run_audit(job, run)
         assert model.n_requests == 6, "one rubric, of three whole and three perturbed answers"
-        assert plan_audit(job, tools).n_calls == 6
+        assert plan_audit(job, run).n_calls == 6
     assert {f.target for f in found.audit.figures} == {"rubric.cohesion"}
 
 
 async def test_citations_are_audited_where_the_answers_cite():
     plain = record(20, answer="Aspirin lowered pressure by 4 points. It did not harm 12 adults.")
     with ScriptedModel() as model:
-        job, tools = chosen(
+        job, run = chosen(
             model, [*records(2), plain], only=("citations",), limit=0, attacks=("clinical",)
         )
-        found = await run_audit(job, tools)
+        found = await run_audit(job, run)
     assert {perturbation.original for perturbation in job.perturbed} == {"r0", "r1"}
     assert {f.target for f in found.audit.figures} >= {"citations.support"}
     assert not [e for e in found.evaluations if e.judgments]
@@ -175,8 +175,8 @@ async def test_given_damage_is_taken_from_the_file():
     with ScriptedModel(
         says(lambda text: rating[re.search(r"[xy] (\w+)\n</data", text)[1]])
     ) as model:
-        job, tools = chosen(model, rows, limit=0, is_given=True)
-        found = await run_audit(job, tools)
+        job, run = chosen(model, rows, limit=0, is_given=True)
+        found = await run_audit(job, run)
         assert model.n_requests == 24 + 48
     assert verdicts(found.audit) == {"rubric.cohesion": "trusted"}
     means = {k: s.value for k, s in found.audit.ratings["rubric.cohesion"].items()}
@@ -189,10 +189,10 @@ async def test_given_damage_is_taken_from_the_file():
 async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
     folder = RunFolder(tmp_path / "audit")
     with ScriptedModel() as model:
-        job, tools = chosen(model, records(2), limit=0, attacks=("off_topic", "shuffle"))
-        found = await run_audit(job, tools, folder)
+        job, run = chosen(model, records(2), limit=0, attacks=("off_topic", "shuffle"))
+        found = await run_audit(job, run, folder)
         n_asked = model.n_requests
-        again = await run_audit(job, tools, folder)
+        again = await run_audit(job, run, folder)
         assert model.n_requests == n_asked, "the same audit again asks nothing"
     assert again.audit == found.audit
     assert folder.audit() == found.audit
@@ -205,11 +205,11 @@ async def test_an_audit_folder_holds_what_the_audit_came_to(tmp_path):
 async def test_a_larger_limit_asks_for_what_is_new_only(tmp_path):
     folder, given = RunFolder(tmp_path / "audit"), records(6)
     with ScriptedModel() as model:
-        short, tools = chosen(model, given, limit=2, attacks=("shuffle", "off_topic"))
-        await run_audit(short, tools, folder)
+        short, run = chosen(model, given, limit=2, attacks=("shuffle", "off_topic"))
+        await run_audit(short, run, folder)
         n_asked = model.n_requests
         longer, _ = chosen(model, given, limit=3, attacks=("shuffle", "off_topic"))
-        found = await run_audit(longer, tools, folder)
+        found = await run_audit(longer, run, folder)
         asked = model.requests[n_asked:]
         assert not {r.key for r in asked} & {r.key for r in model.requests[:n_asked]}
     assert longer.job.records[:2] == short.job.records
@@ -250,12 +250,12 @@ async def test_the_judge_of_a_run_is_audited_on_answers_of_the_run(tmp_path):
     job = job_of(given, Corpus())
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel(sees(given)) as model:
-        tools = tools_for(model, job, only=("rubrics",))
-        result = await run(job, tools, folder)
+        run = run_for(model, job, only=("rubrics",))
+        result = await run_job(job, run, folder)
         assert "This judge was not audited" in (folder.path / "report.html").read_text()
         n_asked = model.n_requests
-        picked = job_of_run(job, result, tools, AuditOptions(3, attacks=("off_topic",)))
-        found = await audit_of_run(picked, result, tools, folder)
+        picked = job_of_run(job, result, run, AuditOptions(3, attacks=("off_topic",)))
+        found = await audit_of_run(picked, result, run, folder)
         whole = f">\n{picked.job.records[0].answer}\n</data"
         later = [last_user_text(r.messages) for r in model.requests[n_asked:]]
         assert later
@@ -296,8 +296,8 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
 
     same = perturbed("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = perturbed("Relevancy", f"{whole.answer} Rain is likely.")
-    tools = build_run(load_settings(only=("rubrics",), signals=True))
-    job = audit_job(job_of([whole, same, other], Corpus()), tools, AuditOptions(is_given=True))
+    run = build_run(load_settings(only=("rubrics",), signals=True))
+    job = audit_job(job_of([whole, same, other], Corpus()), run, AuditOptions(is_given=True))
     assert [perturbation.targets for perturbation in job.perturbed] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
     assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]

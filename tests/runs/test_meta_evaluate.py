@@ -23,7 +23,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.stats.joint_judgments import panel_judgment
 from ragassay.records import Document, Evaluation, HumanLabel, Judgment
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import read_job, run
+from ragassay.runs.evaluate import read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.settings import load_settings
 from ragassay.studies.meta_evaluation import measure, meta_evaluate, write_meta_evaluation
@@ -255,8 +255,8 @@ async def test_labels_of_medaesqa_fit_a_run_over_the_same_file(tmp_path):
         settings = load_settings(
             model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
         )
-        tools = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
-        await run(job, tools, RunFolder(tmp_path / "run"))
+        run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
+        await run_job(job, run, RunFolder(tmp_path / "run"))
     found = meta_evaluate(tmp_path / "run", path)
     assert found.alignment.unaligned == ()
     assert {task.task for task in found.tasks} == {"relevance", "citation", "accuracy"}

@@ -43,21 +43,21 @@ def reply(messages, schema):
     return {"importance": "okay"}
 
 
-def tools_for(model: ScriptedModel) -> Run:
+def run_for(model: ScriptedModel) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
     return build_run(settings).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
-def jobs_for(tools: Run, origin="documents"):
-    return nugget_jobs(RECORDS, origin, tools, n_window=10, n_most=20)
+def jobs_for(run: Run, origin="documents"):
+    return nugget_jobs(RECORDS, origin, run, n_window=10, n_most=20)
 
 
 async def test_one_list_a_topic_in_the_nuggetizers_form(tmp_path: Path):
     out = tmp_path / "nuggets.jsonl"
     events = []
     with ScriptedModel(reply) as model:
-        tools = tools_for(model)
-        written = await write_nuggets(jobs_for(tools), tools, out, listen=events.append)
+        run = run_for(model)
+        written = await write_nuggets(jobs_for(run), run, out, listen=events.append)
     assert [one.job.topic for one in written] == ["t1", "t2"]
     first = json.loads(out.read_text().splitlines()[0])
     assert first == {
@@ -73,10 +73,10 @@ async def test_one_list_a_topic_in_the_nuggetizers_form(tmp_path: Path):
 
 def test_sources_by_origin():
     with ScriptedModel() as model:
-        tools = tools_for(model)
-        assert [s.text for s in jobs_for(tools)[0].sources] == list(FACTS)
-        assert [s.text for s in jobs_for(tools, "answer")[0].sources] == ["It does."]
-        assert [s.text for s in jobs_for(tools, "reference")[0].sources] == [RECORDS[0].reference]
+        run = run_for(model)
+        assert [s.text for s in jobs_for(run)[0].sources] == list(FACTS)
+        assert [s.text for s in jobs_for(run, "answer")[0].sources] == ["It does."]
+        assert [s.text for s in jobs_for(run, "reference")[0].sources] == [RECORDS[0].reference]
 
 
 async def test_editor_decides_list_by_list(tmp_path: Path):
@@ -87,8 +87,8 @@ async def test_editor_decides_list_by_list(tmp_path: Path):
         return "vital\tA fact of mine.\n" if len(seen) == 1 else text
 
     with ScriptedModel(reply) as model:
-        tools = tools_for(model)
-        await write_nuggets(jobs_for(tools), tools, out, edit)
+        run = run_for(model)
+        await write_nuggets(jobs_for(run), run, out, edit)
     first, second = read_nugget_banks(out)[0]
     assert [(n.text, n.importance) for n in first.nuggets] == [("A fact of mine.", "vital")]
     assert [n.text for n in second.nuggets] == list(FACTS)
@@ -99,15 +99,15 @@ async def test_editor_decides_list_by_list(tmp_path: Path):
 async def test_the_same_command_again_asks_neither_model_nor_person(tmp_path: Path):
     out = tmp_path / "nuggets.jsonl"
     with ScriptedModel(reply) as model:
-        tools = tools_for(model)
-        await write_nuggets(jobs_for(tools), tools, out, lambda text: "okay A fact of mine.\n")
+        run = run_for(model)
+        await write_nuggets(jobs_for(run), run, out, lambda text: "okay A fact of mine.\n")
         before, n_asked = out.read_bytes(), model.n_requests
         out.unlink()
 
         def never(text: str) -> str:
             raise AssertionError("asked again")
 
-        await write_nuggets(jobs_for(tools), tools, out, never)
+        await write_nuggets(jobs_for(run), run, out, never)
         assert (out.read_bytes(), model.n_requests) == (before, n_asked)
 
 
@@ -122,11 +122,11 @@ async def test_what_was_accepted_before_a_stop_stays_accepted(tmp_path: Path):
         return answer
 
     with ScriptedModel(reply) as model:
-        tools = tools_for(model)
+        run = run_for(model)
         with pytest.raises(RuntimeError, match="stopped"):
-            await write_nuggets(jobs_for(tools), tools, out, edit)
+            await write_nuggets(jobs_for(run), run, out, edit)
         n_asked = model.n_requests
-        await write_nuggets(jobs_for(tools), tools, out, lambda text: "okay The second.\n")
+        await write_nuggets(jobs_for(run), run, out, lambda text: "okay The second.\n")
         assert model.n_requests == n_asked
     texts = [[n.text for n in bank.nuggets] for bank in read_nugget_banks(out)[0]]
     assert texts == [["The first."], ["The second."]]
@@ -135,12 +135,12 @@ async def test_what_was_accepted_before_a_stop_stays_accepted(tmp_path: Path):
 async def test_wrong_key_stops_and_the_run_goes_on_with_the_right_one(tmp_path: Path):
     out = tmp_path / "nuggets.jsonl"
     with ScriptedModel(reply, faults=[Fault("unauthorized", contains="fact: <data")]) as model:
-        tools = tools_for(model)
+        run = run_for(model)
         with pytest.raises(FatalModelError):
-            await write_nuggets(jobs_for(tools), tools, out)
+            await write_nuggets(jobs_for(run), run, out)
     with ScriptedModel(reply) as model:
-        tools = tools_for(model)
-        written = await write_nuggets(jobs_for(tools), tools, out)
+        run = run_for(model)
+        written = await write_nuggets(jobs_for(run), run, out)
     assert all(one.found and len(one.found.nuggets) == 2 for one in written)
     assert all(n.importance for one in written for n in one.found.nuggets)
 
@@ -148,9 +148,9 @@ async def test_wrong_key_stops_and_the_run_goes_on_with_the_right_one(tmp_path: 
 async def test_topic_without_anything_to_write_from_is_named_and_the_rest_runs(tmp_path: Path):
     bare = RECORDS[0].model_copy(update={"topic": "t0", "sources": (), "id": "x"})
     with ScriptedModel(reply) as model:
-        tools = tools_for(model)
-        jobs = nugget_jobs([bare, *RECORDS], "documents", tools, n_window=10, n_most=20)
-        written = await write_nuggets(jobs, tools, tmp_path / "nuggets.jsonl")
+        run = run_for(model)
+        jobs = nugget_jobs([bare, *RECORDS], "documents", run, n_window=10, n_most=20)
+        written = await write_nuggets(jobs, run, tmp_path / "nuggets.jsonl")
     assert "topic 't0' has no source text" in written[0].problem
     assert [one.found is None for one in written] == [True, False, False]
 

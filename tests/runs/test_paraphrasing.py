@@ -61,15 +61,15 @@ def chosen(
 ) -> tuple[AuditJob, Run]:
     job = job_of([record(i) for i in range(n)], Corpus())
     settings = load_settings(model=judge.model_name, api_base=judge.base_url, only=("rubrics",))
-    tools = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
+    run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
     given = {"attacks": REPEATS, "paraphraser": f"{writer.model_name}@{writer.base_url}"}
-    return audit_job(job, tools, AuditOptions(**(given | options))), tools  # type: ignore[arg-type]
+    return audit_job(job, run, AuditOptions(**(given | options))), run  # type: ignore[arg-type]
 
 
 async def test_what_a_model_says_again_lands_in_the_damaged_answers(judge):
     with ScriptedModel(says) as writer:
-        job, tools = chosen(judge, writer)
-        found = await run_audit(job, tools)
+        job, run = chosen(judge, writer)
+        found = await run_audit(job, run)
         # Three sentences of two answers; the second sentence is the same in both.
         assert writer.n_requests == 5
     texts = {
@@ -97,8 +97,8 @@ async def test_a_refused_reply_is_made_by_rule_and_counted(judge):
         )
 
     with ScriptedModel(boasts) as writer:
-        job, tools = chosen(judge, writer, n=1)
-        found = await run_audit(job, tools)
+        job, run = chosen(judge, writer, n=1)
+        found = await run_audit(job, run)
     assert (found.audit.n_paraphrased, found.audit.n_by_rule) == (2, 1)
     by_rule = next(d.record for d in job.perturbed if d.record.id == "r0~repeat_last")
     last = next(d.record for d in found.perturbed if d.record.id == "r0~repeat_last")
@@ -160,9 +160,9 @@ async def test_progress_tells_of_each_call(judge):
 
 def test_a_plan_counts_their_calls(judge):
     with ScriptedModel() as writer:
-        job, tools = chosen(judge, writer)
+        job, run = chosen(judge, writer)
         plain, _ = chosen(judge, writer, paraphraser="")
-        with_it, without = plan_audit(job, tools), plan_audit(plain, tools)
+        with_it, without = plan_audit(job, run), plan_audit(plain, run)
         assert writer.n_requests == 0
     assert with_it.n_calls - without.n_calls == len(sentences_to_rephrase(job)) == 5
     assert with_it.n_prompt_tokens > without.n_prompt_tokens

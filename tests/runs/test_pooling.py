@@ -11,7 +11,7 @@ from fakes import WordEmbedder
 from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Score
-from ragassay.runs.evaluate import read_job, run
+from ragassay.runs.evaluate import read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.pooling import with_pooled_scores
 from ragassay.settings import load_settings
@@ -106,9 +106,9 @@ async def test_a_run_ends_with_them_and_again_with_the_same(sample, tmp_path):
         settings = load_settings(
             model=model.model_name, api_base=model.base_url, rubrics=("cohesion",)
         )
-        tools = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
-        result = await run(job, tools, folder)
-        again = await run(job, tools, folder)
+        run = build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
+        result = await run_job(job, run, folder)
+        again = await run_job(job, run, folder)
     assert len(result.evaluations) > 1
     for evaluation in folder.evaluations():
         assert {"sentences.recall", "citations.document_recall"} <= evaluation.scores.keys()

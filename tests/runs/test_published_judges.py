@@ -131,8 +131,8 @@ def test_the_second_judge_decides_what_instruments_leave_open(model: ScriptedMod
         model=PROMETHEUS, api_base=model.base_url, escalate="openai/second@" + model.base_url
     )
     assert settings.judge.escalated_when == "undecided"
-    tools = build_run(settings)
-    assert tools.second is not None and tools.second.judge.answered_by == "openai/second"
+    run = build_run(settings)
+    assert run.second is not None and run.second.judge.answered_by == "openai/second"
 
 
 def test_what_it_cannot_rate_is_refused_in_words() -> None:
@@ -173,9 +173,9 @@ def test_the_form_and_who_decides_are_on_record() -> None:
     settings = load_settings(model=PROMETHEUS, panel=("openai/general",))
     assert settings.judge.form_names == ("prometheus", "plain")
     assert Settings().judge.form_names == ("plain",)
-    tools = build_run(settings)
-    assert tools.judge.answered_by == INSTRUMENTS and tools.judge.name == PROMETHEUS
-    assert tools.verifier_name == MINILM_VERIFIER
+    run = build_run(settings)
+    assert run.judge.answered_by == INSTRUMENTS and run.judge.name == PROMETHEUS
+    assert run.verifier_name == MINILM_VERIFIER
     assert settings.of_judge(1).judge.judge_form == "auto"
     same = build_run(load_settings(model=PROMETHEUS, judge_form="prometheus"))
     plain = build_run(load_settings(model=PROMETHEUS, judge_form="plain"))

@@ -19,7 +19,7 @@ from ragassay.graphs.case import case_of
 from ragassay.process import run_sync
 from ragassay.records import Record, Turn
 from ragassay.retrievers.literature import Corpus
-from ragassay.runs.evaluate import Job, RunResult, job_of, plan, read_job, run
+from ragassay.runs.evaluate import Job, RunResult, job_of, plan, read_job, run_job
 from ragassay.runs.folder import (
     RunFolder,
     append_line,
@@ -34,7 +34,7 @@ from ragassay.testing import Fault, ScriptedModel
 pytestmark = pytest.mark.integration
 
 
-def tools_for(model: ScriptedModel, job: Job, **options: object) -> Run:
+def run_for(model: ScriptedModel, job: Job, **options: object) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
     return build_run(settings, job.corpus).with_models(embedder=WordEmbedder())
 
@@ -54,7 +54,7 @@ class Finished:
 
     model: ScriptedModel
     folder: RunFolder
-    tools: Run
+    run: Run
     result: RunResult
     n_asked: int
 
@@ -63,8 +63,8 @@ class Finished:
 def finished(job, tmp_path_factory) -> Iterator[Finished]:
     folder = RunFolder(tmp_path_factory.mktemp("finished") / "run")
     with ScriptedModel() as model:
-        tools = tools_for(model, job)
-        yield Finished(model, folder, tools, run_sync(run(job, tools, folder)), model.n_requests)
+        run = run_for(model, job)
+        yield Finished(model, folder, run, run_sync(run_job(job, run, folder)), model.n_requests)
 
 
 def test_a_run_folder_holds_what_the_run_came_to(job, finished):
@@ -82,7 +82,7 @@ def test_a_run_folder_holds_what_the_run_came_to(job, finished):
 
 
 async def test_the_same_run_again_asks_nothing(job, finished):
-    again = await run(job, tools_for(finished.model, job), finished.folder)
+    again = await run_job(job, run_for(finished.model, job), finished.folder)
     assert finished.model.n_requests == finished.n_asked
     assert again.evaluations == finished.result.evaluations
 
@@ -91,10 +91,10 @@ async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
         short = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=1)
-        await run(short, tools_for(model, short, **RUBRICS), folder)
+        await run_job(short, run_for(model, short, **RUBRICS), folder)
         n_asked = model.n_requests
         longer = read_job(sample / "answers.jsonl", sample / "abstracts.jsonl", limit=2)
-        result = await run(longer, tools_for(model, longer, **RUBRICS), folder)
+        result = await run_job(longer, run_for(model, longer, **RUBRICS), folder)
         assert len(result.evaluations) == 2
         second = {r.key for r in model.requests[n_asked:]}
         assert not second & {r.key for r in model.requests[:n_asked]}
@@ -103,21 +103,23 @@ async def test_a_run_with_a_limit_is_continued_without_it(sample, tmp_path):
 async def test_a_folder_from_before_a_setting_had_its_default(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        await run(job, tools_for(model, job, **COHESION), folder)
+        await run_job(job, run_for(model, job, **COHESION), folder)
         noted = json.loads(folder.manifest_file.read_text(encoding="utf-8"))
         del noted["settings"]["samples"]
         folder.manifest_file.write_text(json.dumps(noted), encoding="utf-8")
-        await run(job, tools_for(model, job, **COHESION), folder)
+        await run_job(job, run_for(model, job, **COHESION), folder)
         with pytest.raises(RunMismatchError, match="samples"):
-            await run(job, tools_for(model, job, **COHESION, samples=3), folder)
+            await run_job(job, run_for(model, job, **COHESION, samples=3), folder)
 
 
 async def test_a_folder_of_another_run_is_refused(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        await run(job, tools_for(model, job, **COHESION), folder)
+        await run_job(job, run_for(model, job, **COHESION), folder)
         with pytest.raises(RunMismatchError, match="rubrics"):
-            await run(job, tools_for(model, job, **COHESION | {"rubrics": ("coherence",)}), folder)
+            await run_job(
+                job, run_for(model, job, **COHESION | {"rubrics": ("coherence",)}), folder
+            )
 
 
 async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, tmp_path):
@@ -125,9 +127,9 @@ async def test_a_wrong_key_stops_and_the_run_goes_on_with_the_right_one(job, tmp
     faults = [Fault("unauthorized", contains="rubric: relevancy.")]
     with ScriptedModel(faults=faults) as model:
         with pytest.raises(FatalModelError):
-            await run(job, tools_for(model, job, **RUBRICS), folder)
+            await run_job(job, run_for(model, job, **RUBRICS), folder)
     with ScriptedModel() as model:
-        result = await run(job, tools_for(model, job, **RUBRICS), folder)
+        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
     assert result.summary.n_evaluated == 3
     assert not [j.failure for e in result.evaluations for j in e.judgments if j.failure]
     assert not result.summary.findings.get("unscored")
@@ -141,7 +143,7 @@ async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(
     job = job_of(records, Corpus())
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel() as model:
-        result = await run(job, tools_for(model, job, **RUBRICS), folder)
+        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
     assert [e.record_id for e in result.evaluations] == ["fine"]
     (failure,) = folder.failures()
     assert failure.record_id == "long"
@@ -152,11 +154,11 @@ async def test_a_record_that_cannot_be_evaluated_is_a_failure_beside_the_others(
 async def test_unscored_verdicts_are_tried_again_when_asked(job, tmp_path):
     folder = RunFolder(tmp_path / "run")
     with ScriptedModel(faults=[Fault("refusal", contains="rubric: cohesion.")]) as model:
-        result = await run(job, tools_for(model, job, **RUBRICS), folder)
+        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
         assert result.summary.scores["rubric.cohesion"].n_unscored == 3
     with ScriptedModel() as model:
         folder.forget_failures()
-        result = await run(job, tools_for(model, job, **RUBRICS), folder)
+        result = await run_job(job, run_for(model, job, **RUBRICS), folder)
         assert result.summary.scores["rubric.cohesion"].n == 3
         assert model.n_requests == 3, "only what had failed is asked for again"
 
@@ -164,12 +166,12 @@ async def test_unscored_verdicts_are_tried_again_when_asked(job, tmp_path):
 async def test_two_processes_cannot_run_in_one_folder(job, finished):
     folder, manifest = finished.folder, finished.result.manifest
     with folder.open_locked(manifest), pytest.raises(InputError, match="another process"):
-        await run(job, finished.tools, RunFolder(folder.path))
+        await run_job(job, finished.run, RunFolder(folder.path))
 
 
 def test_a_plan_counts_the_calls_that_the_run_then_takes_at_most(job, finished):
-    found = plan(job, finished.tools)
-    cases = [case_of(record, finished.tools.settings, job.corpus) for record in job.records]
+    found = plan(job, finished.run)
+    cases = [case_of(record, finished.run.settings, job.corpus) for record in job.records]
     sentences = [sentence for case in cases for sentence in case.sentences]
     # A citation may share its verdict; a sentence may need no second round and, where all that
     # was found speaks for it, no passage against it.

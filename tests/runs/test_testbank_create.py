@@ -48,15 +48,15 @@ def reply(messages, schema):
     return {"questions": questions} | (answers if "answers" in schema["properties"] else {})
 
 
-def tools_for(model: ScriptedModel, corpus: Corpus | None = None) -> Run:
+def run_for(model: ScriptedModel, corpus: Corpus | None = None) -> Run:
     settings = load_settings(model=model.model_name, api_base=model.base_url)
     return build_run(settings, corpus).with_models(embedder=WordEmbedder())  # type: ignore[arg-type]
 
 
 async def created(model: ScriptedModel, out: Path, plan: ExamPlan = PLAN, **given):
-    tools = tools_for(model, given.pop("corpus", None))
+    run = run_for(model, given.pop("corpus", None))
     file = given.pop("file", QUERIES)
-    return await write_testbanks(exam_jobs(file, plan, tools), plan, tools, out, **given)
+    return await write_testbanks(exam_jobs(file, plan, run), plan, run, out, **given)
 
 
 async def test_a_bank_for_each_query_part_and_kind(tmp_path: Path):
@@ -168,19 +168,19 @@ async def test_duplicates_of_a_query_are_folded_across_its_parts(tmp_path: Path)
 
 
 def test_nobody_writes_without_a_judge(tmp_path: Path):
-    tools = build_run(load_settings(only=("nuggets",)))
-    jobs = exam_jobs(QUERIES, ExamPlan(), tools)
+    run = build_run(load_settings(only=("nuggets",)))
+    jobs = exam_jobs(QUERIES, ExamPlan(), run)
     with pytest.raises(SettingsError, match="--model"):
-        asyncio.run(write_testbanks(jobs, ExamPlan(), tools, tmp_path / "bank"))
+        asyncio.run(write_testbanks(jobs, ExamPlan(), run, tmp_path / "bank"))
     assert not list(tmp_path.iterdir())
 
 
 async def test_without_a_judge_nuggets_are_clauses_of_the_documents(tmp_path: Path):
     corpus = Corpus([Document(id="d", text=f"{SOURCE} Tides are caused by the moon.")])
     plan = ExamPlan(kinds=("nuggets",), origin="documents", number=2)
-    tools = build_run(load_settings(only=("nuggets",)), corpus).with_models(embedder=WordEmbedder())
-    jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, tools)
-    found = await write_testbanks(jobs, plan, tools, tmp_path / "bank")
+    run = build_run(load_settings(only=("nuggets",)), corpus).with_models(embedder=WordEmbedder())
+    jobs = exam_jobs(QueryFile(QUERIES.queries[:2]), plan, run)
+    found = await write_testbanks(jobs, plan, run, tmp_path / "bank")
     (bank,) = found.banks
     assert (bank.query_id, bank.kind, len(bank.items)) == ("q2", "nuggets", 2)
     assert any("Mira Holt" in item.text for item in bank.items)

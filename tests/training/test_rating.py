@@ -19,8 +19,8 @@ from training.rating_examples import examples_of
 @pytest.mark.integration
 def test_a_rater_comes_of_damaged_answers_to_questions_that_are_not_held_out(answers: Path):
     told: list[str] = []
-    tools = build_run(load_settings(only=("rubrics",), signals=True))
-    examples = list(examples_of([answers], tools, say=told.append))
+    run = build_run(load_settings(only=("rubrics",), signals=True))
+    examples = list(examples_of([answers], run, say=told.append))
     originals = {example.original for example in examples}
     assert originals and not any(is_held_out(name.split("/")[0]) for name in originals)
     assert len(told) == len(originals) < 10

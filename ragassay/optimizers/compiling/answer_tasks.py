@@ -135,8 +135,8 @@ class AnswerLabelTask(CompileTask):
         gold: Label file. None if the labels are in the answer file.
     """
 
-    def __init__(self, kind: LabelKind, tools: Run, gold: Path | None = None) -> None:
-        super().__init__(tools, kind.agent, *label_figures(kind.labels))
+    def __init__(self, kind: LabelKind, run: Run, gold: Path | None = None) -> None:
+        super().__init__(run, kind.agent, *label_figures(kind.labels))
         self.kind, self.gold = kind, gold
 
     def read(self, path: Path) -> ItemResult:
@@ -148,7 +148,7 @@ class AnswerLabelTask(CompileTask):
             labels = found.labels.get(record.id)
             if not labels:
                 continue
-            case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
+            case = case_of(record, self.run.settings, self.run.retrieval.corpus)
             for place, label in sorted(labels.items()):
                 requests = self.kind.arguments_at(case, place)
                 items += [
@@ -189,7 +189,7 @@ class RubricJudgeTask(CompileTask):
     """Optimization task that uses rated answers and perturbed versions of these answers.
 
     Args:
-        tools: See `CompileTask`. The rubrics of this run can be optimized.
+        run: See `CompileTask`. The rubrics of this run can be optimized.
         rubrics: Rubrics to optimize. Empty for all.
         gold: Rating file. None if the ratings are in the answer file.
         n_perturbed: Number of answers to perturb, using texts reserved for fitting.
@@ -199,23 +199,21 @@ class RubricJudgeTask(CompileTask):
 
     def __init__(
         self,
-        tools: Run,
+        run: Run,
         rubrics: Sequence[str] = (),
         gold: Path | None = None,
         n_perturbed: int = 0,
         seed: int = 0,
     ) -> None:
         super().__init__(
-            tools,
-            partial(RubricJudge, tools.settings.prompting.strategy),
+            run,
+            partial(RubricJudge, run.settings.prompting.strategy),
             lambda outcomes: mean_figure("agreement with ratings"),
             detection_figure,
         )
-        unknown = [name for name in rubrics if name not in tools.rubrics]
+        unknown = [name for name in rubrics if name not in run.rubrics]
         if unknown:
-            raise InputError(
-                f"unknown rubric {unknown[0]!r}; choose from {', '.join(tools.rubrics)}"
-            )
+            raise InputError(f"unknown rubric {unknown[0]!r}; choose from {', '.join(run.rubrics)}")
         self.rubrics = tuple(rubrics)
         self.gold, self.n_perturbed, self.seed = gold, n_perturbed, seed
 
@@ -240,13 +238,13 @@ class RubricJudgeTask(CompileTask):
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return self.rubrics or tuple(self.tools.rubrics)
+        return self.rubrics or tuple(self.run.rubrics)
 
     def _make_rated_items(self, record: Record, found: LabelledAnswers) -> Iterable[CompileItem]:
         ratings = {item: label for (_, item), label in found.labels.get(record.id, {}).items()}
         chosen = [name for name in self._names if name in ratings]
         if chosen:
-            case = case_of(record, self.tools.settings, self.tools.retrieval.corpus)
+            case = case_of(record, self.run.settings, self.run.retrieval.corpus)
             for name in chosen:
                 yield self._item(record, name, float(ratings[name]), case)
 
@@ -258,7 +256,7 @@ class RubricJudgeTask(CompileTask):
         for one in made:
             for name in one.record.rubrics:
                 if name in self._names:
-                    case = case_of(one.record, self.tools.settings, self.tools.retrieval.corpus)
+                    case = case_of(one.record, self.run.settings, self.run.retrieval.corpus)
                     item = self._item(one.record, name, DESIRED_RATING[one.severity], case)
                     items.append(replace(item, unperturbed=f"{one.original}/{name}"))
         return items
@@ -267,7 +265,7 @@ class RubricJudgeTask(CompileTask):
         return CompileItem(
             key=f"{record.id}/{rubric}",
             group=record.topic or record.question,
-            arguments=(case, self.tools.rubrics[rubric]),
+            arguments=(case, self.run.rubrics[rubric]),
             right=rating,
             about=about_case(case),
         )

@@ -22,7 +22,7 @@ class CompileTask(ABC):
     """Optimization task for an agent, with its data and metrics.
 
     Args:
-        tools: Run for segmenting answers, embedding texts and searching literature.
+        run: Run for segmenting answers, embedding texts and searching literature.
         make_agent: Function that returns the agent with its shipped prompt.
         figures: Metrics to report. The first metric decides whether a prompt is better.
     """
@@ -33,8 +33,8 @@ class CompileTask(ABC):
     rubrics: tuple[str, ...] = ()
     """Rubrics of the prompt. Empty for all."""
 
-    def __init__(self, tools: Run, make_agent: Callable[[], Agent], *figures: FigureOf) -> None:
-        self.tools, self.make_agent, self.figures = tools, make_agent, figures
+    def __init__(self, run: Run, make_agent: Callable[[], Agent], *figures: FigureOf) -> None:
+        self.run, self.make_agent, self.figures = run, make_agent, figures
 
     @abstractmethod
     def read(self, path: Path) -> ItemResult:

@@ -60,9 +60,9 @@ class ClaimRow(Row):
 class ClaimTask(CompileTask):
     """Optimization task that uses labelled claims and passages."""
 
-    def __init__(self, tools: Run, n_labels: int = 4) -> None:
+    def __init__(self, run: Run, n_labels: int = 4) -> None:
         self.n_labels, self.labels = n_labels, VERDICT_SETS[n_labels]
-        super().__init__(tools, partial(Verifier, n_labels), *label_figures(self.labels))
+        super().__init__(run, partial(Verifier, n_labels), *label_figures(self.labels))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with a claim, evidence (or sentences) and a label, or a reviewed run folder."""
@@ -119,8 +119,8 @@ class NuggetTask(CompileTask):
 
     accept = 0.75
 
-    def __init__(self, tools: Run) -> None:
-        super().__init__(tools, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
+    def __init__(self, run: Run) -> None:
+        super().__init__(run, NuggetWriter, lambda outcomes: mean_figure("nugget F1"))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with a sentence and its nuggets, or the approved nuggets of a reviewed run."""
@@ -140,9 +140,9 @@ class NuggetTask(CompileTask):
         """Grade nuggets by F1 after one-to-one alignment."""
         right = list(item.right) if isinstance(item.right, tuple) else []
         texts = [nugget.text for nugget in found.nuggets]
-        vectors = self.tools.models.embedder.encode([*right, *texts])
+        vectors = self.run.models.embedder.encode([*right, *texts])
         similarity = vectors[: len(right)] @ vectors[len(right) :].T
-        return mark_nuggets(right, texts, similarity, self.tools.settings.nuggets.nugget_threshold)
+        return mark_nuggets(right, texts, similarity, self.run.settings.nuggets.nugget_threshold)
 
 
 N_HITS = 10
@@ -175,15 +175,15 @@ class QueryWriterTask(CompileTask):
 
     accept = 0.5
 
-    def __init__(self, tools: Run) -> None:
-        super().__init__(tools, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
+    def __init__(self, run: Run) -> None:
+        super().__init__(run, QueryWriter, lambda outcomes: mean_figure(f"recall at {N_HITS}"))
 
     def read(self, path: Path) -> ItemResult:
         """Read rows with a question, PMIDs and optionally a claim, as in BioASQ files."""
         return ItemResult(*read_rows(iter_items(path), QueryWriterRow, self._item))
 
     def _item(self, row: QueryWriterRow, item: Item) -> CompileItem | Problem:
-        known = tuple(p for p in row.pmids if self.tools.retrieval.corpus.get(p) is not None)
+        known = tuple(p for p in row.pmids if self.run.retrieval.corpus.get(p) is not None)
         if not known:
             return Problem(
                 "pmids", "none of the articles is in the corpus", "ids of articles in the corpus"
@@ -199,7 +199,7 @@ class QueryWriterTask(CompileTask):
     def mark(self, item: CompileItem, found: Queries) -> Grade:
         """Grade a query by recall of the relevant articles."""
         right = item.right if isinstance(item.right, tuple) else ()
-        hits = self.tools.retrieval.corpus.search(found.query, N_HITS) if found.query else []
+        hits = self.run.retrieval.corpus.search(found.query, N_HITS) if found.query else []
         return mark_hits(right, [hit.document.id for hit in hits])
 
 
@@ -222,24 +222,22 @@ class TaskOptions:
 
 
 _TASKS: Mapping[str, Callable[[Run, TaskOptions], CompileTask]] = {
-    "rubric_judge": lambda tools, o: RubricJudgeTask(
-        tools, o.rubrics, o.gold, o.n_perturbed, o.seed
-    ),
-    "verifier": lambda tools, o: ClaimTask(tools, o.n_labels),
-    "sentence_labeller": lambda tools, o: SentenceLabelTask(tools, o.gold),
-    "nugget_assigner": lambda tools, o: AssignmentTask(tools, o.gold),
-    "nugget_writer": lambda tools, o: NuggetTask(tools),
-    "query_writer": lambda tools, o: QueryWriterTask(tools),
+    "rubric_judge": lambda run, o: RubricJudgeTask(run, o.rubrics, o.gold, o.n_perturbed, o.seed),
+    "verifier": lambda run, o: ClaimTask(run, o.n_labels),
+    "sentence_labeller": lambda run, o: SentenceLabelTask(run, o.gold),
+    "nugget_assigner": lambda run, o: AssignmentTask(run, o.gold),
+    "nugget_writer": lambda run, o: NuggetTask(run),
+    "query_writer": lambda run, o: QueryWriterTask(run),
 }
 
 
-def task_of(agent: str, tools: Run, options: TaskOptions) -> CompileTask:
+def task_of(agent: str, run: Run, options: TaskOptions) -> CompileTask:
     """Return the optimization task of an agent.
 
     Raises:
         InputError: The agent cannot be optimized, or the query writer has no corpus.
     """
     check_agent(agent)
-    if agent == "query_writer" and not tools.retrieval.has_corpus:
+    if agent == "query_writer" and not run.retrieval.has_corpus:
         raise InputError("query_writer requires a corpus; set --corpus")
-    return _TASKS[agent](tools, options)
+    return _TASKS[agent](run, options)

@@ -129,7 +129,7 @@ def shards_of(records: Sequence[Record], n_workers: int) -> list[list[Group]]:
 
 async def work_in_cluster(
     records: Sequence[Record],
-    tools: Run,
+    run: Run,
     kind: WorkKind,
     path: Path | None,
     keep: Callable[[Any], None],
@@ -142,7 +142,7 @@ async def work_in_cluster(
 
     Args:
         records: Records with distinct ids.
-        tools: Run that each worker rebuilds.
+        run: Run that each worker rebuilds.
         path: File with finished work, if it exists.
 
     Raises:
@@ -153,13 +153,13 @@ async def work_in_cluster(
     """
     if not records:
         return
-    if tools.arguments is None:
+    if run.arguments is None:
         raise SettingsError("engine: only runs built by `build_run` can use a cluster")
-    limits = tools.settings.limits
+    limits = run.settings.limits
     with opened_cluster(limits.address, limits.workers) as n_workers:
         from ray.exceptions import RayActorError
 
-        driver = _Driver(n_workers, tools, kind, path and path.resolve(), keep, listen)
+        driver = _Driver(n_workers, run, kind, path and path.resolve(), keep, listen)
         try:
             await driver.start()
             await driver.work_on(records)
@@ -176,7 +176,7 @@ class _Driver:
     """A run in a cluster. `done` contains the ids of the finished records."""
 
     n_workers: int
-    tools: Run
+    run: Run
     kind: WorkKind
     path: Path | None
     keep: Callable[[Any], None]
@@ -197,7 +197,7 @@ class _Driver:
         if not is_remote:
             options |= _on_node(ray.get_runtime_context().get_node_id())
         new_hub: Any = ray.remote(Hub).options(**options)
-        self.hub = new_hub.remote(None if is_remote else self.path, self.tools.limiter)
+        self.hub = new_hub.remote(None if is_remote else self.path, self.run.limiter)
         models = {node["NodeID"]: _start_models(node) for node in ray.nodes() if node["Alive"]}
         self.actors += [self.hub, *models.values()]
         if is_remote and self.path and self.path.exists():
@@ -205,15 +205,15 @@ class _Driver:
                 rows = store.all_rows()
                 while chunk := list(itertools.islice(rows, N_ROWS)):
                     await self.hub.add_rows.remote(chunk)
-        run_arguments: Any = self.tools.arguments
+        run_arguments: Any = self.run.arguments
         work = WorkerTask(
             kind=self.kind,
             run_arguments=replace(
                 run_arguments, settings=self._share_calls(run_arguments.settings)
             ),
-            settings=self._share_calls(self.tools.settings),
-            corpus=self.tools.retrieval.corpus,
-            identity=self.kind.identity(self.tools),
+            settings=self._share_calls(self.run.settings),
+            corpus=self.run.retrieval.corpus,
+            identity=self.kind.identity(self.run),
             has_rows=await self.hub.has_rows.remote(),
             hub=self.hub,
             models=models,
@@ -258,7 +258,7 @@ class _Driver:
                 self.done.add(result.record_id)
                 self.keep(result)
         self.listen(batch.event)
-        self.tools.limiter.count(batch.event.usage.cost_usd)
+        self.run.limiter.count(batch.event.usage.cost_usd)
 
     async def _run_shards(
         self, shards: Sequence[list[Group]], *, is_repeated: bool = False

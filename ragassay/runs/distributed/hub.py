@@ -208,12 +208,12 @@ class SharedLimiter:
 class WorkKind(Protocol):
     """Kind of work for the workers, such as judging answers."""
 
-    def identity(self, tools: Run) -> str:
+    def identity(self, run: Run) -> str:
         """Return a hash of everything that the results depend on, except the records."""
         ...
 
     async def work(
-        self, records: Sequence[Record], tools: Run, outbox: Outbox, limiter: Limiter
+        self, records: Sequence[Record], run: Run, outbox: Outbox, limiter: Limiter
     ) -> None:
         """Process records and add their results to the outbox."""
         ...
@@ -263,14 +263,14 @@ async def _work_on_shard(work: WorkerTask, records: Sequence[Record], *, asks: b
     outbox = Outbox(work.hub)
     store = SharedStore(work.hub, outbox, asks=asks)
     with use_host(NodeModels(models)):
-        tools = replace(_build_run(work), settings=work.settings, store=store)
-        if work.kind.identity(tools) != work.identity:
+        run = replace(_build_run(work), settings=work.settings, store=store)
+        if work.kind.identity(run) != work.identity:
             raise SettingsError(
                 "the installation of a worker differs from that of the driver; install the same "
                 "version of ragassay with the same models and files on all machines"
             )
         async with outbox.deliver_while_open():
-            await work.kind.work(records, tools, outbox, SharedLimiter(work.hub))
+            await work.kind.work(records, run, outbox, SharedLimiter(work.hub))
 
 
 _BUILT: dict[str, Run] = {}

@@ -15,6 +15,6 @@ def words(no_embedding_model: None) -> None:
 
 
 @pytest.fixture
-def tools() -> Run:
+def run() -> Run:
     """Tools of a run whose model is never asked."""
     return build_run(load_settings(model="openai/scripted", signals=False))

@@ -19,7 +19,7 @@ from ragassay.errors import BudgetError, FatalModelError
 from ragassay.evaluators.base import Run
 from ragassay.evaluators.build_run import build_run
 from ragassay.records import Evaluation, Record, Usage
-from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run
+from ragassay.runs.evaluate import Job, RunResult, job_of, read_job, run_job
 from ragassay.runs.folder import RunFolder
 from ragassay.runs.progress import Event
 from ragassay.settings import load_settings
@@ -50,23 +50,23 @@ def job() -> Job:
     return read_job(folder / "answers.jsonl", folder / "abstracts.jsonl", limit=4)
 
 
-def tools_for(model: ScriptedModel, job: Job, engine: str = "ray", **options: object) -> Run:
+def run_for(model: ScriptedModel, job: Job, engine: str = "ray", **options: object) -> Run:
     settings = load_settings(
         model=model.model_name, api_base=model.base_url, engine=engine, workers=2, **options
     )
     return build_run(settings, job.corpus)
 
 
-async def judged(job: Job, tools: Run, out: Path) -> RunResult:
-    return await run(job, tools, RunFolder(out))
+async def judged(job: Job, run: Run, out: Path) -> RunResult:
+    return await run_job(job, run, RunFolder(out))
 
 
 @pytest.mark.long
 async def test_by_the_shipped_models_the_files_are_those_of_a_local_run(job, tmp_path):
     two = job_of(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
-        tools = build_run(load_settings(engine=engine, workers=2, signals=True), job.corpus)
-        await judged(two, tools, tmp_path / engine)
+        run = build_run(load_settings(engine=engine, workers=2, signals=True), job.corpus)
+        await judged(two, run, tmp_path / engine)
     check_same_files(tmp_path)
 
 
@@ -75,7 +75,7 @@ async def test_with_all_that_a_judge_is_asked_the_files_are_those_of_a_local_run
     two = job_of(job.records[:2], job.corpus)
     for engine in ("local", "ray"):
         with ScriptedModel() as model:
-            await judged(two, tools_for(model, two, engine), tmp_path / engine)
+            await judged(two, run_for(model, two, engine), tmp_path / engine)
     check_same_files(tmp_path)
 
 
@@ -93,13 +93,13 @@ async def test_equal_answers_are_judged_once_and_either_engine_goes_on_with_the_
     chosen = {"only": ("rubrics",)}
     for engine in ("local", "ray"):
         with ScriptedModel() as model:
-            await judged(equal, tools_for(model, equal, engine, **chosen), tmp_path / engine)
+            await judged(equal, run_for(model, equal, engine, **chosen), tmp_path / engine)
             assert model.n_requests == 2 * 9
     check_same_files(tmp_path)
     with ScriptedModel() as model:
         for first, engine in (("local", "ray"), ("ray", "local"), ("ray", "ray")):
             (tmp_path / first / "evaluations.jsonl").unlink()
-            await judged(equal, tools_for(model, equal, engine, **chosen), tmp_path / first)
+            await judged(equal, run_for(model, equal, engine, **chosen), tmp_path / first)
         assert model.n_requests == 0, "the verdicts are in the folder"
     check_same_files(tmp_path)
 
@@ -119,16 +119,16 @@ async def test_by_the_models_of_the_node_the_files_are_those_of_a_local_run(job,
         "only": ("citations", "correctness"),
     }
     for engine in ("local", "ray"):
-        tools = build_run(load_settings(engine=engine, workers=2, **named), job.corpus)
-        await judged(two, tools, tmp_path / engine)
+        run = build_run(load_settings(engine=engine, workers=2, **named), job.corpus)
+        await judged(two, run, tmp_path / engine)
     check_same_files(tmp_path)
 
 
 async def test_without_a_folder_too_a_lost_worker_costs_what_it_had_under_way(job, tmp_path):
     mark = tmp_path / "once"
     mark.touch()
-    tools = deadly_tools(job, job.records[1], mark, is_always=False)
-    result = await run(job, tools, None)
+    run = deadly_run(job, job.records[1], mark, is_always=False)
+    result = await run_job(job, run, None)
     assert not mark.exists(), "a worker was lost"
     assert not result.failures
     assert all(isinstance(evaluation, Evaluation) for evaluation in result.evaluations)
@@ -138,8 +138,8 @@ async def test_without_a_folder_too_a_lost_worker_costs_what_it_had_under_way(jo
 async def test_a_record_that_costs_every_worker_its_life_fails_alone(job, tmp_path):
     mark = tmp_path / "always"
     mark.touch()
-    tools = deadly_tools(job, job.records[1], mark, is_always=True)
-    result = await judged(job, tools, tmp_path / "run")
+    run = deadly_run(job, job.records[1], mark, is_always=True)
+    result = await judged(job, run, tmp_path / "run")
     (failure,) = result.failures
     assert failure.record_id == job.records[1].id
     assert "its worker was lost 3 times" in failure.failure.detail
@@ -149,14 +149,14 @@ async def test_a_record_that_costs_every_worker_its_life_fails_alone(job, tmp_pa
 async def test_a_wrong_key_ends_the_run_with_its_error(job, tmp_path):
     with ScriptedModel(faults=[Fault("unauthorized")]) as model:
         with pytest.raises(FatalModelError, match="openai/scripted"):
-            await judged(job, tools_for(model, job, only=("rubrics",)), tmp_path / "run")
+            await judged(job, run_for(model, job, only=("rubrics",)), tmp_path / "run")
 
 
 async def test_money_is_bounded_over_all_workers(job, tmp_path):
     with ScriptedModel() as model:
-        tools = tools_for(model, job, only=("rubrics",), max_usd=1e-9)
+        run = run_for(model, job, only=("rubrics",), max_usd=1e-9)
         with pytest.raises(BudgetError, match="max_usd"):
-            await judged(job, tools, tmp_path / "run")
+            await judged(job, run, tmp_path / "run")
         assert model.n_requests < 9 * len(job.records)
 
 
@@ -165,14 +165,14 @@ async def test_progress_adds_up_to_what_a_local_run_tells(job, tmp_path):
     for engine in ("local", "ray"):
         events: list[Event] = []
         with ScriptedModel() as model:
-            tools = tools_for(model, job, engine, only=("rubrics",))
-            await run(job, tools, RunFolder(tmp_path / engine), events.append)
+            run = run_for(model, job, engine, only=("rubrics",))
+            await run_job(job, run, RunFolder(tmp_path / engine), events.append)
         total = sum(events, Event())
         totals.append((total.n_expected, total.n_calls, total.n_records, total.usage))
     assert totals[0] == totals[1]
 
 
-def deadly_tools(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> Run:
+def deadly_run(job: Job, deadly: Record, mark: Path, *, is_always: bool) -> Run:
     """An evaluator that kills its worker at one record: always, or where it takes away the mark."""
 
     @ragassay.evaluator(labels=("fine", "poor"))

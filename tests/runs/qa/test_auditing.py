@@ -29,8 +29,8 @@ GIVEN = pair_with_papers(PAPERS, MORE)
 
 def audited(**settings: object) -> Audit:
     job = pairs_audit_job(GIVEN, AuditOptions(limit=0))
-    tools = build_run(load_settings(only=("racar",), **settings))
-    return run_sync(run_audit(job, tools)).audit
+    run = build_run(load_settings(only=("racar",), **settings))
+    return run_sync(run_audit(job, run)).audit
 
 
 def test_each_attack_is_aimed_at_its_dimension_and_rated_alone_with_the_paper():

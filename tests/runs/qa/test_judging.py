@@ -13,7 +13,7 @@ from ragassay.process import run_sync
 from ragassay.qa.evaluate import judge_pairs, pair_with_papers, pairs_job
 from ragassay.qa.scores import filter_pairs, least_scores
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
-from ragassay.runs.evaluate import run
+from ragassay.runs.evaluate import run_job
 from ragassay.settings import load_settings
 from ragassay.studies.meta_evaluation import measure, write_meta_evaluation
 from ragassay.studies.trust import judge_trust
@@ -27,8 +27,8 @@ GIVEN = pair_with_papers([PAPER], PAIRS)
 def evaluated(model: ScriptedModel, **options: Any) -> Evaluation:
     """The evaluation of the paper's pairs."""
     given = {"model": model.model_name, "api_base": model.base_url, "only": ("racar", "intents")}
-    tools = build_run(load_settings(**(given | options)))
-    (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
+    run = build_run(load_settings(**(given | options)))
+    (found,) = run_sync(run_job(pairs_job(GIVEN), run, None)).evaluations
     return found
 
 
@@ -82,8 +82,8 @@ def test_a_call_that_fails_leaves_its_pairs_unscored_and_the_others_rated():
 
 
 def test_without_a_judge_nobody_compares_intents():
-    tools = build_run(load_settings(only=("intents",)))
-    (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
+    run = build_run(load_settings(only=("intents",)))
+    (found,) = run_sync(run_job(pairs_job(GIVEN), run, None)).evaluations
     assert found.of(IntentSimilarity) == () and "intent.similarity" not in found.scores
 
 
@@ -123,10 +123,10 @@ def test_the_filter_keeps_what_is_rated_well_in_every_dimension():
 
 def test_what_instruments_leave_open_goes_to_a_second_judge():
     with ScriptedModel(judged) as model:
-        tools = build_run(
+        run = build_run(
             load_settings(only=("racar",), escalate=f"{model.model_name}@{model.base_url}")
         )
-        (found,) = run_sync(run(pairs_job(GIVEN), tools, None)).evaluations
+        (found,) = run_sync(run_job(pairs_job(GIVEN), run, None)).evaluations
     ratings = {r.item: r for r in found.of(RacarRating)}
     assert len(ratings) == len(RACAR) * len(PAIRS)
     assert not [r for r in ratings.values() if r.failure]

@@ -12,8 +12,8 @@ from fakes import WordEmbedder
 
 from ragassay.errors import FatalModelError, InputError, SettingsError
 from ragassay.formats.papers import read_pairs
-from ragassay.graphs.qa_state import QAJob, QATools
-from ragassay.qa.generate import Generated, make_pairs, qa_tools
+from ragassay.graphs.qa_state import QAJob, QARun
+from ragassay.qa.generate import Generated, make_pairs, qa_run
 from ragassay.records import RACAR, Paper, PaperSection
 from ragassay.runs.banks import repeats
 from ragassay.settings import load_settings
@@ -74,12 +74,12 @@ class Scripted:
         return found
 
 
-def tools_for(model: ScriptedModel, papers=(PAPER,), evaluator: bool = False, **options) -> QATools:
+def run_for(model: ScriptedModel, papers=(PAPER,), evaluator: bool = False, **options) -> QARun:
     settings = load_settings(model=model.model_name, api_base=model.base_url, **options)
     rater = f"openai/rater@{model.base_url}" if evaluator else ""
     encode = WordEmbedder().encode
     return replace(
-        qa_tools(settings, papers, rater), fold=lambda texts: repeats(texts, "questions", encode)
+        qa_run(settings, papers, rater), fold=lambda texts: repeats(texts, "questions", encode)
     )
 
 
@@ -87,7 +87,7 @@ async def generated(
     model: ScriptedModel, out: Path, plan: QAJob = PLAN, papers=(PAPER,), **options
 ) -> Generated:
     listen = options.pop("listen", lambda event: None)
-    return await make_pairs(papers, plan, tools_for(model, papers, **options), out, listen=listen)
+    return await make_pairs(papers, plan, run_for(model, papers, **options), out, listen=listen)
 
 
 async def test_pairs_are_written_with_the_sentences_that_the_paper_really_has(tmp_path: Path):
@@ -249,8 +249,8 @@ async def test_a_paper_that_does_not_fit_says_so_and_the_others_are_written(tmp_
 
 async def test_a_known_window_counts_tokens_with_the_reply(tmp_path: Path):
     with ScriptedModel(Scripted([[GOOD, SECOND]])) as model:
-        tools = replace(tools_for(model), window_tokens=1_500)
-        found = await make_pairs((PAPER,), PLAN, tools, tmp_path / "pairs.jsonl")
+        run = replace(run_for(model), window_tokens=1_500)
+        found = await make_pairs((PAPER,), PLAN, run, tmp_path / "pairs.jsonl")
     problem = found.papers[0].problem
     assert "including 512 for the reply" in problem and "only 1,500" in problem
 
@@ -306,6 +306,6 @@ async def test_a_paper_without_text_is_named(tmp_path: Path):
 def test_papers_have_different_ids_and_a_writer_is_named():
     settings = load_settings(model="openai/x")
     with pytest.raises(InputError, match="two papers have the id 'p1'"):
-        qa_tools(settings, (PAPER, PAPER))
+        qa_run(settings, (PAPER, PAPER))
     with pytest.raises(SettingsError, match="--model"):
-        qa_tools(load_settings(), (PAPER,))
+        qa_run(load_settings(), (PAPER,))
