@@ -225,7 +225,7 @@ SECRET_OPTIONS = ("headers", "extra_headers", "api_key")
 """Options that are never written to run files."""
 
 
-def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
+def options_as_text(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return options as NAME=VALUE strings. None becomes NAME=, which removes an option.
 
     Example:
@@ -234,11 +234,11 @@ def options_as_text(given: Mapping[str, Any]) -> tuple[str, ...]:
     """
     return tuple(
         f"{name}={value if isinstance(value, str) else '' if value is None else json.dumps(value)}"
-        for name, value in given.items()
+        for name, value in options.items()
     )
 
 
-def parse_options(given: Iterable[str]) -> dict[str, Any]:
+def parse_options(texts: Iterable[str]) -> dict[str, Any]:
     """Parse NAME=VALUE options, or raise `ValueError`. Values are JSON or text, or None if empty.
 
     Example:
@@ -246,7 +246,7 @@ def parse_options(given: Iterable[str]) -> dict[str, Any]:
         {'reasoning_effort': 'low', 'temperature': None, 'extra_body': {'k': 1}}
     """
     options: dict[str, Any] = {}
-    for option in given:
+    for option in texts:
         name, sign, value = option.partition("=")
         if not sign or not name.strip():
             raise ValueError(f"{option!r} must be NAME=VALUE, or NAME= to remove the option")
@@ -263,6 +263,6 @@ def parse_options(given: Iterable[str]) -> dict[str, Any]:
     return options
 
 
-def public_options(given: Iterable[str]) -> tuple[str, ...]:
+def public_options(options: Iterable[str]) -> tuple[str, ...]:
     """Return the options to write to run files, without options that may contain a key."""
-    return tuple(opt for opt in given if opt.partition("=")[0].strip() not in SECRET_OPTIONS)
+    return tuple(opt for opt in options if opt.partition("=")[0].strip() not in SECRET_OPTIONS)

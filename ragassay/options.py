@@ -245,7 +245,7 @@ class AuditKeywords(Keywords, total=False):
         Flag(metavar="NAME"),
         Field(description="Attack or attack family (rubric, clinical, injection) to apply."),
     ]
-    given: Annotated[
+    use_perturbed: Annotated[
         bool | None,
         Field(
             description="Use the perturbed answers in a YESciEval file instead of creating new "

@@ -105,7 +105,7 @@ CASES = {
         "limit": (("--limit", "1"), 1),
         "seed": (("--seed", "7"), 7),
         "attacks": (("--attacks", "shuffle", "--attacks", "clinical"), ["shuffle", "clinical"]),
-        "given": (("--given",), True),
+        "use_perturbed": (("--use-perturbed",), True),
         "paraphraser": (("--paraphraser", "openai/a"), "openai/a"),
     },
 }
@@ -413,7 +413,7 @@ def test_python_warns_of_what_a_result_does_not_say(chosen, folder, monkeypatch)
 def test_defaults_that_the_help_tells_are_those_of_the_audit():
     options = options_of(AuditKeywords)
     for field in fields(AuditOptions):
-        option = options["given" if field.name == "is_given" else field.name]
+        option = options[field.name]
         assert option.default in (field.default, None), field.name
         assert option.default == field.default or not field.default, field.name
 

@@ -108,7 +108,7 @@ def steps(out: Path, model: ScriptedModel) -> list[list[str]]:
     generate = ["qa", "generate", papers, "--n", "6", "--out", pairs]
     evaluate = ["qa", "evaluate", pairs, "--papers", papers, "--out", run]
     writer = ["--model", model.model_name, "--api-base", model.base_url]
-    rater = ["--evaluator", f"openai/rater@{model.base_url}", "--least", "1"]
+    rater = ["--evaluator", f"openai/rater@{model.base_url}", "--min-rating", "1"]
     audit = ["qa", "audit", pairs, "--papers", papers, "--out", str(out / "audit")]
     exports = {"testbank": "bank.jsonl.gz", "ragas": "testset.jsonl", "sft": "train.jsonl"}
     return [
@@ -116,7 +116,7 @@ def steps(out: Path, model: ScriptedModel) -> list[list[str]]:
         [*generate, *writer, *rater],
         [*evaluate, *writer],
         [*audit, *writer],
-        ["qa", "filter", run, "--least", "2", "--out", good],
+        ["qa", "filter", run, "--min-score", "2", "--out", good],
         *(
             ["qa", "export", good, "--papers", papers, "--as", form, "--out", str(out / name)]
             for form, name in exports.items()

@@ -177,7 +177,7 @@ def audit(
       ragassay audit answers.jsonl --judge openai/gpt-4.1-mini
       ragassay audit answers.jsonl --attacks rubric --limit 50
       ragassay audit answers.jsonl --paraphraser openai/gpt-4.1-mini
-      ragassay audit bioasq-train-answers.jsonl.gz --given --limit 0
+      ragassay audit bioasq-train-answers.jsonl.gz --use-perturbed --limit 0
 
     Exit codes: 0 success; 1 error; 2 usage error; 3 some input was rejected, or some answer or
     verdict failed; 4 with --strict, the judge is blind for some score.

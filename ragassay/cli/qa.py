@@ -31,7 +31,7 @@ def generate(
     target: Annotated[Path, Option("--out")],
     number: Annotated[int, Option("--n", min=1, max=100)] = 10,
     evaluator: Annotated[str, Option(metavar="NAME")] = "",
-    least: Annotated[int, Option(min=1, max=3)] = 2,
+    min_rating: Annotated[int, Option(min=1, max=3)] = 2,
     baseline: Literal["self-questioning"] | None = None,
     rounds: Annotated[int, Option(min=0, max=10)] = 2,
     max_tokens: Annotated[int, Option(min=0)] = 0,
@@ -65,8 +65,8 @@ def generate(
         target: Output file, compressed if it ends in .jsonl.gz.
         number: Number of pairs per paper.
         evaluator: Second model, which rates each pair in the five RACAR dimensions. Pairs rated
-            below --least are repaired. Can be NAME@URL. By default, only rules are applied.
-        least: Minimum rating in each dimension, 1 to 3.
+            below --min-rating are repaired. Can be NAME@URL. By default, only rules are applied.
+        min_rating: Minimum rating in each dimension, 1 to 3.
         baseline: Use a simpler method for comparison: five unchecked pairs per paragraph, from
             paragraphs spread over the paper, until --n is reached.
         rounds: Maximum number of rounds to repair and replace pairs.
@@ -88,7 +88,7 @@ def generate(
         section_chars=section_chars,
         rounds=rounds,
         max_tokens=max_tokens,
-        least=least,
+        min_rating=min_rating,
     )
     terminal = Terminal(quiet)
     making = write_pairs(papers, target, plan, evaluator, options, None, terminal)
@@ -128,7 +128,7 @@ FLAWS = {
     "no_specifics": "answer is not specific",
     "answer_told": "question contains the answer",
     "duplicate": "duplicates another question",
-    "rated_low": "rated below --least",
+    "rated_low": "rated below --min-rating",
     "given_up": "not improved by the model",
 }
 """Descriptions of flaws by kind."""
@@ -268,7 +268,7 @@ def keep(
     run: Path,
     *,
     out: Annotated[Path, Option()],
-    least: Annotated[list[str] | None, Option(metavar="[DIMENSION=]SCORE")] = None,
+    min_score: Annotated[list[str] | None, Option(metavar="[DIMENSION=]SCORE")] = None,
 ) -> int:
     """Select pairs with good ratings in every dimension.
 
@@ -278,20 +278,20 @@ def keep(
     For example:
 
       ragassay qa filter runs/pairs-qa --out good.jsonl
-      ragassay qa filter runs/pairs-qa --least 2 --least accuracy=3 --out good.jsonl
+      ragassay qa filter runs/pairs-qa --min-score 2 --min-score accuracy=3 --out good.jsonl
 
     Options:
         run: Folder of a `ragassay qa evaluate` run with RACAR ratings.
         out: Output file for the selected pairs.
-        least: Minimum score from 1 to 3, for one dimension (accuracy=2.5) or for all. By default,
-            2.
+        min_score: Minimum score from 1 to 3, for one dimension (accuracy=2.5) or for all. The
+            default is 2 for all.
     """
     from ragassay.formats.papers.pairs import write_pairs
-    from ragassay.qa.scores import filter_pairs, least_scores
+    from ragassay.qa.scores import filter_pairs, parse_min_scores
     from ragassay.reports.text import count_text
     from ragassay.runs.folder import RunFolder
 
-    folder, scores = RunFolder(run), least_scores(least or ["2"])
+    folder, scores = RunFolder(run), parse_min_scores(min_score or ["2"])
     folder.manifest()  # Raises an error if there is no run.
     found = filter_pairs(folder.evaluations(), scores)
     write_pairs(found.pairs, out)

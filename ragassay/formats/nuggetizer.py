@@ -51,7 +51,7 @@ class UnknownLabel:
     """A failed label, or a label invented by a model, with its path and the valid labels."""
 
     field: str
-    given: str | None
+    value: str | None
     names: tuple[str, ...]
 
 
@@ -203,8 +203,8 @@ def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
         return []
     first = odd[0]
     text = "the field is missing, null or empty"
-    if first.given:
-        text = f"found {describe_value(first.given)}"
+    if first.value:
+        text = f"found {describe_value(first.value)}"
     more = f" (and {len(odd) - 1} more)" if len(odd) > 1 else ""
     nuggets = "the nugget is" if len(odd) == 1 else "the nuggets are"
     problem = f"{text}{more}: {nuggets} used without this field"
@@ -213,7 +213,7 @@ def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
 
 def label_metadata(odd: Iterable[UnknownLabel]) -> dict[str, str]:
     """Return unknown labels as metadata, so that they are preserved when the record is written."""
-    return {one.field: one.given for one in odd if one.given is not None}
+    return {one.field: one.value for one in odd if one.value is not None}
 
 
 FAILED = "failed"

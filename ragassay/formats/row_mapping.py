@@ -50,7 +50,7 @@ _MOST_INNER = 20
 _NEXT = re.compile(r",(?=\w+=)")
 
 
-def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
+def column_map(mapping: Mapping[str, str] | str | Iterable[str] | None) -> dict[str, str]:
     """Parse a mapping from fields to columns or paths.
 
     Raises:
@@ -60,12 +60,12 @@ def column_map(given: Mapping[str, str] | str | Iterable[str] | None) -> dict[st
         >>> column_map(["question=inputs.question,answer=model output", "sources=context"])
         {'question': 'inputs.question', 'answer': 'model output', 'sources': 'context'}
     """
-    if given is None:
+    if mapping is None:
         return {}
-    if is_mapping(given):
-        pairs = [(str(field), str(column)) for field, column in given.items()]
+    if is_mapping(mapping):
+        pairs = [(str(field), str(column)) for field, column in mapping.items()]
     else:
-        texts = [given] if isinstance(given, str) else given
+        texts = [mapping] if isinstance(mapping, str) else mapping
         pairs = [_pair(part) for text in texts for part in _NEXT.split(str(text))]
     columns: dict[str, str] = {}
     for field, column in pairs:

@@ -84,9 +84,9 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     return {topic.id: topic.question for topic in topics}, rejections
 
 
-def question_of(given: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
+def question_of(question: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
     """Return an answer's question, or the question of its topic if missing, or raise a problem."""
-    question = given or questions.get(topic)
+    question = question or questions.get(topic)
     if question is not None:
         return question
     where = ", nor is the topic in the questions file" if questions else ""

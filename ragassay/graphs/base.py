@@ -121,7 +121,7 @@ def add_call(
     ask: Callable[[Any, Runtime[Any]], Awaitable[Update]],
     on_failure: Callable[[Any, Failure], Update],
     *,
-    given: type,
+    input_type: type,
     goto: str,
     max_attempts: int,
     event: Callable[[Update], dict[str, Any]] = lambda update: {"done": 1, "failed": 1},
@@ -132,7 +132,7 @@ def add_call(
 
     Args:
         on_failure: Function that returns the state update for a failed call.
-        given: Input type of the node.
+        input_type: Input type of the node.
         goto: Next node after a failed call.
         max_attempts: Maximum number of attempts for a call that fails with transient errors.
         event: Function that returns the event to stream for a failure.
@@ -149,7 +149,7 @@ def add_call(
     builder.add_node(
         name,
         node,
-        input_schema=given,
+        input_schema=input_type,
         retry_policy=retry_policies(max_attempts),
         error_handler=handler,
     )

@@ -48,7 +48,9 @@ class EachResult:
 EachGraph = CompiledStateGraph[ItemsState, Any, Items, EachResult]
 
 
-def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: int) -> EachGraph:
+def _build(
+    name: str, ask: Any, on_failure: Any, input_type: type, context: type, n: int
+) -> EachGraph:
     builder = StateGraph(
         ItemsState, context_schema=context, input_schema=Items, output_schema=EachResult
     )
@@ -64,7 +66,9 @@ def _build(name: str, ask: Any, on_failure: Any, given: type, context: type, n: 
     def event(update: Update) -> dict[str, Any]:
         return {"result": update["results"][0]}
 
-    add_call(builder, name, answer, record, given=given, goto=END, max_attempts=n, event=event)
+    add_call(
+        builder, name, answer, record, input_type=input_type, goto=END, max_attempts=n, event=event
+    )
 
     def send_each(state: Items) -> list[Send] | str:
         return [Send(name, item) for item in state.items] or END

@@ -66,7 +66,9 @@ def build_evidence_graph(max_attempts: int = 5) -> EvidenceGraph:
         ),
     ]
     for name, node, on_failure, task, goto in calls:
-        add_call(builder, name, node, on_failure, given=task, goto=goto, max_attempts=max_attempts)
+        add_call(
+            builder, name, node, on_failure, input_type=task, goto=goto, max_attempts=max_attempts
+        )
     builder.add_conditional_edges(
         START,
         route_start,

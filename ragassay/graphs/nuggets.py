@@ -56,7 +56,7 @@ def build_nugget_graph(
         "write_nuggets",
         write_nuggets,
         skip_window,
-        given=NuggetState,
+        input_type=NuggetState,
         goto="merge_nuggets",
         max_attempts=max_attempts,
     )
@@ -66,7 +66,7 @@ def build_nugget_graph(
         "rate_importance",
         rate_importance,
         leave_unrated,
-        given=ImportanceTask,
+        input_type=ImportanceTask,
         goto="rank_nuggets",
         max_attempts=max_attempts,
     )

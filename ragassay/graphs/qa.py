@@ -52,13 +52,13 @@ WRITTEN = TypeAdapter(WrittenPairs)
 RATINGS = TypeAdapter(list[RacarRating])
 
 
-def qa_key(run: QARun, paper: Paper, node: str, given: bytes) -> str:
+def qa_key(run: QARun, paper: Paper, node: str, state: bytes) -> str:
     """Return a hash of everything that the work on a paper, or a single call, depends on.
 
     Args:
-        given: Job, state or task as JSON.
+        state: Job, state or task, as JSON.
     """
-    return qa_prefix(run, paper) + hash_of(node, given.decode())
+    return qa_prefix(run, paper) + hash_of(node, state.decode())
 
 
 def qa_prefix(run: QARun, paper: Paper) -> str:
@@ -167,7 +167,7 @@ def leave_unrated(task: RatingTask, failure: Failure) -> Update:
 
 async def sort_pairs(state: QAState, runtime: Runtime[QARun]) -> Update:
     """Accept pairs without flaws, and plan a round to repair flawed and write missing pairs."""
-    low = low_ratings(state.ratings, state.least)
+    low = low_ratings(state.ratings, state.min_rating)
     judged = [replace(d, flaws=d.flaws or low.get(d.pair.id, ())) for d in state.open]
     kept = (*state.kept, *(draft for draft in judged if not draft.flaws))
     flawed = tuple(draft for draft in judged if draft.flaws)
@@ -298,7 +298,7 @@ def _add_call(
     name: str,
     ask: Callable[[Any, Runtime[QARun]], Awaitable[Update]],
     on_failure: Callable[[Any, Failure], Update],
-    given: type[QAState] | type[RatingTask],
+    input_type: type[QAState] | type[RatingTask],
 ) -> None:
     """Add a node that calls a model and handles failures itself."""
 
@@ -314,7 +314,7 @@ def _add_call(
             return on_failure(state, failure_of(error))
 
     node: Any = ask_or_fail  # LangGraph's types do not support two input types.
-    builder.add_node(name, node, input_schema=given, retry_policy=retry_policies(max_attempts))
+    builder.add_node(name, node, input_schema=input_type, retry_policy=retry_policies(max_attempts))
 
 
 def route_opened(state: QAState) -> str:

@@ -193,11 +193,11 @@ class PairRules:
         return []
 
 
-def low_ratings(ratings: Sequence[RacarRating], least: int) -> dict[str, tuple[PairFlaw, ...]]:
+def low_ratings(ratings: Sequence[RacarRating], min_rating: int) -> dict[str, tuple[PairFlaw, ...]]:
     """Return flaws for ratings below a minimum, keyed by pair id."""
     flaws: dict[str, tuple[PairFlaw, ...]] = {}
     for rating in ratings:
-        if rating.rating is not None and rating.rating < least:
+        if rating.rating is not None and rating.rating < min_rating:
             why = (
                 f"{rating.dimension} is rated {rating.rating} of {rating.scale[1]}: {rating.reason}"
             )

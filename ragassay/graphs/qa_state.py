@@ -73,7 +73,7 @@ class QAJob:
         section_chars: Maximum length of a group of sections in characters.
         rounds: Maximum number of rounds to repair flawed pairs and write missing pairs.
         max_tokens: Token budget after which no call is started. 0 for no limit.
-        least: Minimum rating of a pair on every dimension.
+        min_rating: Minimum rating of a pair on every dimension.
     """
 
     paper: str = ""
@@ -84,7 +84,7 @@ class QAJob:
     section_chars: int = 8_000
     rounds: int = 2
     max_tokens: int = 0
-    least: int = 2
+    min_rating: int = 2
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,8 @@ class QAState:
     """State of the graph for one paper.
 
     Attributes:
-        paper, number, keywords, way, long, section_chars, rounds, max_tokens, least: See `QAJob`.
+        paper, number, keywords, way, long, section_chars: See `QAJob`.
+        rounds, max_tokens, min_rating: See `QAJob`.
         shares: Number of pairs to write from each part.
         queue: Parts to write from next, with the number of pairs for each part.
         closed: Parts for which a call failed and no more pairs are requested.
@@ -147,7 +148,7 @@ class QAState:
     section_chars: int = 8_000
     rounds: int = 2
     max_tokens: int = 0
-    least: int = 2
+    min_rating: int = 2
     shares: tuple[int, ...] = ()
     queue: tuple[tuple[int, int], ...] = ()
     closed: Annotated[list[int], operator.add] = field(default_factory=list)

@@ -27,7 +27,9 @@ def _build(
     """
     state, job, output = kinds
     builder = StateGraph(state, context_schema=Run, input_schema=job, output_schema=output)
-    add_call(builder, name, write, on_failure, given=state, goto=END, max_attempts=max_attempts)
+    add_call(
+        builder, name, write, on_failure, input_type=state, goto=END, max_attempts=max_attempts
+    )
     builder.add_edge(START, name)
     builder.add_edge(name, END)
     return make_drawn(builder.compile(name=name))

@@ -192,11 +192,13 @@ class Kept:
     unrated: tuple[str, ...]
 
 
-def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimension, float]) -> Kept:
+def filter_pairs(
+    evaluations: Iterable[Evaluation], min_scores: Mapping[RacarDimension, float]
+) -> Kept:
     """Filter pairs by minimum scores.
 
     Args:
-        least: Minimum score (1 to 3) by dimension. Other dimensions are ignored.
+        min_scores: Minimum score (1 to 3) by dimension. Other dimensions are ignored.
     """
     kept: list[QAPair] = []
     dropped: dict[str, tuple[RacarDimension, ...]] = {}
@@ -205,31 +207,31 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
         scores = {(r.pair, r.dimension): r.score for r in evaluation.of(RacarRating)}
         for pair in evaluation.pairs:
             known: dict[RacarDimension, float] = {
-                name: v for name in least if (v := scores.get((pair.id, name))) is not None
+                name: v for name in min_scores if (v := scores.get((pair.id, name))) is not None
             }
-            low: list[RacarDimension] = [name for name in known if known[name] < least[name]]
+            low: list[RacarDimension] = [name for name in known if known[name] < min_scores[name]]
             if low:
                 dropped[pair.id] = tuple(low)
-            elif len(known) < len(least):
+            elif len(known) < len(min_scores):
                 unrated.append(pair.id)
             else:
                 kept.append(pair)
     return Kept(tuple(kept), dropped, tuple(unrated))
 
 
-def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:
+def parse_min_scores(texts: Iterable[str]) -> dict[RacarDimension, float]:
     """Parse minimum scores such as "2" (all dimensions) or "accuracy=2.5". The last value wins.
 
     Raises:
         InputError: The dimension is unknown, or the score is not between 1 and 3.
 
     Example:
-        >>> least_scores(["accuracy=3"])
+        >>> parse_min_scores(["accuracy=3"])
         {'accuracy': 3.0}
     """
     minimums: dict[RacarDimension, float] = {}
     low, high = RACAR_SCALE
-    for text in given:
+    for text in texts:
         name, _, score = text.rpartition("=")
         dimensions: list[RacarDimension] = [d for d in RACAR if name in ("", d)]
         try:
@@ -238,8 +240,8 @@ def least_scores(given: Iterable[str]) -> dict[RacarDimension, float]:
             value = -1.0
         if not dimensions or not low <= value <= high:
             raise InputError(
-                f"--least {text}: expected a score from {low} to {high}, or DIMENSION=SCORE with "
-                f"{', '.join(RACAR)}"
+                f"--min-score {text}: expected a score from {low} to {high}, or DIMENSION=SCORE "
+                f"with {', '.join(RACAR)}"
             )
         minimums |= dict.fromkeys(dimensions, value)
     return minimums

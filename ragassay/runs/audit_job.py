@@ -38,16 +38,15 @@ class AuditOptions:
     limit: int = N_ANSWERS
     seed: int = 0
     attacks: tuple[str, ...] = ()
-    is_given: bool = False
+    use_perturbed: bool = False
     paraphraser: str = ""
 
 
-def audit_options(given: AuditKeywords) -> AuditOptions:
+def audit_options(keywords: AuditKeywords) -> AuditOptions:
     """Return the audit options from keyword arguments or the command line."""
-    renamed = {"is_given" if name == "given" else name: value for name, value in given.items()}
     known = {field.name for field in fields(AuditOptions)}
-    values = {n: value for n, value in renamed.items() if n in known and value is not None}
-    return replace(AuditOptions(), **values | {"attacks": several(given.get("attacks"))})
+    values = {n: value for n, value in keywords.items() if n in known and value is not None}
+    return replace(AuditOptions(), **values | {"attacks": several(keywords.get("attacks"))})
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class AuditJob:
     @property
     def pools(self) -> str:
         """Source of the perturbations."""
-        return GIVEN if self.options.is_given else "audit"
+        return GIVEN if self.options.use_perturbed else "audit"
 
     def groups(self) -> dict[tuple[str, ...], list[Record]]:
         """Group the answers by the parts to evaluate."""
@@ -104,12 +103,12 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
         InputError: An attack is unknown, there are no unperturbed answers, no attack applies, or a
             paraphraser is combined with existing perturbations.
     """
-    if options.is_given and options.paraphraser:
+    if options.use_perturbed and options.paraphraser:
         raise InputError(
             "a paraphraser cannot be used with perturbed answers from the file; remove one of "
             "the options"
         )
-    if options.is_given:
+    if options.use_perturbed:
         records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
     else:
         unperturbed = [record for record in job.records if is_whole(record)]
@@ -123,7 +122,7 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
         )
         perturbed, n_unchanged = result.answers, result.n_unchanged
     if not records:
-        versions = " with a perturbed version" if options.is_given else ""
+        versions = " with a perturbed version" if options.use_perturbed else ""
         raise InputError(f"{job.answers.name} has no unperturbed answer{versions}")
     targeted = _choose_targets(perturbed, records, run)
     if not targeted:

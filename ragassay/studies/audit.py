@@ -242,7 +242,7 @@ def audit_manifest(job: AuditJob, run: Run) -> Manifest:
     audit_settings: dict[str, str | int | float | bool | None] = {
         "audit_seed": job.options.seed,
         "audit_attacks": ",".join(job.options.attacks),
-        "audit_given": job.options.is_given,
+        "audit_given": job.options.use_perturbed,
         "audit_paraphraser": paraphraser_name(job) or None,
     }
     return manifest.model_copy(update={"settings": manifest.settings | audit_settings})

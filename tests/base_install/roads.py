@@ -210,18 +210,19 @@ PLAIN = frozenset(
     --baseline --by-facet --cap --citations --clusters --collection --concurrency --csv
     --damage --decisions --depth --direct-class --documents --dry-run --dtype --epochs
     --evidence-rounds --evidence-turns --facet --facets --fail-if --fail-under --finding
-    --folds --found-by --from --given --gold --history --host --instruction
+    --folds --found-by --from --gold --history --host --instruction
     --inversion --item --items --items-per-call --json --judge --judge-seed --keep-empty
     --kind --label --labeller --later-wins --latex --layers --tentative --learning-rate
-    --least --like-original --limit --long --lower-case --margin --max --max-calls --max-rpm
+    --like-original --limit --long --lower-case --margin --max --max-calls --max-rpm
     --max-tokens --max-usd --measure --metrics --min-answers --min-judgment --min-rating
-    --min-relevant --model-option --no-retracted --nuggets --official --pairs-per-call
+    --min-relevant --min-score --model-option --no-retracted --nuggets --official --pairs-per-call
     --prompt-class --prompts --qa-coverage --questions --raise-on-failure --rank --ratings
     --relevant-from --remove --repeat --retries --retry-failed --review --rounds
     --row-tokens --rubric-set --rubric-text --runs --same --samples --score --secret
     --section-chars --seed --self-rated --share --signals --since --skip-empty
     --source-chars --start --steps --strategy --strict --systems --targets --team --text
-    --timeout --tracing-content --trials --type --undo --until --url --when --where --why
+    --timeout --tracing-content --trials --type --undo --until --url --use-perturbed --when
+    --where --why
     --window --wmd-words --words --workers
     """.split()
 )

@@ -115,7 +115,7 @@ def test_dry_run_asks_nobody_and_writes_nothing(command, sample, tmp_path, monke
     ("arguments", "said"),
     [
         (["--attacks", "bribery"], "unknown attack 'bribery'"),
-        (["--given"], "no unperturbed answer with a perturbed version"),
+        (["--use-perturbed"], "no unperturbed answer with a perturbed version"),
         (["--rubric", "beauty"], "unknown rubric 'beauty'"),
     ],
 )
@@ -130,5 +130,5 @@ def test_a_mistake_is_one_clear_line(arguments, said, sample):
 
 def test_help_teaches():
     _, shown, _ = call("audit", "--help")
-    for word in ("--judge", "--attacks", "--given", "For example", "Exit codes"):
+    for word in ("--judge", "--attacks", "--use-perturbed", "For example", "Exit codes"):
         assert word in shown

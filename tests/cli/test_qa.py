@@ -79,8 +79,8 @@ def test_what_is_missing_or_wrong_is_said_in_a_line(files, tmp_path):
     assert code == 1 and "none.jsonl" in said
     code, said = called("audit", pairs, "--papers", papers, "--attack", "nonsense")
     assert code == 1 and "nonsense" in said and "wrong_number" in said
-    code, said = called("filter", tmp_path, "--out", tmp_path / "x.jsonl", "--least", "7")
-    assert code == 1 and "--least 7" in said
+    code, said = called("filter", tmp_path, "--out", tmp_path / "x.jsonl", "--min-score", "7")
+    assert code == 1 and "--min-score 7" in said
 
 
 def test_a_plan_says_how_many_calls_it_would_take(files):

@@ -175,7 +175,7 @@ async def test_given_damage_is_taken_from_the_file():
     with ScriptedModel(
         says(lambda text: rating[re.search(r"[xy] (\w+)\n</data", text)[1]])
     ) as model:
-        job, run = chosen(model, rows, limit=0, is_given=True)
+        job, run = chosen(model, rows, limit=0, use_perturbed=True)
         found = await run_audit(job, run)
         assert model.n_requests == 24 + 48
     assert verdicts(found.audit) == {"rubric.cohesion": "trusted"}
@@ -297,7 +297,7 @@ def test_given_answers_that_are_not_damaged_count_nowhere():
     same = perturbed("Cohesion", str(whole.answer).replace(". ", ".\n"))
     other = perturbed("Relevancy", f"{whole.answer} Rain is likely.")
     run = build_run(load_settings(only=("rubrics",), signals=True))
-    job = audit_job(job_of([whole, same, other], Corpus()), run, AuditOptions(is_given=True))
+    job = audit_job(job_of([whole, same, other], Corpus()), run, AuditOptions(use_perturbed=True))
     assert [perturbation.targets for perturbation in job.perturbed] == [("rubric.relevancy",)]
     assert job.n_unchanged == {"given": 1}
     assert [ask.record.id for ask in job.asks] == ["r1", "r1/Relevancy"]

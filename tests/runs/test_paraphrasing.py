@@ -202,7 +202,7 @@ def test_given_damage_is_not_written_anew(judge):
         ScriptedModel() as writer,
         pytest.raises(InputError, match="cannot be used with perturbed answers"),
     ):
-        chosen(judge, writer, is_given=True)
+        chosen(judge, writer, use_perturbed=True)
 
 
 def test_the_endpoint_is_its_own_or_that_of_a_judge_of_its_provider():

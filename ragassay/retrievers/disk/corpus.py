@@ -34,7 +34,7 @@ _MEDLINE = (".nbib", ".nbib.gz", ".medline", ".txt")
 _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
-def find_sources(given: Sequence[Path]) -> list[Path]:
+def find_sources(paths: Sequence[Path]) -> list[Path]:
     """Return the files to read, given files and folders, without duplicates.
 
     PubMed baseline and update files come last, in numeric order, because later files revise earlier
@@ -44,7 +44,7 @@ def find_sources(given: Sequence[Path]) -> list[Path]:
         InputError: A file is missing or has an unknown type, or a folder has no usable files.
     """
     files: list[Path] = []
-    for path in given:
+    for path in paths:
         files += _list_sources(path) if path.is_dir() else [_check_source(path)]
     unique = list({os.path.realpath(path): path for path in files}.values())
     name, count = Counter(path.name for path in unique).most_common(1)[0] if unique else ("", 0)

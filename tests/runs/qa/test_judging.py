@@ -11,7 +11,7 @@ from ragassay.evaluators.build_run import build_run
 from ragassay.metrics.stats.alignment import align_labels
 from ragassay.process import run_sync
 from ragassay.qa.evaluate import judge_pairs, pair_with_papers, pairs_job
-from ragassay.qa.scores import filter_pairs, least_scores
+from ragassay.qa.scores import filter_pairs, parse_min_scores
 from ragassay.records import RACAR, Evaluation, HumanLabel, IntentSimilarity, RacarRating
 from ragassay.runs.evaluate import run_job
 from ragassay.settings import load_settings
@@ -114,11 +114,11 @@ def test_experts_ratings_are_held_against_the_judges(tmp_path):
 def test_the_filter_keeps_what_is_rated_well_in_every_dimension():
     with ScriptedModel(judged) as model:
         found = evaluated(model, only=("racar",))
-    kept = filter_pairs([found], least_scores(["2"]))
+    kept = filter_pairs([found], parse_min_scores(["2"]))
     assert [pair.id for pair in kept.pairs] == ["p/1", "p/3"]
     assert kept.dropped == {"p/2": RACAR} and kept.unrated == ()
     bare = found.model_copy(update={"verdicts": ()})
-    assert filter_pairs([bare], least_scores(["accuracy=1"])).unrated == ("p/1", "p/2", "p/3")
+    assert filter_pairs([bare], parse_min_scores(["accuracy=1"])).unrated == ("p/1", "p/2", "p/3")
 
 
 def test_what_instruments_leave_open_goes_to_a_second_judge():
