@@ -31,7 +31,7 @@ from ragassay.records import (
     Manifest,
     SentenceLabel,
 )
-from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.runs.folder import RunFolder, write_atomically, write_lines
 
 N_SENTENCES = 12
 RUBRICS = ("cohesion", "coherence", "conciseness", "informativeness")
@@ -98,7 +98,7 @@ def written_run(folder: Path, n_items: int) -> None:
     fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=n_answers)
     run = RunFolder(folder)
     folder.mkdir()
-    write_whole(
+    write_atomically(
         run.manifest_file, Manifest(ragassay="0", judge="j", answers=fingerprint).model_dump_json()
     )
     write_lines(run.evaluations_file, [evaluation(n) for n in range(n_answers)])

@@ -33,7 +33,7 @@ from ragassay.records import (
 from ragassay.reports.display import format_interval, reason_text, score_text
 from ragassay.reports.labels import finding_title, one_line, without_controls
 from ragassay.reports.text import count_text, headline, score_title
-from ragassay.runs.folder import write_lines, write_pieces, write_whole
+from ragassay.runs.folder import write_atomically, write_lines, write_pieces
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +163,7 @@ class Results(Sequence[Evaluation]):
             case ".jsonl":
                 write_lines(target, self._evaluations)
             case ".csv":
-                write_whole(target, _csv(self._rows()))
+                write_atomically(target, _csv(self._rows()))
             case ".html":
                 write_pieces(target, html_pieces(*parts, repeats=self.repeats))
             case ".md":

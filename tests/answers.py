@@ -17,7 +17,7 @@ from ragassay.records import (
     SentenceLabel,
 )
 from ragassay.records.evaluation import OLD_FIELDS
-from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.runs.folder import RunFolder, write_atomically, write_lines
 
 
 def answer(
@@ -82,11 +82,11 @@ def written_run(
     fingerprint = FileFingerprint(name="answers.jsonl", sha256="0" * 64, n_items=len(evaluations))
     given = {"ragassay": "0", "judge": "judge", "answers": fingerprint}
     manifest = Manifest.model_validate(given | fields)
-    write_whole(folder.manifest_file, manifest.model_dump_json())
+    write_atomically(folder.manifest_file, manifest.model_dump_json())
     write_lines(folder.evaluations_file, evaluations)
     if is_finished:
         summary = summarize(evaluations, len(evaluations), 0, 0)
-        write_whole(folder.summary_file, summary.model_dump_json())
+        write_atomically(folder.summary_file, summary.model_dump_json())
     return path
 
 

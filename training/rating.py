@@ -39,7 +39,7 @@ should not get a low rating on their own."""
 HARDLY_SEEN_SHARE = 0.2
 """Relative weight of these attacks and of clinical perturbations."""
 
-KIND_SHARES = {"whole": 2.6, "extreme": 4.5}
+KIND_SHARES = {"unperturbed": 2.6, "extreme": 4.5}
 """Relative weight of a kind of answers. Others have weight 1."""
 
 N_FOLDS = 5
@@ -63,7 +63,9 @@ def fit_rater(examples: Sequence[Example], data: str) -> SignalRater:
         InputError: There are no examples.
     """
     if not examples:
-        raise InputError("nothing to fit on: no whole answer to a question that is not held out")
+        raise InputError(
+            "nothing to fit on: no unperturbed answer to a question that is not held out"
+        )
     order, opening, closing = _fit_places(examples)
     sentences = SignalRater(
         data=data,
@@ -107,7 +109,7 @@ def _fit_places(examples: Sequence[Example]) -> tuple[LinearScorer, LinearScorer
 
 
 def _is_ordered(example: Example) -> bool:
-    return example.kind == "whole" and len(example.measured.sentences) > 1
+    return example.kind == "unperturbed" and len(example.measured.sentences) > 1
 
 
 def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapping[str, float]]:
@@ -116,7 +118,7 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
     Position scorers overfit the answers they are fitted on, so each example uses scorers fitted on
     other questions.
     """
-    question = {e.original: e.question for e in examples if e.kind == "whole"}
+    question = {e.original: e.question for e in examples if e.kind == "unperturbed"}
     fold = {e: n % N_FOLDS for n, e in enumerate(sorted(set(question.values())))}
     rows: dict[int, Mapping[str, float]] = {}
     for number in range(N_FOLDS):
@@ -132,10 +134,12 @@ def _signals(examples: Sequence[Example], fitted: SignalRater) -> dict[int, Mapp
 
 def _pairs(examples: Sequence[Example]) -> list[tuple[int, int, float]]:
     """Pair each original answer with its perturbed versions. Each attack has total weight 1."""
-    whole = {e.original: i for i, e in enumerate(examples) if e.kind == "whole"}
-    perturbed = [i for i, e in enumerate(examples) if e.kind != "whole" and e.original in whole]
+    unperturbed = {e.original: i for i, e in enumerate(examples) if e.kind == "unperturbed"}
+    perturbed = [
+        i for i, e in enumerate(examples) if e.kind != "unperturbed" and e.original in unperturbed
+    ]
     n = Counter(examples[i].attack for i in perturbed)
-    return [(whole[examples[i].original], i, 1.0 / n[examples[i].attack]) for i in perturbed]
+    return [(unperturbed[examples[i].original], i, 1.0 / n[examples[i].attack]) for i in perturbed]
 
 
 def _shares(examples: Sequence[Example]) -> list[float]:
@@ -153,7 +157,7 @@ def _fit_foreign(examples: Sequence[Example]) -> LinearScorer:
     """Fit a classifier of sentences inserted from other texts."""
     rows, labels = [], []
     for example in examples:
-        if example.kind == "whole" or example.attack.startswith(("off_topic", "same_domain")):
+        if example.kind == "unperturbed" or example.attack.startswith(("off_topic", "same_domain")):
             for number, row in enumerate(example.measured.sentences, 1):
                 rows.append(row)
                 labels.append(number in example.added)
@@ -168,11 +172,11 @@ def _fit_register(examples: Sequence[Example]) -> LinearScorer:
     for example in examples:
         is_informal = example.attack.startswith(INFORMAL)
         is_other = example.attack.startswith("off_topic") and example.pool not in UNCLEAR_REGISTER
-        if not (is_informal or is_other or example.kind == "whole"):
+        if not (is_informal or is_other or example.kind == "unperturbed"):
             continue
         measured = example.measured
         for number, row in enumerate(measured.register, 1):
-            if number in example.added or example.kind == "whole":
+            if number in example.added or example.kind == "unperturbed":
                 rows.append(row)
                 vectors.append(measured.vectors[number - 1])
                 labels.append(not is_informal)

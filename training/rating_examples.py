@@ -47,7 +47,7 @@ class Example:
         measured: Answer measurements.
         ratings: Target ratings by rubric.
         original: Id of the original answer.
-        kind: "whole" (original), "subtle" or "extreme".
+        kind: "unperturbed" (original), "subtle" or "extreme".
         attack: Attack name. "" for an original answer.
         added: Numbers of the sentences that the attack added or changed.
         pool: Pool of the inserted text.
@@ -57,7 +57,7 @@ class Example:
     measured: AnswerMeasurements
     ratings: dict[str, int]
     original: str = ""
-    kind: str = "whole"
+    kind: str = "unperturbed"
     attack: str = ""
     added: tuple[int, ...] = ()
     pool: str = ""

@@ -57,7 +57,7 @@ class WrittenPair(BaseModel):
         return {"quote": "", **raw} if isinstance(raw, dict) else raw
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Return whether the question contains a word and the answer is not empty."""
         return bool(_WORD.search(self.question) and self.answer.strip())
 
@@ -137,7 +137,9 @@ class PairRepairer(Agent):
         def read(reply: dspy.Prediction, usage: Usage) -> WrittenPairs:
             if len(reply.pairs) != n:
                 raise UnparsableReplyError(f"expected {n} pairs, got {len(reply.pairs)}")
-            repaired = tuple(_clean_pair(pair) if pair.is_whole else None for pair in reply.pairs)
+            repaired = tuple(
+                _clean_pair(pair) if pair.is_complete else None for pair in reply.pairs
+            )
             return WrittenPairs(repaired, repaired.count(None), usage)
 
         shown = "\n\n".join(map(_fault_lines, pairs))
@@ -186,7 +188,7 @@ def _build_request(
 
 def _build_reader(number: int) -> Any:
     def read(reply: dspy.Prediction, usage: Usage) -> WrittenPairs:
-        complete = [pair for pair in reply.pairs if pair.is_whole]
+        complete = [pair for pair in reply.pairs if pair.is_complete]
         if not complete:
             raise UnparsableReplyError(f"none of the {len(reply.pairs)} pairs has text")
         kept = tuple(map(_clean_pair, complete[:number]))

@@ -167,7 +167,7 @@ def annotators(
             no ratings, as the original workbench does.
         latex: Write the tables to this LaTeX file.
     """
-    from ragassay.runs.folder import write_whole
+    from ragassay.runs.folder import write_atomically
     from ragassay.workbench.agreement import MIN_ANSWERS, annotator_tables
     from ragassay.workbench.evaluation import accepted_graders
     from ragassay.workbench.evaluation_tables import annotator_sheets, annotators_latex
@@ -176,7 +176,9 @@ def annotators(
         file.queries, chosen, min_relevant, min_answers or MIN_ANSWERS, like_original=like_original
     )
     if latex is not None:
-        write_whole(latex, annotators_latex(found, min_relevant, accepted_graders(file, chosen)[0]))
+        write_atomically(
+            latex, annotators_latex(found, min_relevant, accepted_graders(file, chosen)[0])
+        )
         print_written([latex])
     return Tables([sheet for one in found for sheet in annotator_sheets(one, min_relevant)])
 

@@ -124,11 +124,11 @@ def show_sheets(
     from ragassay.reports.sheets import join_sheets, sheet_csv, sheet_rows
 
     if csv is not None:
-        from ragassay.runs.folder import write_whole
+        from ragassay.runs.folder import write_atomically
 
         can_join = len(sheets) > 1 and len({sheet.columns for sheet in sheets}) == 1
         tables = [join_sheets(sheets, "table")] if can_join else sheets
-        write_whole(csv, "\n".join(map(sheet_csv, tables)))
+        write_atomically(csv, "\n".join(map(sheet_csv, tables)))
         print_written([csv])
     if as_json:
         print_json([{"title": one.title, "rows": sheet_rows(one)} for one in sheets])

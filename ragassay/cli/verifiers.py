@@ -136,7 +136,7 @@ def fit(
         labels: Number of labels. With 3, a threshold for contradiction is fitted too.
     """
     from ragassay.models.availability import need_verifiers
-    from ragassay.runs.folder import write_whole
+    from ragassay.runs.folder import write_atomically
     from ragassay.studies.verifiers.claims import fit as fit_thresholds
     from ragassay.studies.verifiers.claims import split_claims
 
@@ -161,7 +161,7 @@ def fit(
             seed=seed,
             step=step,
         )
-    write_whole(out, found.model_dump_json(indent=2))
+    write_atomically(out, found.model_dump_json(indent=2))
     if not quiet:
         from ragassay.studies.verifiers.tables import fitted_lines
 

@@ -78,7 +78,7 @@ class Rubric(Frozen):
     examples: tuple[()] | tuple[RubricExample, RubricExample] = ()
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Rubric:
+    def _check_scale(self) -> Rubric:
         low, high = self.bounds
         if low < 0 or len(self.scale) != high - low + 1:
             raise ValueError("a scale must describe every rating and start at 0 or higher")

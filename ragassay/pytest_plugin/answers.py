@@ -38,7 +38,7 @@ from ragassay.reports.text import count_text, headline
 from ragassay.requests import EvaluationRequest
 from ragassay.results import Result
 from ragassay.runs.evaluate import RunResult, manifest_of
-from ragassay.runs.folder import RunFolder, append_line, read_lines, write_lines, write_whole
+from ragassay.runs.folder import RunFolder, append_line, read_lines, write_atomically, write_lines
 from ragassay.runs.job import read_job, record_of
 from ragassay.runs.progress import Presenter
 from ragassay.safe_text import without_secrets
@@ -80,7 +80,7 @@ class Answers:
         cache_file = self._cache / judge / f"{fingerprint(run, record)}.jsonl"
         manifest_file = self._notes / f"{judge}.json"
         if not manifest_file.exists():
-            write_whole(manifest_file, manifest_of(job, run).model_dump_json())
+            write_atomically(manifest_file, manifest_of(job, run).model_dump_json())
         manifest = Manifest.model_validate_json(manifest_file.read_text(encoding="utf-8"))
         evaluation = next(iter(read_lines(cache_file, Evaluation)), None)
         source = "cached" if evaluation else "judged"
@@ -88,7 +88,7 @@ class Answers:
             evaluation = self._judge_answer(name, replace(opened, job=job))
             if not any(finding.kind in UNSCORED_KINDS for finding in evaluation.findings):
                 cache_file.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(cache_file, evaluation.model_dump_json() + "\n")
+                write_atomically(cache_file, evaluation.model_dump_json() + "\n")
         named = evaluation.model_copy(update={"record_id": name})
         append_line(self._notes / f"{judge}.{source}.{os.getpid()}.jsonl", named)
         return Result(
@@ -211,10 +211,10 @@ def write_report(notes: Path, out: Path) -> list[str]:
     folder = RunFolder(out)
     out.mkdir(parents=True, exist_ok=True)
     summary = summarize(evaluations, fingerprint.n_items, len(failures), 0)
-    write_whole(folder.manifest_file, manifest.model_dump_json(indent=2))
+    write_atomically(folder.manifest_file, manifest.model_dump_json(indent=2))
     write_lines(folder.evaluations_file, evaluations)
     write_lines(folder.failures_file, [failures[name] for name in sorted(failures)])
-    write_whole(folder.summary_file, summary.model_dump_json(indent=2))
+    write_atomically(folder.summary_file, summary.model_dump_json(indent=2))
     folder.write_reports(summary)
     total = count_text(fingerprint.n_items, "answer")
     lines = [headline(summary), f"Judge: {manifest.judge}; {n_cached} of {total} from the cache"]

@@ -35,7 +35,7 @@ from ragassay.records import (
 from ragassay.records.qa import paper_record
 from ragassay.retrievers.literature import Corpus
 from ragassay.runs.evaluate import RunResult, run_job
-from ragassay.runs.folder import RunFolder, read_lines, write_lines, write_whole
+from ragassay.runs.folder import RunFolder, read_lines, write_atomically, write_lines
 from ragassay.runs.job import Job, job_of
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
@@ -243,10 +243,10 @@ async def judge_pairs(
 
 def write_qa_report(report: QAReport, folder: Path) -> None:
     """Write qa.html, qa.md, pairs.csv and papers.csv."""
-    write_whole(folder / "qa.html", render_qa_html(report))
-    write_whole(folder / "qa.md", render_qa_markdown(report))
-    write_whole(folder / "pairs.csv", pairs_csv(report))
-    write_whole(folder / "papers.csv", papers_csv(report))
+    write_atomically(folder / "qa.html", render_qa_html(report))
+    write_atomically(folder / "qa.md", render_qa_markdown(report))
+    write_atomically(folder / "pairs.csv", pairs_csv(report))
+    write_atomically(folder / "papers.csv", papers_csv(report))
 
 
 def _select_judge_ratings(result: RunResult, run: Run) -> tuple[RacarRating, ...]:

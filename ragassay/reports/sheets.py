@@ -140,7 +140,7 @@ class Sheet:
     """A table.
 
     Attributes:
-        is_whole: Whether to ignore the row limit.
+        shows_all_rows: Whether every row is shown, whatever the row limit.
         sections: Section headings by the position of the first row. The terminal draws only a
             line.
     """
@@ -149,7 +149,7 @@ class Sheet:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
-    is_whole: bool = False
+    shows_all_rows: bool = False
     sections: Mapping[int, Shown] = field(default_factory=dict)
 
     @property
@@ -276,7 +276,7 @@ def sheet_table(sheet: Sheet, n_most: int | None = None) -> Table:
         is_unbroken = column.is_unbroken or column.is_number
         head = cell_text(column.title, n_most=LINE_WIDTH if column.is_number else 0)
         table.add_column(head, justify=justify, overflow="fold", no_wrap=is_unbroken)
-    n_most = None if sheet.is_whole else n_most
+    n_most = None if sheet.shows_all_rows else n_most
     above: tuple[Shown, ...] = ()
     for position, row in enumerate(sheet.shown):
         if position == n_most:

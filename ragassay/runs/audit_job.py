@@ -111,7 +111,7 @@ def audit_job(job: Job, run: Run, options: AuditOptions, *, is_judged: bool = Fa
     if options.use_perturbed:
         records, perturbed, n_unchanged = _read_perturbed_answers(job.records, options)
     else:
-        unperturbed = [record for record in job.records if is_whole(record)]
+        unperturbed = [record for record in job.records if is_unperturbed(record)]
         records = spread(unperturbed, options.limit, options.seed)
         result = perturb_answers(
             records,
@@ -156,7 +156,7 @@ def chosen_attacks(names: Sequence[str]) -> tuple[Attack, ...]:
     return tuple(a for a in ATTACKS if not names or a.name in names or a.family in names)
 
 
-def is_whole(record: Record) -> bool:
+def is_unperturbed(record: Record) -> bool:
     """Return whether an answer is unperturbed."""
     return record.metadata.get("variant", "benign") == "benign"
 
@@ -202,7 +202,7 @@ def _read_perturbed_answers(
     Some "perturbed" answers in YESciEval's files equal the original, for example because there was
     no connective to remove.
     """
-    unperturbed = {(r.topic or r.question, r.system): r for r in records if is_whole(r)}
+    unperturbed = {(r.topic or r.question, r.system): r for r in records if is_unperturbed(r)}
     versions: dict[str, list[PerturbedAnswer]] = {}
     unchanged: list[str] = []
     for record in records:

@@ -19,7 +19,7 @@ from ragassay.reports.comparison import leaderboard_sheet, leaderboards_latex, p
 from ragassay.reports.figures import can_plot, interval_plot
 from ragassay.reports.sheets import sheet_csv
 from ragassay.reports.text import count_text
-from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.gates import ChangeVerdict, Side, changes_between, gate
 from ragassay.runs.people import labelled_evaluations
 from ragassay.runs.pooling import Clusters, with_pooled_scores
@@ -177,7 +177,7 @@ def write_files(out: Path, texts: dict[str, str]) -> tuple[Path, ...]:
     except (FileExistsError, NotADirectoryError) as error:
         raise InputError(f"{out} is a file; choose a folder") from error
     for name, text in texts.items():
-        write_whole(out / name, text)
+        write_atomically(out / name, text)
     return tuple(out / name for name in texts)
 
 

@@ -35,7 +35,7 @@ from ragassay.records import (
 )
 from ragassay.reports.text import count_text
 from ragassay.runs.engine import RunOutcome, run_records
-from ragassay.runs.folder import RunFolder, write_lines, write_whole
+from ragassay.runs.folder import RunFolder, write_atomically, write_lines
 from ragassay.runs.job import Job, job_of, read_job
 from ragassay.runs.pooling import pooled_scores
 from ragassay.runs.preflight import (
@@ -235,7 +235,7 @@ async def run_job(
         folder.note_answered_by(result.manifest.answered_by)
         folder.write_evaluations(result.evaluations)
         write_lines(folder.failures_file, result.failures)
-        write_whole(folder.summary_file, result.summary.model_dump_json(indent=2))
+        write_atomically(folder.summary_file, result.summary.model_dump_json(indent=2))
         if has_reports:
             folder.write_reports(result.summary, result.evaluations)
     return result

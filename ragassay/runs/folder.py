@@ -93,14 +93,14 @@ class RunFolder:
         if self.manifest_file.exists():
             check_same_run(self.manifest(), manifest, self.path)
         else:
-            write_whole(self.manifest_file, manifest.model_dump_json(indent=2))
+            write_atomically(self.manifest_file, manifest.model_dump_json(indent=2))
 
     def note_answered_by(self, answered_by: tuple[str, ...]) -> None:
         """Record in the manifest which models answered, at the end of a run."""
         manifest = self.manifest()
         if manifest.answered_by != answered_by:
             updated = manifest.model_copy(update={"answered_by": answered_by})
-            write_whole(self.manifest_file, updated.model_dump_json(indent=2))
+            write_atomically(self.manifest_file, updated.model_dump_json(indent=2))
 
     def manifest(self) -> Manifest:
         """Read the manifest of the run.
@@ -370,7 +370,7 @@ def write_lines(path: Path, records: Sequence[BaseModel]) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str, *, is_synced: bool = True) -> None:
+def write_atomically(path: Path, text: str, *, is_synced: bool = True) -> None:
     """Write a file atomically. See `write_pieces`."""
     write_pieces(path, [text], is_synced=is_synced)
 

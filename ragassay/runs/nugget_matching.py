@@ -32,7 +32,7 @@ from ragassay.models.embeddings import Embedder
 from ragassay.models.weights import sha256_of
 from ragassay.optimizers.nugget_matching import MatchCase, MatchData, fit_matcher
 from ragassay.records import Assignment, Evaluation, NuggetMatcher, Record, Rejection
-from ragassay.runs.folder import write_whole
+from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
 from ragassay.runs.resume import limited_job, locked_for_writing
 from ragassay.store import opened_store
@@ -214,7 +214,7 @@ def fit_file(
     data = MatchData(found.cases, tuple(similarities), found.sha256, embedder.name, embedder.digest)
     matcher = fit_matcher(data, n_trials=n_trials, seed=seed, on_trial=on_step)
     try:
-        write_whole(out, matcher.model_dump_json(indent=2) + "\n")
+        write_atomically(out, matcher.model_dump_json(indent=2) + "\n")
     except OSError as error:
         raise InputError(f"{out} cannot be written: {error.strerror}") from error
     return matcher

@@ -31,7 +31,7 @@ from ragassay.runs.folder import (
     check_writable,
     digest_of,
     mismatch,
-    write_whole,
+    write_atomically,
 )
 from ragassay.settings import Settings, noted_settings
 
@@ -127,7 +127,7 @@ def keep_endpoints(folder: Path, judges: Sequence[Settings]) -> None:
     }
     if any(refused.values()):
         known = {model: names for model, names in refused.items() if names}
-        write_whole(folder / FILE, json.dumps(known, indent=2) + "\n")
+        write_atomically(folder / FILE, json.dumps(known, indent=2) + "\n")
 
 
 def endpoint_notes(judges: Sequence[Settings]) -> tuple[str, ...]:

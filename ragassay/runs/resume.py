@@ -14,7 +14,7 @@ from ragassay.models.call_reply import unbooked_usage
 from ragassay.models.gateway import meter_calls
 from ragassay.models.limiter import RunLimiter, limit_calls
 from ragassay.records import Usage
-from ragassay.runs.folder import write_whole
+from ragassay.runs.folder import write_atomically
 from ragassay.runs.progress import Event, Listener
 from ragassay.store import lock_file, storing
 
@@ -95,7 +95,7 @@ def write_spent(file: Path, limiter: RunLimiter, *, is_synced: bool = True) -> N
         return
     with suppress(InputError):
         spent = _Spent(spent_usd=limiter.spent_usd, n_calls=limiter.n_priced)
-        write_whole(file, spent.model_dump_json(), is_synced=is_synced)
+        write_atomically(file, spent.model_dump_json(), is_synced=is_synced)
 
 
 def count_spent(file: Path, limiter: RunLimiter, earlier: Sequence[Usage]) -> None:

@@ -31,7 +31,7 @@ from ragassay.records import (
 from ragassay.runs.audit_job import AuditJob, AuditOptions, audit_job
 from ragassay.runs.engine import RunOutcome, run_records
 from ragassay.runs.evaluate import TASK_CHARS, Job, Plan, RunResult, manifest_of, plan
-from ragassay.runs.folder import RunFolder, append_line, read_lines, write_lines, write_whole
+from ragassay.runs.folder import RunFolder, append_line, read_lines, write_atomically, write_lines
 from ragassay.runs.preflight import Estimate, SharedCalls, estimate_cost
 from ragassay.runs.progress import Event, Listener
 from ragassay.settings import Settings
@@ -227,7 +227,7 @@ async def audit_of_run(
     unperturbed = {e.record_id: e for e in result.evaluations if e.record_id in ids}
     audited = await run_audit(job, run, folder and folder.audit_folder, listen, unperturbed)
     if folder:
-        write_whole(folder.audit_file, audited.audit.model_dump_json(indent=2))
+        write_atomically(folder.audit_file, audited.audit.model_dump_json(indent=2))
         folder.write_reports(result.summary)
     return audited
 
@@ -264,10 +264,10 @@ def _describe_rater(name: str, rater: str, run: Run) -> str:
 
 def write_audit(folder: Path, audit: Audit) -> None:
     """Write audit.json, audit.html, audit.md and figures.csv."""
-    write_whole(folder / "audit.json", audit.model_dump_json(indent=2))
-    write_whole(folder / "audit.html", render_audit_html(audit))
-    write_whole(folder / "audit.md", render_audit_markdown(audit))
-    write_whole(folder / "figures.csv", figures_csv(audit))
+    write_atomically(folder / "audit.json", audit.model_dump_json(indent=2))
+    write_atomically(folder / "audit.html", render_audit_html(audit))
+    write_atomically(folder / "audit.md", render_audit_markdown(audit))
+    write_atomically(folder / "figures.csv", figures_csv(audit))
 
 
 async def _judge_groups(

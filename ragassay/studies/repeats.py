@@ -16,7 +16,7 @@ from ragassay.records.base import CALL_FAULTS
 from ragassay.reports.run_sheets import repeats_sheet
 from ragassay.reports.sheets import sheet_csv
 from ragassay.runs.evaluate import Job, RunResult, run_job
-from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.progress import Listener
 
 Key = tuple[str, str, str, str]
@@ -132,8 +132,8 @@ async def repeat_run(
         usage = sum((one.summary.usage for one in times[1:]), Usage())
         repeats = repeats.model_copy(update={"figures": figures, "usage": usage})
     if folder is not None:
-        write_whole(folder.repeats_file, repeats.model_dump_json(indent=2))
-        write_whole(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(repeats)))
+        write_atomically(folder.repeats_file, repeats.model_dump_json(indent=2))
+        write_atomically(folder.repeats_file.with_suffix(".csv"), sheet_csv(repeats_sheet(repeats)))
         folder.write_reports(result.summary)
     return repeats
 

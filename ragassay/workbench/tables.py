@@ -157,7 +157,7 @@ def legend_sheet(grid: Grid) -> Sheet:
     """Return a table of the item numbers in a grid and their texts."""
     columns = (number("number", "#"), Column("item"), Column("text", "Item"))
     rows = tuple((i, item, text or item) for i, (item, text) in enumerate(grid.items.items(), 1))
-    return Sheet(f"Query {grid.query_id}: items", columns, rows, is_whole=True)
+    return Sheet(f"Query {grid.query_id}: items", columns, rows, shows_all_rows=True)
 
 
 def _grid_cell(cell: CheckedItem | None) -> Cell:
@@ -242,7 +242,12 @@ def grader_sheets(found: GraderAgreement) -> tuple[Sheet, ...]:
         (kind, of, *score_cells(score)) for of, scores in named for kind, score in scores.items()
     )
     return (
-        Sheet("Graders", (number("grader", "#"), Column("name", "Grader")), graders, is_whole=True),
+        Sheet(
+            "Graders",
+            (number("grader", "#"), Column("name", "Grader")),
+            graders,
+            shows_all_rows=True,
+        ),
         Sheet(
             "Pairs of graders: Cohen's kappa",
             pair_columns,

@@ -150,31 +150,31 @@ def run() -> Run:
 
 
 def test_a_prompt_is_compiled_on_them(tmp_path, run):
-    run = reviewed(tmp_path, *LABELS)
-    ratings = RubricJudgeTask(run).read(run)
+    folder = reviewed(tmp_path, *LABELS)
+    ratings = RubricJudgeTask(run).read(folder)
     assert [(one.key, one.right) for one in ratings.items] == [("q1/cohesion", 2.0)]
-    nuggets = AssignmentTask(run).read(run)
+    nuggets = AssignmentTask(run).read(folder)
     assert [one.right for one in nuggets.items] == ["support"]
     assert nuggets.items[0].arguments[2].text == "A gold nugget."
 
 
 def test_verdicts_on_passages_are_claims(tmp_path, run):
-    run = reviewed(
+    folder = reviewed(
         tmp_path,
         say("evidence", "1/for/1", "neutral"),
         say("citation", "2/1", "supports"),
         say("citation", "2/1", "contradicts", who="bob"),
         say("rubric", "cohesion", 2, "rating"),
     )
-    rows = [item.fields for item in claim_items(run)]
+    rows = [item.fields for item in claim_items(folder)]
     assert [(row["claim"], row["evidence"], row["label"]) for row in rows] == [
         ("First sentence.", "A passage.", "neutral"),
         ("Second sentence.", "A passage.", "contradicts"),  # the last word
     ]
-    claims, rejected = read_claims(run)
+    claims, rejected = read_claims(folder)
     assert [one.claim for one in claims] == ["First sentence.", "Second sentence."]
     assert rejected == []
-    read = ClaimTask(run).read(run)
+    read = ClaimTask(run).read(folder)
     assert [one.right for one in read.items] == ["neutral", "contradicts"]
     assert len({one.key for one in read.items}) == 2
 

@@ -11,7 +11,7 @@ from hostile.poison import poison_folder
 from reviewing import evaluations
 
 from ragassay.records import Audit, Evaluation, Failure, RecordFailure, Rejection
-from ragassay.runs.folder import write_lines, write_whole
+from ragassay.runs.folder import write_atomically, write_lines
 from ragassay.studies.audit_scores import attack_figures, variant_ratings
 from ragassay.studies.certificate import certify
 
@@ -46,7 +46,7 @@ def hostile_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     for name, shift in (("old", 0.5), ("new", 1.5)):
         run = written_run(folder / name, _answers(shift))
-        write_whole(run / "audit.json", _audit().model_dump_json())
+        write_atomically(run / "audit.json", _audit().model_dump_json())
         failure = Failure(reason="timeout", detail="no reply")
         write_lines(
             run / "failures.jsonl",

@@ -12,7 +12,7 @@ from case_tables import each_case
 
 from ragassay.errors import InputError
 from ragassay.formats import read_records, write_answers
-from ragassay.runs.folder import write_whole
+from ragassay.runs.folder import write_atomically
 
 pytestmark = pytest.mark.usefixtures("no_embedding_model")
 
@@ -99,7 +99,7 @@ def test_a_file_that_cannot_be_written_is_named_in_one_line(command, out, answer
 def test_a_report_that_cannot_be_written_leaves_what_was_there(tmp_path: Path):
     (tmp_path / "report.html").mkdir()
     with pytest.raises(InputError, match=r"report\.html cannot be written: it is a folder"):
-        write_whole(tmp_path / "report.html", "text")
+        write_atomically(tmp_path / "report.html", "text")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 

@@ -16,7 +16,7 @@ from ragassay.cli import app
 from ragassay.errors import InputError
 from ragassay.metrics.stats.summary import summarize
 from ragassay.records import Audit, FileFingerprint, Finding, Score
-from ragassay.runs.folder import RunFolder, write_whole
+from ragassay.runs.folder import RunFolder, write_atomically
 from ragassay.runs.past import find_run, page_of, past_runs
 
 WRONG = Finding(kind="contradicted_citation", message="Wrong.", sentence=1)
@@ -40,7 +40,7 @@ def folder(tmp_path) -> Path:
     at(written_run(runs / "half", both, is_finished=False, answers=fingerprint), 1_200_000_000)
     audit = written_run(runs / "audited", both, is_finished=False)
     found = Audit(judge="judge", n_answers=1, seed=0, pools="audit")
-    write_whole(RunFolder(audit).audit_file, found.model_dump_json())
+    write_atomically(RunFolder(audit).audit_file, found.model_dump_json())
     at(audit, 1_100_000_000)
     (runs / "broken").mkdir()
     (runs / "broken" / "run.json").write_text("{")
@@ -75,7 +75,7 @@ def test_a_score_of_which_only_the_range_is_known_shows_that(folder):
     half = Score(value=None, decided=0.5, n=4, n_unscored=4, worst=0.25, best=0.75)
     scores = {**summary.scores, "citations.support": half}
     changed = summary.model_copy(update={"scores": scores})
-    write_whole(run.summary_file, changed.model_dump_json())
+    write_atomically(run.summary_file, changed.model_dump_json())
     _, out = call("runs", folder)
     assert "citations support 25 to 75 %" in " ".join(out.split())
     _, out = call("runs", folder, "--json")
@@ -113,14 +113,14 @@ def test_a_run_at_work_is_running(folder):
 def test_a_run_without_an_evaluation_failed(tmp_path):
     run = written_run(tmp_path / "run", [])
     summary = summarize([], n_records=3, n_failed=3, n_rejected=0)
-    write_whole(RunFolder(run).summary_file, summary.model_dump_json())
+    write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
     assert call("runs", run)[1].splitlines()[0].endswith("failed: none of 3 answers were evaluated")
 
 
 def test_answers_that_failed_are_counted(tmp_path):
     run = written_run(tmp_path / "run", [answer()])
     summary = summarize([answer()], n_records=3, n_failed=2, n_rejected=0)
-    write_whole(RunFolder(run).summary_file, summary.model_dump_json())
+    write_atomically(RunFolder(run).summary_file, summary.model_dump_json())
     assert "finished, 1 answer, 2 failed, 0 findings" in call("runs", run)[1]
 
 

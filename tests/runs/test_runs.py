@@ -24,9 +24,9 @@ from ragassay.runs.folder import (
     RunFolder,
     append_line,
     read_lines,
+    write_atomically,
     write_lines,
     write_pieces,
-    write_whole,
 )
 from ragassay.settings import load_settings
 from ragassay.testing import Fault, ScriptedModel
@@ -200,7 +200,7 @@ def test_a_line_cut_off_by_a_kill_is_dropped(tmp_path):
 
 def test_a_damaged_line_is_named(tmp_path):
     file = tmp_path / "records.jsonl"
-    write_whole(file, '{"id": 1}\n')
+    write_atomically(file, '{"id": 1}\n')
     with pytest.raises(InputError, match=r"records\.jsonl is damaged"):
         read_lines(file, Record)
 
@@ -208,7 +208,10 @@ def test_a_damaged_line_is_named(tmp_path):
 def test_two_processes_may_write_one_file_at_once(tmp_path):
     # pytest-xdist's workers do, where they evaluate by the same settings.
     file = tmp_path / "manifest.json"
-    other = "from ragassay.runs.folder import write_whole; write_whole(Path(sys.argv[1]), 'other')"
+    other = (
+        "from ragassay.runs.folder import write_atomically as write; "
+        "write(Path(sys.argv[1]), 'other')"
+    )
 
     def pieces():
         yield "ou"

@@ -24,7 +24,7 @@ def test_a_rater_comes_of_damaged_answers_to_questions_that_are_not_held_out(ans
     originals = {example.original for example in examples}
     assert originals and not any(is_held_out(name.split("/")[0]) for name in originals)
     assert len(told) == len(originals) < 10
-    whole = [e for e in examples if e.kind == "whole"]
+    whole = [e for e in examples if e.kind == "unperturbed"]
     assert all(
         set(e.ratings.values()) == {5} and set(e.ratings) == set(load_rubrics()) for e in whole
     )

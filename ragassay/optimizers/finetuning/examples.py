@@ -32,7 +32,7 @@ class ChatExample:
         rejected: Rejected reply for CPO. Empty if there is none.
         group: Question or claim of the example. Examples in the same group are never
             separated.
-        kind: Kind of example, e.g. "whole", "extreme" or "supports".
+        kind: Kind of example, e.g. "unperturbed", "extreme" or "supports".
     """
 
     messages: Messages

@@ -203,10 +203,10 @@ def _of_unperturbed(
     papers = papers_prompt(case, n_chars)
     words, chosen = load_rationales(), rng.sample(sorted(ratings), min(N_UNPERTURBED, len(ratings)))
     return [
-        *_build_mark_examples(case, record, {}, "whole"),
+        *_build_mark_examples(case, record, {}, "unperturbed"),
         *(
             _build_rating_example(
-                *(case, record, rubric, {}, "whole", rating),
+                *(case, record, rubric, {}, "unperturbed", rating),
                 words.of_unperturbed(rubric, rating),
                 papers,
             )
@@ -300,7 +300,7 @@ def _build_rating_example(
     reason: str,
     papers: str,
 ) -> ChatExample:
-    other = TOO_LOW if kind == "whole" else TOO_HIGH
+    other = TOO_LOW if kind == "unperturbed" else TOO_HIGH
     return ChatExample(
         messages=as_messages(_JUDGE.messages(case, faults, rubric, papers)),
         reply=as_reply({"rating": rating, "rationale": reason}),

@@ -172,7 +172,7 @@ def reply_examples(
                 reply=_write_reply(good, rubric),
                 rejected=_write_reply(bad, rubric) if bad else "",
                 group=record.topic or record.id,
-                kind=f"{rubric}, {'whole' if variant == UNPERTURBED else variant}",
+                kind=f"{rubric}, {'unperturbed' if variant == UNPERTURBED else variant}",
             )
             for good, bad in pairs
         ]

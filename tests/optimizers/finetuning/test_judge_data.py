@@ -51,7 +51,7 @@ def test_no_answer_to_a_held_out_question_is_learnt_from(examples: list[ChatExam
 
 
 def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExample]) -> None:
-    whole = [e for e in ratings(examples) if e.kind.endswith("whole")]
+    whole = [e for e in ratings(examples) if e.kind.endswith("unperturbed")]
     assert len(whole) == N_UNPERTURBED * len({e.group for e in examples})
     for example in whole:
         assert reply(example)["rating"] == 5 and not named(example)
@@ -61,7 +61,7 @@ def test_whole_answers_keep_the_rating_that_others_gave(examples: list[ChatExamp
 def test_damaged_answers_get_the_desired_rating_and_a_reason_that_names_sentences(
     examples: list[ChatExample],
 ) -> None:
-    damaged = [e for e in ratings(examples) if not e.kind.endswith("whole")]
+    damaged = [e for e in ratings(examples) if not e.kind.endswith("unperturbed")]
     extreme = [e for e in damaged if e.kind.endswith("extreme")]
     assert extreme and all(reply(e)["rating"] == 1 for e in extreme)
     assert all(reply(e)["rating"] <= 3 for e in damaged)  # type: ignore[operator]
@@ -80,7 +80,7 @@ def test_each_sentence_of_an_answer_is_marked_once(examples: list[ChatExample]) 
     for example in marks(examples):
         worse = json.loads(example.rejected)["mark"]
         assert worse != reply(example)["mark"]
-        if example.kind.endswith("whole"):
+        if example.kind.endswith("unperturbed"):
             assert reply(example)["mark"] == "fine"
 
 
