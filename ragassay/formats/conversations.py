@@ -62,7 +62,7 @@ _ROLE_NAMES = ("role", "from", "type", "author", "speaker")
 _CONTENT_NAMES = ("content", "value", "text", "message", "parts")
 _LISTS = ("messages", "conversations", "conversation", "user_input", "dialog", "dialogue")
 ANSWER_FIELDS = ("answer", "response", "output", "completion")
-"""Fields, stored alongside the messages, that may contain the answer to the last message."""
+"""Fields next to the list of messages that may contain the answer to the last message."""
 
 _PASSAGE_LISTS = ("documents", "results", "passages", "chunks", "contexts", "sources", "data")
 
@@ -75,7 +75,7 @@ class Conversation:
         question: Last user message before the answer.
         answer: Last assistant message that contains text.
         turns: User and assistant messages before the question.
-        n_after: Number of messages after the answer, which are not read.
+        n_after: Number of messages after the answer. They are not read.
     """
 
     question: str
@@ -126,7 +126,7 @@ def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
 
 
 def _read_one(message: object) -> _Message | str:
-    """Return the message, or a description of its error."""
+    """Parse a message, or return a text that says why it is invalid."""
     if is_list(message) and len(message) == 2:  # LangChain's ("human", "…") pairs
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
@@ -183,7 +183,7 @@ def _role_name(fields: Fields) -> str:
 
 
 def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
-    """Return tool results as documents, one per passage, or one per result that has no passages."""
+    """Return a document for each passage of a tool result, or for each result without passages."""
     documents: list[Document] = []
     for message in messages:
         if message.role != "tool":
@@ -290,14 +290,14 @@ HISTORY_FIELDS = ("chat_history", "history", "conversation_history", "previous_m
 """Fields of a row that may contain the earlier turns of a conversation."""
 
 _SHAPED = ("choices", "candidates", "message", "content")
-"""Fields that identify a provider's reply."""
+"""Fields by which a provider's reply is recognized."""
 
 
 def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record | Problem]:
     """Convert a row to a record. The answer may be a provider's reply with structured citations.
 
-    Unreadable citations are returned as problems after the record. A chat history is converted to
-    turns.
+    The problems after the record describe citations that cannot be read. The chat history becomes
+    the record's turns.
     """
     name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
     turns = read_history(item.fields[name]) if name else None
