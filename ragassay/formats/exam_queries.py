@@ -46,7 +46,7 @@ class QueryFile:
     """Queries in a file.
 
     Attributes:
-        records: Answers that contain the queries. Empty if the file contains only queries.
+        records: Answers, if the queries were read from a file of answers.
     """
 
     queries: tuple[ExamQuery, ...]
@@ -135,7 +135,7 @@ _TITLE = re.compile(r"<(?:title|query|question)>([^<]*)", re.IGNORECASE)
 
 
 def _topics(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each topic with the number of its first line."""
+    """Yield the line number and the text of each topic in SGML."""
     line, position = 1, 0
     while opening := _OPENING.search(text, position):
         if (closing := _CLOSING.search(text, opening.end())) is None:

@@ -1,4 +1,4 @@
-"""Read texts and their human ratings, which records do not contain so that judges cannot see them.
+"""Read texts that people rated. Records do not contain the ratings, so judges cannot see them.
 
 SummEval, news summaries (Fabbri et al. 2021), as JSON lines:
 

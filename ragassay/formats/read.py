@@ -173,8 +173,7 @@ def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
-    """Reject records with an empty answer. In rejections, the line is the 1-based record
-    position."""
+    """Reject records with an empty answer. A rejection's line is the record's 1-based position."""
     checked = [(record, empty_answer(record)) for record in records]
     rejections = (
         Place("records", n, record.id, content_of(record.model_dump())).reject(problem)

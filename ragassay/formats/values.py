@@ -46,7 +46,7 @@ def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 class _Constant(float):
-    """NaN or an infinity in the JSON text, kept so that the error can name its field."""
+    """NaN or an infinite number in JSON, which is parsed so that an error can name its field."""
 
 
 def parse_json(data: bytes) -> object | Problem:
@@ -137,9 +137,9 @@ class TableCell(str):
 def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object:
     """Convert a cell to the type of its field, or return its text if the field accepts text.
 
-    Lists may be written as JSON, as Python literals or as NumPy prints them (`['a' 'b']`, as in the
-    output of Hugging Face's `to_csv`). Other text is split at `joint`, or becomes a list with a
-    single entry if `joint` is empty.
+    A list may be written as JSON, as a Python literal or in NumPy's form `['a' 'b']`, which Hugging
+    Face's `to_csv` writes. Other text for a list is split at `joint`, or becomes the only entry if
+    `joint` is empty.
     """
     kinds = set(_kinds(annotation))
     text = str(cell)
@@ -168,7 +168,7 @@ def _kinds(annotation: Any) -> list[object]:
 
 
 def literal(text: str) -> object:
-    """Parse text that represents a list or an object, or return other text unchanged."""
+    """Parse text that contains a list or an object, or return other text unchanged."""
     stripped = text.strip()
     if (stripped[:1], stripped[-1:]) not in {("[", "]"), ("{", "}")}:
         return text
@@ -208,7 +208,7 @@ def _with_commas(text: str) -> str:
 
 _Path = tuple[str | int, ...]
 PASSAGE_IDS = ("id", "pmid", "doi", "source")
-"""Metadata keys that may contain a document id."""
+"""Metadata keys that may contain the id of a document."""
 
 _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 
