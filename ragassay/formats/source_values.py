@@ -50,8 +50,7 @@ _UNKNOWN_KEYS = frozenset(map(fold, (*TEXT_NAMES, *INNER_NAMES, *SOURCE_ID_NAMES
 
 
 def source_rows(value: object) -> object:
-    """Convert sources in any common structure to a list of objects, but keep values without
-    text."""
+    """Convert sources in any common structure to a list of objects, if they contain text."""
     rows = _rows(parse_text(value), MAX_LEVELS)
     return value if rows is None else rows
 

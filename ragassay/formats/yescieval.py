@@ -140,8 +140,7 @@ def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
 
 @dataclass(frozen=True)
 class _SynthesisRow:
-    """An answer with its question id, generator, variant and the rubric for which it is
-    perturbed."""
+    """An answer with its question id, generator, variant and, if perturbed, the target rubric."""
 
     question: str
     generator: str
