@@ -281,7 +281,7 @@ class CitationResolver:
         return self._document_at(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
-        """Return the only source, or else the only reference, with these authors and this year."""
+        """Return the only source, or the document of the only reference, by author and year."""
         authors, _, year = value.rpartition(", ")
         openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         matches = [name for name, head in openings.items() if _has_authors(head, authors, year)]
