@@ -126,7 +126,7 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
         repeated=lambda answer, _: Problem(
             "qid",
             f"the topic already has an answer by {quote_text(answer.system or answer.document)}",
-            "each answer only once",
+            "one line for each answer",
         ),
     )
     return answers, tuple(sorted([*rejections, *label_rejections], key=lambda one: one.line))

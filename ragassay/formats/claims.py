@@ -210,7 +210,7 @@ def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) ->
         )
     if str(fields.get("Valid Label")) in _REFUSED:
         raise ProblemError(
-            "Valid Label", "the label was rejected by the verifier", "a valid label (1)"
+            "Valid Label", "the data set marks the label as invalid", "a valid label (1)"
         )
     finding = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
     finding |= {"label": fields["Label"], "evidence": fields["Annotations"]}
@@ -224,7 +224,7 @@ def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejecti
         decisive = row.evidence.get(name, [])
         labels = {one.label for one in decisive} or {NO_EVIDENCE}
         if document is None or len(labels) > 1:
-            missing = f"the corpus has no {quote_text(name)}"
+            missing = f"the corpus does not contain the document {quote_text(name)}"
             text = f"found {' and '.join(sorted(labels))}" if document else missing
             expected = (
                 "one label per document" if document else "the id of a document in the corpus"

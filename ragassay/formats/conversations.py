@@ -99,7 +99,7 @@ def read_messages(messages: Sequence[object]) -> Conversation | Problem:
     for n, raw_message in enumerate(messages):
         message = _read_one(raw_message)
         if isinstance(message, str):
-            expected = "a message with a role (user, assistant, system, tool) and a content"
+            expected = "a message with a role (user, assistant, system, tool) and content"
             return Problem(str(n), message, expected)
         read.append(message)
     if (answer := _last(read, len(read), "assistant")) is None:

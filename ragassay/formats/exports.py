@@ -151,7 +151,7 @@ def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
         text, expected = (
-            "the record matches no known export",
+            "the record has no known export format",
             "a record with the structure of the first line",
         )
         return [Problem("", text, expected)]

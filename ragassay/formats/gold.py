@@ -99,7 +99,7 @@ class _Gold:
         if first.nuggets != bank.nuggets:
             text = f"the topic {quote_text(bank.topic)} already appeared with other nuggets"
             where = f" (line {line})" if line else ""
-            problem = Problem("", f"{text}{where}", "all nuggets of a topic in one place")
+            problem = Problem("", f"{text}{where}", "all nuggets of a topic in one list")
             self.rejections.append(place.reject(problem))
 
 

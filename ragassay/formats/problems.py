@@ -145,7 +145,7 @@ def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def describe_missing(name: str, parent: object) -> tuple[str, str]:
-    """Describe a missing field, and name a similar field or else all fields that were found."""
+    """Describe a missing field, with a similar field or else all fields that were found."""
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
     keys = [str(key) for key in parent] if is_mapping(parent) else []

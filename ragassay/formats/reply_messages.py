@@ -87,7 +87,7 @@ def _read_reference(part: Fields, before: list[ReplyBlock], reply: ReplyBuilder)
         end = len(before[-1].text)
         reply.cite(before[-1], sources, end, end)
     elif sources:
-        reply.report("a reference precedes all text")
+        reply.report("a citation comes before any text")
 
 
 def read_quote(citation: Fields, reply: ReplyBuilder) -> int:

@@ -107,7 +107,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
     if row.id in lines:
         field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
         text = f"the id {quote_text(row.id)} is already on line {lines[row.id]}"
-        raise ProblemError(field, text, "each document only once")
+        raise ProblemError(field, text, "one line for each document")
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):
         return Document(id=row.id, text=row.text, title=row.title)
@@ -318,7 +318,7 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
             text = f"{quote_text(query)} already ranks {quote_text(name)}"
-            return Problem("docid", text, "each document only once")
+            return Problem("docid", text, "one rank for each document")
         if tag and own_tag != tag:
             text = f"found {describe_value(own_tag)}"
             return Problem("tag", text, f"{quote_text(tag)}, as in the first line")
@@ -354,8 +354,9 @@ def write_run(run: RetrievalRun, path: AnyPath) -> None:
         seen: set[str] = set()
         for document in ranking:
             if document.id in seen or document.rank < 0 or not math.isfinite(document.score):
-                problem = f"{query} ranks {document.id} twice, or its rank {document.rank} or score"
-                raise InputError(f"{path} cannot be written: {problem} {document.score} is invalid")
+                problem = f"{query} ranks {document.id} twice, or with an invalid rank or score"
+                values = f"rank {document.rank}, score {document.score}"
+                raise InputError(f"{path} cannot be written: {problem} ({values})")
             seen.add(document.id)
             score = repr(float(document.score))
             rows.append((query, "Q0", document.id, str(document.rank), score, run.tag))

@@ -20,7 +20,7 @@ MAX_SNIFFED = 1_000
 _WRITTEN = re.compile(r"JSON|row")
 """Matches the expectation of a problem with one line rather than the whole file."""
 
-_CLAIMS = "labeled claims: train a verifier on them with `ragassay finetune verifier --data`"
+_CLAIMS = "labelled claims: train a verifier on them with `ragassay finetune verifier --data`"
 _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"Q&A"}),

@@ -153,7 +153,7 @@ def _by_topic(records: Iterable[Record]) -> list[Record]:
             raise unwritable(
                 record,
                 "question",
-                "the question differs from another record on the topic",
+                "the question differs from that of another record on the topic",
                 expected,
             )
         merged = _merged_sources(first.sources, record)

@@ -189,7 +189,7 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     """Convert an answer to a record with the id `question_id/generator/variant[/target_rubric]`."""
     row = parse(RatedAnswerRow, item.fields)
     if (question := questions.get(row.question_id)) is None:
-        text = f"the questions file has no {quote_text(row.question_id)}"
+        text = f"the questions file does not contain the id {quote_text(row.question_id)}"
         raise ProblemError("question_id", text, "the id of a question in the questions file")
     return _of_rated(row).record(question.text, question.sources, unknown_fields(row))
 
@@ -216,7 +216,7 @@ YESCIEVAL = Format(
     required=(("question_id",), ("generator",), ("variant",), ("answer",)),
     fields=frozenset(RatedAnswerRow.model_fields),
     leading="generator",
-    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
+    keys="question_id, generator, variant, target_rubric, answer (with a questions file)",
     read_labels=read_yescieval_labels,
 )
 

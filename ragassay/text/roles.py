@@ -139,7 +139,7 @@ class ValuePair:
 
 
 def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first two numbers in a claim that all similar sentences give to swapped things.
+    """Return the first two numbers in a claim that sentences state in the opposite order, or None.
 
     Numbers have the same order as the things that they measure in any construction: "12% with A and
     20% with B", "A 12%, B 20%", "12% and 20% with A and B".

@@ -83,7 +83,7 @@ def export_pairs(
         return _write_banks(pairs, known, path)
     if form == "sft":
         if example is None:
-            raise InputError("the format sft requires an instruction; pass `example`")
+            raise InputError("the format sft requires training examples; pass `example`")
         return _write_rows(list(_sft_rows(pairs, known, example)), path)
     rows = [_ROWS[form](pair, known[pair.paper]) for pair in pairs]
     if form == "deepeval":

@@ -197,7 +197,9 @@ class _PairReading:
             if known in papers:
                 return known
         text = f"the paper {quote_text(name)} is unknown"
-        return Problem("paper", text, f"one of {len(papers)} ids, such as {next(iter(papers))!r}")
+        return Problem(
+            "paper", text, f"one of the {len(papers)} paper ids, such as {next(iter(papers))!r}"
+        )
 
 
 def _pair(row: PairRow, name: str, paper: str) -> QAPair:

@@ -108,7 +108,7 @@ def split_banks(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]
 def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     value = item.fields[kind.bank]
     if not (is_object(value) or is_list(value)):
-        expected = f'nuggets by text: {{TEXT: {{"{kind.text}": …}}}}'
+        expected = f'nuggets keyed by text: {{TEXT: {{"{kind.text}": …}}}}'
         yield item.place.reject(Problem(kind.bank, f"found {describe_value(value)}", expected))
         return
     entries = value.items() if is_object(value) else enumerate(value)
@@ -123,7 +123,7 @@ def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     n_inner = sum(len(one) for row in rows if is_list(one := row.get("sub_nuggets")))
     if n_inner:
         text = f"{n_inner} sub-nuggets are stored, but not graded"
-        yield item.place.reject(Problem(kind.bank, text, "the nuggets to grade at the top level"))
+        yield item.place.reject(Problem(kind.bank, text, "only nuggets at the top level"))
     yield replace(item, fields=_bank_fields(item.fields) | {"items": rows})
 
 
@@ -282,7 +282,7 @@ def read_test_banks(path: AnyPath) -> BankResult:
 
 def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
     text = f"the bank of {quote_text(bank.query_id)} is already on line {line}"
-    return Problem("query_id", text, "only one bank for each query and facet")
+    return Problem("query_id", text, "one bank for each query and facet")
 
 
 def read_bank(item: Item) -> RubricBank:
