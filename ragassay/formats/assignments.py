@@ -53,7 +53,7 @@ class AssignedAnswer:
 
     Attributes:
         system: Name of the run that generated the answer, or "" for a passage.
-        n_words: Number of words that the file states for the answer, or None if the count is right.
+        n_words: Length of the answer according to the file, or None if it is the number of words.
         document: Id of the passage, or "" for an answer.
         metadata: Texts of all other fields in the file, keyed by dotted path.
     """
@@ -216,8 +216,8 @@ def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
     """Write scores in the nuggetizer's format, with the mean scores on a final line "all".
 
     The means exclude undefined scores, which the nuggetizer counts as 0. Undefined scores are not
-    written. The nuggetizer's `compare` can read a file without them, but its `view` cannot. If
-    `scores` includes an entry for "all", no means are added.
+    written, which the nuggetizer's `compare` accepts but its `view` does not. If `scores` includes
+    an entry for "all", no means are added.
 
     Raises:
         InputError: There are no scores, a topic is blank, or the file cannot be written.

@@ -75,7 +75,7 @@ class Conversation:
         question: Last user message before the answer.
         answer: Last assistant message that contains text.
         turns: User and assistant messages before the question.
-        n_after: Number of messages after the answer. They are not read.
+        n_after: Number of ignored messages after the answer.
     """
 
     question: str

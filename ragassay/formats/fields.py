@@ -70,7 +70,7 @@ NO_SOURCE_NAMES = frozenset(
         *("tool_calls", "tools_called", "expected_tools", "usage", "config", "settings"),
     }
 )
-"""Names of fields without source texts, for which no "not read" note is given."""
+"""Names of fields that contain no sources, so their texts are never reported as unread."""
 
 TEXT_NAMES = (
     *("text", "content", "page_content", "body", "abstract", "snippet", "passage", "chunk"),

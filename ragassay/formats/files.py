@@ -31,7 +31,7 @@ _SEEN = 4_096
 
 
 def encoding_of_start(data: bytes) -> str | None:
-    """Return the encoding of a UTF-16 or UTF-32 byte order mark, or None for any other start."""
+    """Return "UTF-16" or "UTF-32" if the data starts with its byte order mark, otherwise None."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), None)
 
 

@@ -308,7 +308,7 @@ def read_each(
 def split_rejections(
     outcomes: Iterable[_Read | Rejection],
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Separate the values that were read from the rejections."""
+    """Return values and rejections as separate tuples."""
     results = list(outcomes)
     values = tuple(one for one in results if not isinstance(one, Rejection))
     return values, tuple(one for one in results if isinstance(one, Rejection))

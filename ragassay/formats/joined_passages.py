@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MOST_PASSAGES = 1_000
-"""Maximum number of passages. Longer lists are not split."""
+"""Maximum number of passages in a text. A text with more passages is not split."""
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Words that start a passage with a plain number. "Article 5" may be part of a law."""
+"""Words that start a passage with a plain number, except "article", which may refer to a law."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE

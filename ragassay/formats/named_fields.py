@@ -35,7 +35,7 @@ class NamedFields:
 
     Attributes:
         fields: All fields, with the recognized fields renamed.
-        names: Names in the file, keyed by "question", "answer", "reference" and "sources".
+        names: Field names in the file, keyed by "question", "answer", "reference" and "sources".
         unread: Paths of up to five fields with text that may be a source but was not read.
     """
 
@@ -124,7 +124,7 @@ def has_one_text(fields: Mapping[str, object], name: str) -> bool:
 
 @dataclass
 class FieldTally:
-    """Counts how often each field of ragassay's format had which name in the input."""
+    """Counts the names in the input for each field of ragassay's format."""
 
     names: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 

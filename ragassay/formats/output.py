@@ -30,8 +30,7 @@ class WriteResult:
     """Number of records in a written file, and fields that the file does not preserve.
 
     Attributes:
-        left_out: Number of records in which a field changes when the file is read back, by field.
-            Empty if no field changes.
+        left_out: Number of affected records, keyed by field that the format cannot store unchanged.
     """
 
     n_records: int

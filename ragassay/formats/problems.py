@@ -79,7 +79,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """Raised when an item cannot be read. Callers reject the item and read on."""
+    """Raised when an item cannot be read. The item is then rejected, and reading continues."""
 
     def __init__(self, field: str, text: str, expected: str) -> None:
         super().__init__(field, text, expected)

@@ -244,7 +244,7 @@ _CellText = Callable[[str, object], str]
 def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as ragas single-turn samples.
 
-    Sources become `retrieved_contexts`. Their ids become `retrieved_context_ids`, unless they are
+    Sources become `retrieved_contexts`. Source ids become `retrieved_context_ids`, unless they are
     just 1, 2, 3 and so on. Source titles, nuggets, system, topic and date are not written. Answers
     in sentences become text with citations in brackets. CSV requires at least one record.
 

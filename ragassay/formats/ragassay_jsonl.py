@@ -58,8 +58,8 @@ _OWN_SHAPES = {
     "turns": frozenset({"role", "text"}),
     "unread": frozenset[str](),
 }
-"""Keys of the objects in each list field, or no keys for lists of texts. A list with other contents
-comes from another tool that uses the same field name."""
+"""Keys of the objects in each list field, or an empty set for lists of texts. A list with other
+contents comes from another tool that uses the same field name."""
 
 
 def _branch(value: object) -> str | None:
@@ -79,7 +79,7 @@ Answer = Annotated[
 
 
 def _readable_sources(value: object) -> object:
-    """Return sources as objects. If any has text, those with only an id or title get empty text."""
+    """Return sources as objects, with empty text for those that have only an id or title."""
     rows = source_rows(value)
     if not is_list(rows):
         return rows
@@ -193,7 +193,7 @@ def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
 
 
 def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
-    """Separate list fields with unexpected contents, such as another tool's citations, as text."""
+    """Convert fields with unexpected contents, such as another tool's citations, to text."""
     other: dict[str, str] = {}
     for name, keys in _OWN_SHAPES.items():
         value = fields.get(name)

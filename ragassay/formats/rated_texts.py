@@ -51,7 +51,7 @@ TASK = "Summarise the article."
 OVERALL = "overall"
 EXPERT_MEAN = "mean of experts"
 RATER_MEAN = "mean of raters"
-"""Annotator of the labels that are rounded mean ratings."""
+"""Name of the annotator in labels that are rounded mean ratings."""
 
 N_RATERS = 3
 """Number of raters of each USR turn. UniEval averages their ratings."""

@@ -69,7 +69,7 @@ class ReadResult:
         rejections: Lines that could not be read, including those in the questions and nuggets
             files.
         format: Name of the format, such as "ragassay", "ragas", "trec-rag-2024" or "medaesqa".
-        fields: Names that renamed fields had in the file, keyed by field name in a record.
+        fields: Names of renamed fields in the file, keyed by the field name in a record.
     """
 
     records: tuple[Record, ...]
@@ -100,8 +100,8 @@ def read_records(
         nuggets: File of gold nuggets in a format that `read_nuggets` reads. Records without nuggets
             get the gold nuggets of their topic or id.
         answered: Whether to reject empty answers, and to raise an error if no record is left.
-        columns: Names of the file's columns, keyed by field of ragassay's format. Columns that are
-            not named become metadata, unless ragassay recognizes their names.
+        columns: Names of the file's columns, keyed by field of ragassay's format. Unmapped columns
+            become metadata, unless ragassay recognizes their names.
         only_questions: Whether to read questions without an answer as records with empty answers.
 
     Returns:

@@ -260,9 +260,9 @@ def read_structured_reply(reply: object) -> StructuredReply | None:
 def add_reply(record: Record, reply: StructuredReply) -> Record:
     """Add a reply's citations to a record, and those of its sources that the record lacks.
 
-    The record has a source of the reply if it has one with the same id or title, one at the
-    position to which the reply refers (Anthropic's `document_index`), or one that contains the text
-    which the reply quotes.
+    The record has a source of the reply if its sources include one with the same id or title, one
+    at the position to which the reply refers (Anthropic's `document_index`), or one that contains
+    the quoted text.
     """
     ids = {one.id: _own_id(one, record.sources, reply.positions) for one in reply.sources}
     new = [one for one in reply.sources if ids[one.id] is None]

@@ -65,13 +65,13 @@ def get(fields: Any, *names: str) -> Any:
 
 
 def get_fields(fields: Any, *names: str) -> dict[str, Any]:
-    """Return the first field that is not null as a dict, or an empty dict if it is no object."""
+    """Return the first field that is not null, or an empty dict if it is not an object."""
     value = get(fields, *names)
     return {str(key): part for key, part in value.items()} if is_mapping(value) else {}
 
 
 def get_list(fields: Any, *names: str) -> list[Any]:
-    """Return the first field that is not null, or an empty list if it is no list."""
+    """Return the first field that is not null, or an empty list if it is not a list."""
     value = get(fields, *names)
     return value if is_list(value) else []
 
@@ -143,7 +143,7 @@ class StructuredReply:
 
 @dataclass(frozen=True)
 class ReplyBlock:
-    """Part of an answer, to whose `start` the offsets of citations are relative."""
+    """Part of an answer. The offsets of its citations are relative to `start`."""
 
     start: int
     text: str
@@ -169,7 +169,7 @@ class ReplyBlock:
         """Convert a span to character offsets, which may lie outside the block.
 
         Providers count in characters, bytes or UTF-16 units, and some use inclusive end offsets. If
-        the provider quotes the text, the unit is used for which the span matches the quote.
+        the provider quotes the text, the unit that makes the span match the quote is used.
 
         Example:
             >>> ReplyBlock(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
@@ -266,7 +266,7 @@ class ReplyBuilder:
         """Cite sources for a span of a block.
 
         Without offsets, the span is the quoted text or, failing that, the whole block. A single
-        offset is an empty span. Spans that extend beyond the text are cut and reported.
+        offset stands for an empty span. Spans that extend beyond the text are cut and reported.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:

@@ -131,7 +131,7 @@ class ReviewedRun:
         return {one.record_id: one for one in evaluations}
 
     def labels(self) -> tuple[HumanLabel, ...]:
-        """Return the reviews that label an answer for a task on which judges can be compared."""
+        """Return reviews as human labels, for tasks on which judges can be compared."""
         labels = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
         return tuple(label for label in labels if label is not None)
 
@@ -241,7 +241,7 @@ def claim_items(path: Path) -> Iterator[Item | Rejection]:
 
 
 def nugget_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield sentences with nuggets from a file, or from the approving reviews of a run."""
+    """Yield sentences with nuggets from a file, or with nuggets that reviewers approved."""
     file = reviews_file(path)
     yield from ReviewedRun(file).nuggets() if file else iter_items(path)
 

@@ -105,7 +105,7 @@ class SentenceRow(Row):
     citations: list[IdText] = Field(default_factory=list)
 
     def to_sentence(self) -> SentenceInput:
-        """Convert the sentence to a sentence of a record."""
+        """Convert the row to a sentence of a record."""
         return SentenceInput(text=self.text, citations=tuple(self.citations))
 
 

@@ -18,7 +18,7 @@ Outcome = Record | Problem
 MAX_SNIFFED = 1_000
 
 _WRITTEN = re.compile(r"JSON|row")
-"""Matches the expectation of a problem with one line rather than the whole file."""
+"""Matches the expected value in a problem that concerns one line, not the whole file."""
 
 _CLAIMS = "labelled claims: train a verifier on them with `ragassay finetune verifier --data`"
 _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
@@ -43,8 +43,8 @@ class Format:
     """A file format that is recognized by the fields of its lines.
 
     Attributes:
-        required: Groups of fields, of which every line has at least one field per group. A field of
-            the metadata is written with its path, such as "metadata.qa_id".
+        required: Groups of alternative fields. A line has at least one field of each group. A field
+            of the metadata is written with its path, such as "metadata.qa_id".
         leading: Field by which the format is recognized if required fields are missing but no field
             is unknown.
         unanswered: Hint for users whose file in this format has empty answers.

@@ -71,7 +71,7 @@ def n_texts(value: object, name: str = "") -> int:
 
 
 def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
-    """Return the paths in a field to sources or, if `long_text` is true, to a long text."""
+    """Return the paths of unread sources in a field or, if `long_text` is true, of a long text."""
     if fold(name.rpartition(".")[2]) in _NO_SOURCES:
         return []
     value = parse_text(value)

@@ -18,8 +18,8 @@ file.
         "responses": [{"text", "citations": [at most 3 PMIDs]}]}
 
 Submitted runs also contain `meta_data`, `contradicting_citations`, PMIDs as numbers, and JSON
-arrays. Contradicting documents do not count as citations. They are stored as JSON in the metadata
-`contradicted_citations`, with a list of PMIDs per sentence.
+arrays. Contradicting documents do not count as citations. The metadata `contradicted_citations`
+stores the documents as JSON, with a list of PMIDs per sentence.
 """
 
 from __future__ import annotations

@@ -288,7 +288,7 @@ def _n_words(answer: Sequence[SentenceInput]) -> int:
 
 
 def _sources(row: ReportRow) -> tuple[Document, ...]:
-    """Return the documents of a report, first those in the references, in their order."""
+    """Return the documents of a report, starting with the references in their order."""
     order = {name: i for i, name in enumerate(row.references)}
     names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
     return tuple(

@@ -138,7 +138,7 @@ def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object
     """Convert a cell to the type of its field, or return its text if the field accepts text.
 
     A list may be written as JSON, as a Python literal or in NumPy's form `['a' 'b']`, which Hugging
-    Face's `to_csv` writes. Other text for a list is split at `joint`, or becomes the only entry if
+    Face's `to_csv` writes. Other text is split at `joint`, or becomes the only entry of a list if
     `joint` is empty.
     """
     kinds = set(_kinds(annotation))

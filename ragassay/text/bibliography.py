@@ -26,7 +26,7 @@ _CLEAR_TITLES = re.compile(
     r"|reference list)\W*",
     re.IGNORECASE,
 )
-"""Titles that always introduce a reference list. "Sources" may introduce sources of vitamin C."""
+"""Titles that always introduce a reference list, unlike "Sources", which may list foods."""
 
 _MARKUP = r"[\s*_#>`~]{0,20}"
 _TITLE = re.compile(rf"{_MARKUP}(?:\d\.\s)?(?:{TITLES}){_MARKUP}[:\uff1a]?{_MARKUP}", re.IGNORECASE)
@@ -53,7 +53,7 @@ _IDENTIFIES = re.compile(
     r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
     re.IGNORECASE,
 )
-"""Text that occurs only in references, not in statements (such as "Smith et al. found none")."""
+"""Matches text that occurs in references but not in statements ("Smith et al. found none")."""
 
 _NAMES_DOCUMENT = re.compile(
     rf"{_ADDRESS.pattern}|{_IDENTIFIES.pattern}|\barXiv\b|\bNCT\d|\bet al\b", re.IGNORECASE
@@ -230,7 +230,7 @@ def _body(line: _BibliographyLine) -> str:
 
 
 def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
-    """Join lines to references. A line without a label usually continues the previous reference."""
+    """Convert lines to references. A line without a label usually continues a reference."""
     references: list[Reference] = []
     for line in lines:
         body = line.rest or line.text
@@ -258,7 +258,7 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
 
 
 def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    """Return whether a line without a label starts a reference, if no earlier one has a label."""
+    """Return whether a line without a label starts a reference in a list without labels."""
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )

@@ -25,7 +25,7 @@ LIST_MARK = re.compile(
     r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)"
     r"(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
 )
-"""Matches a list marker in any common style, but not the start of "E. coli" or "I. V."."""
+"""Matches a list marker in any common style, but not the start of "E. coli"."""
 
 _CHECK_BOX = re.compile(r"\[[ xX]\][ \t]{1,8}(?=\S)")
 _BLOCK_TAG = re.compile(

@@ -11,7 +11,8 @@ import re
 from urllib.parse import unquote
 
 MAX_RANGE = 50
-"""Maximum difference between the ends of a range. A wider range such as "[5-95]" cites nothing."""
+"""Maximum difference between the ends of a range. A wider range such as "[5-95]" is not a
+citation."""
 
 # Digits are limited: no identifier is longer, and Python refuses to parse thousands of them.
 _NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"

@@ -136,7 +136,8 @@ class Mark:
 
     Attributes:
         style: What the mark may be instead of a citation: a number in parentheses ("round"), an
-            exponent ("raised") or anything else ("unsure"). Empty if it can only be a citation.
+            exponent ("raised") or anything else ("unsure"). Empty if the mark can only be a
+            citation.
     """
 
     start: int
@@ -170,7 +171,7 @@ def _mark(
 
 
 def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield a mark for each link: the link itself, or its end if its text is part of a sentence."""
+    """Yield a mark for each link, or for its last character if its text is part of a sentence."""
     for match in _LINKED.finditer(plain.text):
         address = plain.targets.get(match.start(), "")
         content = match["content"].strip("[]()^ " + SUP + SUP_END)
@@ -242,7 +243,7 @@ def _is_enumerated(match: re.Match[str]) -> bool:
 
 
 def _is_count(match: re.Match[str]) -> bool:
-    """Return whether a number in parentheses belongs to the number before it, and cites nothing.
+    """Return whether a number in parentheses belongs to the number before it and is no citation.
 
     Examples: "seven (7) days", "3 (1) patients", "66 (11) years".
     """
@@ -293,7 +294,7 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield marks that contain brackets around a page ("[1(p3)]") or an issue number."""
+    """Yield marks with page numbers ("[1(p3)]") or an issue number in inner brackets."""
     for match in _PAGED.finditer(plain.text):
         content = re.sub(f"[{DELIMITERS}]", "", match["content"])
         bare = without_locators(content)
@@ -402,7 +403,7 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Mask the matches of a pattern, which sees each sequence of masked characters as one."""
+    """Mask the matches of a pattern in a text where adjacent masks count as one character."""
     runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
     short, offsets, position = [], [], 0
     for start, end in runs:

@@ -34,13 +34,13 @@ _LABEL_CHARS = 300
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
 LEAST_HEAD_WORDS = 4
-"""Minimum number of words in a title without its subtitle by which a source is recognized."""
+"""Minimum number of words in a title by which a source is recognized without its subtitle."""
 
 
 class CitationResolver:
     """Resolver that converts citation marks to citations, and collects the cited documents.
 
-    `lookup` returns an article that is not a source by its PMID or DOI, or None.
+    `lookup` finds articles that are not among the sources by their PMID or DOI.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class CitationResolver:
     def settle_numbers(self, numbers: Iterable[int]) -> None:
         """Decide whether the cited numbers of an answer are source ids or positions from 1 or 0.
 
-        The numbers are ids if all of them are ids. They are also ids if every source has a numeric
-        id, the ids are not just 1 to n, and at least one cited number is an id. The other numbers
-        then refer to sources that are missing from the input. The numbers are positions from 0 if 0
-        is cited and every number is smaller than the number of sources.
+        The numbers are ids if all of them are ids. The numbers are also ids if every source has a
+        numeric id, the ids are not just 1 to n, and at least one cited number is an id. Numbers
+        that are not ids then refer to sources that are missing from the input. The numbers are
+        positions from 0 if 0 is cited and every number is smaller than the number of sources.
         """
         cited = set(numbers)
         # Longer ids are PMIDs.
@@ -150,7 +150,7 @@ class CitationResolver:
         return [one for one in citations if one.document is not None] or citations
 
     def resolve(self, target: Target) -> Citation:
-        """Return a citation of the document to which a target refers, or an unresolved citation."""
+        """Return the citation for a target, with its document if the target can be resolved."""
         known = self._find_document(target)
         if known is not None:
             return Citation(marker=target.text, document=known, other=self._other(target, known))
@@ -303,7 +303,7 @@ class CitationResolver:
 def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
     """Return source ids, keyed by the PMIDs and DOIs at the start of the sources' texts.
 
-    Two PMIDs or two DOIs in the same text are ignored, because one of them may be a citation.
+    If a text starts with two PMIDs or DOIs, both are ignored, because one may be a citation.
     """
     ids: dict[str, str] = {}
     for source in reversed(sources):

@@ -1,4 +1,4 @@
-"""Citation styles, defined in tables so that a new style requires only one more row.
+"""Citation styles. To add a style, add a row to a table.
 
 A mark is a bracket, a superscript, a link or an element that contains one or more entries.
 `ENTRIES` lists the forms of an entry, and `BRACKETS` the types of brackets.
@@ -87,7 +87,7 @@ _JOURNALS = (
 _JOURNAL = (
     r"[A-Z][\w'\u2019-]{0,30}\.?(?:\s(?:[A-Z][\w'\u2019-]{0,30}\.?|of|the|and|for|in|on|&)){0,7}"
 )
-"""Matches any journal name. It is used only between "et al." and a year."""
+"""Matches any journal name, but is used only between "et al." and a year."""
 _WITH_JOURNAL = tuple(
     re.compile(pattern)
     for pattern in (

@@ -82,10 +82,11 @@ def difference_of(
     """Return the first difference between a claim and a document, or None if there is none.
 
     Args:
-        beside: Texts of the other documents cited for the claim. If there are any, numbers that
-            they state are not differences, and directions and negations are ignored, because they
-            may come from them. Pass None if `sentences` is only part of the document. Numbers are
-            then ignored, because the rest of the document may state them.
+        beside: Texts of the other documents cited for the claim. A number that another document
+            states is not a difference. If there are other documents, directions and negations are
+            ignored, because the claim may take them from another document. Pass None if `sentences`
+            is only part of the document. Numbers are then ignored, because the rest of the document
+            may state them.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])

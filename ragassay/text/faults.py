@@ -125,7 +125,7 @@ N_REFUSAL_SENTENCES = 4
 """Maximum number of sentences in a refusal. Longer answers usually make claims."""
 
 LEAST_LANGUAGE_SHARE = 0.5
-"""Minimum probability of a detected language. Short texts usually do not reach it."""
+"""Minimum probability of a detected language, which short texts rarely reach."""
 
 _CLOSED = re.compile(r"[.!?:;\u2026\u3002\uff01\uff1f|][\"'\u201d\u2019)\]*_\s]*$")
 _OPEN_END = re.compile(
@@ -179,7 +179,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 def is_cut_off(sentences: Sequence[str]) -> bool:
     """Return whether the last sentence of an answer clearly stops in the middle.
 
-    Such a sentence ends with a comma, an open bracket or a word such as "the" or "of".
+    A sentence stops in the middle if it ends with a comma, an open bracket or a word such as "the".
     """
     last = sentences[-1].rstrip() if sentences else ""
     return not _CLOSED.search(last) and bool(_OPEN_END.search(last))
@@ -188,8 +188,8 @@ def is_cut_off(sentences: Sequence[str]) -> bool:
 def lacks_stop(sentences: Sequence[str]) -> bool:
     """Return whether the last sentence of an answer, and no other, lacks final punctuation.
 
-    The answer may then be cut off. Short lines, lines that start with a label, and lines that end
-    with a citation, a number, a sign or emphasis need no punctuation.
+    An answer without a final stop may be cut off. Short lines, lines that start with a label, and
+    lines that end with a citation, a number, a sign or emphasis need no punctuation.
     """
     if len(sentences) < 2:
         return False
@@ -276,7 +276,7 @@ def languages(question: str, answer: str) -> tuple[str, str] | None:
 
 
 def _is_english(text: str) -> bool:
-    """Return whether a text contains several English function words, which is fast to check."""
+    """Return whether a text is clearly English: whether it contains several function words."""
     return len(_ENGLISH & {word.lower() for word in _WORD.findall(text)}) > 1
 
 

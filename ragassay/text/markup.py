@@ -18,7 +18,7 @@ DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
 """Characters that mark the start and end of superscripts, citation elements and links."""
 
 MASK = "\ue010"
-"""Character that replaces the text of a citation mark. Plain text never contains it."""
+"""Character that replaces the text of a citation mark and never occurs in plain text."""
 
 _CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
@@ -239,7 +239,7 @@ class _Builder:
             self.characters[n] = ""
 
     def build(self) -> PlainText:
-        """Return the collected plain text without emphasis marks."""
+        """Return the collected plain text, without the emphasis marks that were removed."""
         for run, index in self._emphasis:
             if run in ("**", "***"):  # the closing mark was cut off
                 self._clear(index, len(run))

@@ -238,7 +238,7 @@ def head_of(before: str, after: str) -> tuple[str, ...]:
 
 
 def names_of(text: str, is_start: bool = True) -> frozenset[str]:
-    """Return the stems of the names in a text. The first word of a sentence is not a name."""
+    """Return the stems of the names in a text, without the first word of a sentence."""
     names = _NAME.findall(text.strip().partition(" ")[2] if is_start else text)
     return frozenset().union(*map(stems_of, names))
 

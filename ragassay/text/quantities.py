@@ -298,7 +298,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
 
 
 def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
-    """Give the unit and factor of the last number in a range or list to the numbers before it."""
+    """Apply the unit and factor of the last number in a range or list to the earlier numbers."""
     result: list[Quantity] = []
     for one in reversed(quantities):
         after = result[-1] if result else None
@@ -313,7 +313,7 @@ def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
 
 
 def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
-    """Give the rate of one number in "12 with the drug and 15 with placebo" to the other, too."""
+    """Apply the rate of one number in "12 with the drug and 15 with placebo" to the other."""
     result = _share_with_interval(text, quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         start = _end_with_unit(left)
@@ -327,7 +327,7 @@ def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
 
 
 def _share_with_interval(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
-    """Give a rate to an estimate and its interval: "1.2 (95% CI 1.0 to 1.4) per 100"."""
+    """Apply a rate to an estimate and its interval: "1.2 (95% CI 1.0 to 1.4) per 100"."""
     result = list(quantities)
     for n, (one, _, low, high) in enumerate(
         zip(quantities, quantities[1:], quantities[2:], quantities[3:], strict=False)
@@ -350,7 +350,7 @@ def _is_rate(one: Quantity) -> bool:
 
 
 def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:
-    """Multiply the "6" in "6\u20139 million". In "6 to 9 million", it may be 6 or 6 million."""
+    """Multiply the "6" in "6\u20139 million". In "6 to 9 million", "6" may be 6 million."""
     if _SAME_POWER.fullmatch(gap):
         return replace(one, value=one.value * factor, also=(*one.also, one.value))
     return replace(one, also=(*one.also, one.value * factor))

@@ -33,7 +33,7 @@ class BlockPart:
 def mark_parts(
     parts: Sequence[Sequence[BlockPart]], resolver: CitationResolver
 ) -> list[list[BlockPart]]:
-    """Find the marks in all parts, where other marks decide whether an ambiguous mark counts."""
+    """Find the marks in all parts. Whether an ambiguous mark counts depends on all other marks."""
     names = resolver.names
     candidates = [[find_marks(part.plain, names) for part in block_parts] for block_parts in parts]
     every = [mark for block_marks in candidates for marks in block_marks for mark in marks]
@@ -255,7 +255,7 @@ def _statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
 
 
 def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> None:
-    """Add marks, which are targets with spans, to a statement."""
+    """Add the targets and spans of citation marks to a statement."""
     for mark in marks:
         statement.targets += mark.targets
         statement.marks.append(part.plain.source_span(mark.start, mark.end))

@@ -122,7 +122,7 @@ _RATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 MOST_FACTORS = 4
-"""Maximum number of symbols in a unit, such as three in "cm2 V-1 s-1"."""
+"""Maximum number of symbols in a unit. The unit "cm2 V-1 s-1" has three symbols."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@
     jsonl     {"id", "question", "reference", "sources"} per line: ragassay's without "answer"
     sft       {"instruction", "input", "output"} per line: a paper with all of its pairs
 
-The sources of a pair are written if it has any. The license of the paper is always written.
+If a pair has sources, they are written. The license of the paper is always written.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ output."""
 
 
 def with_instruction(instruction: str) -> Example:
-    """Return a function that makes training examples with this instruction and SciQAG's output."""
+    """Return a function that makes examples from an instruction and SciQAG's list of pairs."""
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
         rows = [{"Q": pair.question, "A": pair.answer} for pair in pairs]

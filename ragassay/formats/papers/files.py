@@ -115,7 +115,7 @@ PAIR = Format(
 
 @dataclass(frozen=True)
 class PaperFile:
-    """Papers in a file or folder, with unique ids, and rejections of unreadable ones."""
+    """Papers in a file or folder, with unique ids, and rejections of unreadable papers."""
 
     papers: tuple[Paper, ...]
     rejections: tuple[Rejection, ...]
@@ -160,7 +160,7 @@ def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
 
 
 def files_of(path: Path) -> list[tuple[Path, str]]:
-    """Return the file, or the files in a folder by path, each with the default id of its papers."""
+    """Return the files at a path, sorted, each with the default id of its papers."""
     if not path.is_dir():
         return [(path, _stem(path.name))]
     inside = {file: file.relative_to(path) for file in path.rglob("*") if file.is_file()}

@@ -32,8 +32,7 @@ _UNSEEN = frozenset(
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
 _POINTERS = frozenset({"bibr", "fn", "table-fn"})
-"""Types of references to mark after a number, so that "12" with reference 3 does not become
-"123"."""
+"""Types of references that are marked after a number, so that "12" and "3" do not become "123"."""
 
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
@@ -232,7 +231,7 @@ def _plain_tex(tex: str) -> str:
 _ROWS = ("tr", "row")
 _CELLS = frozenset({"td", "th", "entry"})
 _MOST_SPANNED = 100
-"""Maximum number of rows or columns spanned by a cell. A larger number counts as 1."""
+"""Maximum number of rows or columns spanned by a cell. Larger spans count as 1."""
 
 _MOST_COLUMNS = 500
 """Number of columns in a row after which further cells span one column each."""

@@ -120,7 +120,7 @@ def without_heads(pages: Sequence[str]) -> list[str]:
     """Remove repeated lines at the top and bottom of pages, such as running heads.
 
     A line is a running head if it occurs on at least three pages, or on two pages of a short paper.
-    Numbers may differ between the pages. For page numbers, two pages are enough.
+    Numbers in a running head may differ between pages. Page numbers need to be on only two pages.
     """
     split = [[line.strip() for line in page.splitlines() if line.strip()] for page in pages]
     least = min(3, max(2, len(split) - 1))

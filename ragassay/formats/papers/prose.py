@@ -52,7 +52,7 @@ _MOST_WORDS = 12
 
 
 def kind_of_heading(title: str) -> SectionKind | None:
-    """Return the kind of section under a heading, or None if the heading is not a usual one.
+    """Return the kind of section under a heading, or None if the kind is unknown.
 
     Example:
         >>> kind_of_heading("Conflict of interest")
@@ -70,7 +70,7 @@ class Heading:
         title: Text of the heading, without its number and markup.
         number: Section number such as "2.1", or an empty string.
         depth: Level of the heading, from 1, or 0 if the heading has no number or markup.
-        kind: Kind of section under the heading, or None if the heading is not a usual one.
+        kind: Kind of section under the heading, or None if the kind is unknown.
     """
 
     title: str
@@ -163,7 +163,8 @@ class Prose:
     Attributes:
         title: First line if the text may have a title and the line looks like one, otherwise "".
         keywords: Keywords listed in a line such as "Keywords: sleep, sodium".
-        sections: Sections in text order. Captions are sections too, after the section around them.
+        sections: Sections in text order. A caption is a section of its own, after the section that
+            contains it.
     """
 
     title: str
@@ -296,7 +297,7 @@ class _Sections:
         return True
 
     def add(self, paragraph: str) -> None:
-        """Add a paragraph to the current section, or its caption or keywords where they belong."""
+        """Add a paragraph, which may be a caption, keywords or the start of an abstract."""
         opening, keywords = _OPENING.match(paragraph), _KEYWORDS.fullmatch(paragraph)
         caption = _CAPTION.match(paragraph) if self.kind in ("abstract", "body") else None
         if opening and len(self.lines) < _FRONT_LINES and not self.done:

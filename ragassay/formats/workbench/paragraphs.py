@@ -4,7 +4,7 @@
                  "exam_grades": [...], "grades": [...]}]]   per line, compressed with gzip
 
 Fields have the same names as in the file (Dietz 2024, figure 4), but in snake case. Unknown fields
-are preserved. The file contains only the ids of the queries. Their texts are read from a topics
+are preserved. The file contains only the ids of the queries, whose texts are read from a topics
 file.
 """
 
