@@ -34,7 +34,7 @@ SHAPES = (__doc__ or "").partition("\n\n")[2]
 
 @dataclass(frozen=True)
 class ExamQuery:
-    """A query, or the title of a page with the id and heading of each section."""
+    """A query with its facets, such as a page title with the ids and headings of the sections."""
 
     id: str
     text: str

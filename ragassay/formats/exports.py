@@ -139,14 +139,14 @@ MESSAGE_ROLES = {"question": ("user", "human"), "answer": ("assistant", "ai", "m
 _MAX_LEVELS = 3
 _MOST_NAMED = 8
 _NO_ANSWERS = ("spec", "final_report", "event_id")
-"""Fields of log lines that contain no answer."""
+"""Fields that occur only in log lines without an answer."""
 
 _OWN = ("id", "question", "answer", "input", "output")
 _RETRIEVERS = ("retriev", "search", "rerank")
 
 
 def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
-    """Convert an exported record to records."""
+    """Convert an exported object to one or more records."""
     if (shape := shape_of(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []

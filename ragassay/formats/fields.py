@@ -166,7 +166,7 @@ _BRACKETS = re.compile(r"\[(?P<index>-?\d{1,9}|\*?)\]")
 
 
 def path_parts(path: str) -> list[str]:
-    """Split a path into names and indexes. Brackets are equivalent to dots.
+    """Split a path into names and indexes. In a path, `a[0]` means the same as `a.0`.
 
     Example:
         >>> path_parts("messages[-1].content"), path_parts("hits[].text")

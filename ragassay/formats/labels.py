@@ -106,8 +106,8 @@ def read_labels(path: AnyPath) -> LabelResult:
     Null labels and failed assignments are skipped. `record_id` and `sentence` match the records
     that `read_records` returns for the same file. For YESciEval, the annotators are judge models.
     For SummEval, only the expert ratings are read. A Rubric workbench judgment becomes a rating on
-    the rubric "relevance", on the scale of the collection. If the path is a folder, the reviews of
-    a run or the YESciEval workbooks are read.
+    the rubric "relevance", on the scale of the collection. If the path is a folder, its reviews or
+    its YESciEval workbooks are read.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has no labels. This includes qrels,

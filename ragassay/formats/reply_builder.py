@@ -88,7 +88,7 @@ def get_text(fields: Any, *names: str) -> str:
 
 
 def get_number(fields: Any, *names: str) -> int | None:
-    """Return the first field that is not null as a whole number, or None if it is not a number."""
+    """Return the first field that is not null as an integer, or None if it is not an integer."""
     value = get(fields, *names)
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         return int(value)  # Google's APIs write 64-bit numbers as text.

@@ -247,7 +247,7 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
         message: Message with its content and citations: `annotations` (OpenAI),
             `context.citations` (Azure), `citations` (Cohere), or any of these in
             `additional_kwargs` (LangChain).
-        around: Object that contains the message. Perplexity lists the citations in this object.
+        around: Object that contains the message, in which Perplexity lists the citations.
     """
     extra = get_fields(message, "additional_kwargs")
     for holder in (around or {}, message, extra):

@@ -1,4 +1,4 @@
-"""Read the questions of topics.
+"""Read the questions of topics from a file.
 
 topic_id,title,question,narrative                            TREC BioGen (CSV)
 {"topics": [{"id", "question"}]}                             JSON document; BioASQ with "questions"

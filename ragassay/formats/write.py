@@ -82,7 +82,7 @@ def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteR
         records: Answers to write. If there are no answers, the file is empty and cannot be read
             back.
         path: Path of the file, which is compressed if the name ends in `.gz`. For ragas and
-            deepeval, `.csv` and `.json` select CSV and a JSON array.
+            deepeval, a name that ends in `.csv` selects CSV, and `.json` a JSON array.
         form: One of `WRITABLE_FORMATS`.
 
     Raises:

@@ -368,7 +368,7 @@ def _find_identifiers(plain: PlainText, names: Collection[str]) -> Iterator[Mark
 
 
 def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield the years after author names that are part of a sentence: "Smith et al. (2020)"."""
+    """Yield years after author names that are part of a sentence, as in "Smith (2020) found"."""
     for match in _NARRATIVE.finditer(plain.text):
         is_several = bool(match["several"])
         if is_no_author(match["authors"], is_several):

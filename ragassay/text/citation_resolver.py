@@ -83,7 +83,7 @@ class CitationResolver:
 
     @property
     def names(self) -> frozenset[str]:
-        """Ids, titles and labels that make the bracket around them a mark, in lower case."""
+        """Ids, titles and labels in lower case that are citation marks if they are in brackets."""
         labels = {f"^{label}" for label in self._references}
         return frozenset(self._names | labels | self._defined)
 
@@ -281,7 +281,7 @@ class CitationResolver:
         return self._document_at(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
-        """Return the only source, or the document of the only reference, by author and year."""
+        """Return the id of the source or referenced document with the given authors and year."""
         authors, _, year = value.rpartition(", ")
         openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         matches = [name for name, head in openings.items() if _has_authors(head, authors, year)]

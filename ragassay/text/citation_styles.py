@@ -146,7 +146,7 @@ _ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNOR
 
 @dataclass(frozen=True)
 class Target:
-    """What an entry of a citation mark refers to, such as the position of a source or a PMID.
+    """Reference of an entry in a citation mark, such as the position of a source or a PMID.
 
     Attributes:
         value: Number, identifier or address of the source.

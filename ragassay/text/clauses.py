@@ -183,7 +183,7 @@ def _cut_coordinated(parts: Sequence[Words]) -> list[Words]:
 
 
 def _is_joint(left: Words, right: Words) -> bool:
-    """Return whether a conjunction between two clauses allows a split."""
+    """Return whether a sentence may be split at a conjunction between two clauses."""
     word = right[0]
     if word.text not in _JOINING or word.is_inside or _verb(left) is None:
         return False

@@ -54,7 +54,7 @@ class Bm25Index:
         self._bm25 = BM25Plus(tokens) if any(tokens) else None
 
     def search(self, query: str, k: int | None = None) -> list[tuple[int, float]]:
-        """Return the best `k` texts as (position, score), best first. Ties keep the text order.
+        """Return the best `k` texts as (position, score), by descending score and then by position.
 
         Texts that share no word with the query are left out. For each query word, rank-bm25 adds
         its delta to the score of every text, unlike Lv & Zhai (2011), who add it only for texts

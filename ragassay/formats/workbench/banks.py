@@ -236,7 +236,7 @@ class BankItemRow(Row):
 
 
 class BankRow(Row):
-    """A test bank on its own line."""
+    """A line of a file of test banks."""
 
     query_id: IdText
     facet_id: IdText | None = None
