@@ -231,7 +231,7 @@ def _passage(value: object) -> Mapping[str, Any]:
 
 
 def read_conversation(item: Item) -> Sequence[Record | Problem]:
-    """Convert a row with messages to a record. Other fields are read as in ragassay's format."""
+    """Convert a row with messages to a record. Further fields are read as in ragassay's format."""
     fields = item.fields
     name = next((one for one in _LISTS if is_list(fields.get(one))), None)
     if name is None:

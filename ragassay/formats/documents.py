@@ -171,7 +171,7 @@ class _Cutter:
     pieces: Pieces = field(default_factory=Pieces)
 
     def feed(self, line: RawLine) -> Iterator[RawLine]:
-        """Yield the entries that end on this line."""
+        """Yield the entries of the array or list that end on a line."""
         position = 0
         for match in _TOKEN.finditer(line.data):
             token = match.group()

@@ -158,7 +158,7 @@ def has_value(value: object) -> bool:
 
 
 MAX_PARTS = 20
-"""Maximum number of path parts to follow."""
+"""Maximum number of parts of a path, after which the path is cut."""
 
 _MOST_VALUES = 1_000
 _INDEX = re.compile(r"-?\d{1,9}")

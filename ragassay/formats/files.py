@@ -67,7 +67,8 @@ def encoding_note(data: bytes) -> str:
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_WINDOW_BYTES = 2 * 1024 * 1024
-"""Maximum unpacked size of a 4 KiB window. Only decompression bombs exceed this size."""
+"""Maximum number of bytes to which 4 KiB of a gzip file may unpack. Only decompression bombs exceed
+this size."""
 
 MAX_RATIO = 100
 """Maximum compression ratio of a large file. Gzip compresses text by a factor of 3 to 20."""

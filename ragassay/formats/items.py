@@ -223,7 +223,7 @@ def _document_rows(
 
 
 def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
-    """Yield one row if it spans all lines. Otherwise, yield one item per line."""
+    """Yield one item if all lines form a single JSON object, or otherwise an item per line."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
     if isinstance(whole, Item) and not any(line.problem for line in lines):

@@ -110,8 +110,8 @@ def read_labels(path: AnyPath) -> LabelResult:
     its YESciEval workbooks are read.
 
     Raises:
-        InputError: The file cannot be opened, is empty, or has no labels. This includes qrels,
-            which judge documents rather than answers.
+        InputError: The file cannot be opened, is empty, or has no labels. Qrels have no labels of
+            answers, because they judge documents.
     """
     path = Path(path)
     if not has_sheets(path) and (file := reviews_file(path)):

@@ -102,7 +102,7 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
     """Convert citations, which are source ids or 1-based source positions, to document ids.
 
-    Ids take precedence over positions. A passage id is replaced by the id of the document.
+    Ids take precedence over positions. The id of a passage is replaced by the id of its document.
     """
     names = {str(i): original_id(source) for i, source in enumerate(sources, start=1)}
     names |= {source.id: original_id(source) for source in sources}

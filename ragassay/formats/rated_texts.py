@@ -54,7 +54,7 @@ RATER_MEAN = "mean of raters"
 """Name of the annotator in labels that are rounded mean ratings."""
 
 N_RATERS = 3
-"""Number of raters of each USR turn. UniEval averages their ratings."""
+"""Number of raters of each USR turn, of whose ratings UniEval publishes the means."""
 
 USR_SCALES: Mapping[str, tuple[int, int]] = {
     "understandable": (0, 1),

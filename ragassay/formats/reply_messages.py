@@ -113,8 +113,9 @@ def read_annotations(
 ) -> None:
     """Cite the sources of OpenAI, OpenRouter, LangChain and Perplexity annotations.
 
-    The fields may be nested in an object named after the annotation type, such as `url_citation`.
-    An annotation without offsets cites the whole block, unless the block is a whole message.
+    The fields of an annotation may be in an object with the name of its type, such as
+    `url_citation`. An annotation without offsets cites the whole block, unless the block is a whole
+    message.
     """
     for note in each_object(annotations):
         kind = get_text(note, "type")

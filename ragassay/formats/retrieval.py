@@ -86,8 +86,8 @@ def read_corpus(path: AnyPath) -> CorpusResult:
     """Read a corpus from JSON lines or a JSON array, optionally compressed with gzip.
 
     Documents have `pmid`, `id` or `docid`; `abstract`, `text` or `contents`; and optionally `title`
-    and the fields of an `Article`. A text may be a list of sentences. Other fields are ignored.
-    Lines that repeat an id are rejected.
+    and the fields of an `Article`. A text may be a list of sentences. Fields with any other name
+    are ignored. Lines that repeat an id are rejected.
 
     Raises:
         InputError: The file is missing or empty, or contains no documents.

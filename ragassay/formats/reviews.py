@@ -118,7 +118,7 @@ class ReviewedRun:
 
     @cached_property
     def evaluations(self) -> dict[str, Evaluation]:
-        """Evaluations by record id, from the folder of the reviews."""
+        """Evaluations in the folder of the reviews, keyed by record id."""
         path = self.file.with_name(EVALUATIONS)
         if not path.exists():
             raise InputError(

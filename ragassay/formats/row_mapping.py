@@ -92,9 +92,9 @@ def with_columns(
     """Yield items whose mapped columns have the names of ragassay's fields.
 
     Of the unmapped columns, questions, answers, references and sources are recognized by common
-    names, and fields in `OWN_NAMES` by their exact name. All other columns become metadata. A
-    column may be a path such as `inputs.question`, and must occur in the first 1,000 items. `tally`
-    counts the fields that were recognized by common names.
+    names, and fields in `OWN_NAMES` by their exact name. Columns that are neither mapped nor
+    recognized become metadata. A column may be a path such as `inputs.question`, and must occur in
+    the first 1,000 items. `tally` counts the fields that were recognized by common names.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))

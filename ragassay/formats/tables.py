@@ -1,7 +1,7 @@
 """Read CSV, TSV, Parquet and Excel files. The kind of file is detected from its content.
 
 CSV and TSV may be compressed with gzip. The first row contains the column names. Unnamed columns,
-such as the index of a frame, are ignored. Empty cells are absent fields.
+such as the index of a frame, are ignored. Empty cells count as absent fields.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class TopicRow(Row):
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read questions, keyed by topic id, and rejected topics from a CSV, TSV or JSON file."""
+    """Read topics from a CSV, TSV or JSON file, and return questions by topic id and rejections."""
     topics, rejections = read_once(
         until_junk(_topics(path), path),
         read=lambda item: parse(TopicRow, item.fields),

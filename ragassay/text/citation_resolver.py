@@ -176,7 +176,7 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        """Return whether the only source may contain several passages, one with this number."""
+        """Return whether the only source may be a list in which a passage has the given number."""
         if self.n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"

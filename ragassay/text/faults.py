@@ -162,7 +162,7 @@ _ANSWERLESS = re.compile(
     r"(?:answer|provide|find|determine|have|assist|help|give|say|tell|offer|know)\b",
     re.IGNORECASE,
 )
-""""I cannot" followed by a verb of answering. "I cannot recommend it" is an answer."""
+"""Matches "I cannot" with a verb such as "answer", but not "I cannot recommend it"."""
 _TURN = re.compile(r"[,;.]? (?:but|however|nevertheless|nonetheless|yet)\b", re.IGNORECASE)
 _NO_CLAIM = re.compile(
     rf"\b(?:please|consult|contact|see an?|speak (?:to|with)|talk to|let me know|happy to|feel free"

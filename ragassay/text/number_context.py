@@ -105,8 +105,8 @@ Bound = Literal["", "about", "over", "under"]
 HEAD = 3
 """Number of words on each side of a number that show best what the number measures."""
 BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
-"""Number of characters read before a number, after it, on each side for its nearby words, and at
-the start of its sentence."""
+"""Numbers of characters that are read before a number, after a number, on each side for nearby
+words, and at the start of a sentence."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
 _SIGN = r"[-\u2212\u2013+]?"

@@ -1,4 +1,4 @@
-"""Parse the numbers in a text and their units, in any notation, using rules."""
+"""Parse the numbers in a text and their units, in any notation, by rules."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def segment(
 
     Returns:
         The unchanged answer, its statements, and its sources followed by the cited documents that
-        `lookup` found. Statements include their marks and do not overlap. Their offsets refer to
-        the answer.
+        `lookup` found. Statements include their marks and do not overlap. The offsets of statements
+        refer to the answer.
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)

@@ -43,14 +43,14 @@ _MARKS = "()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'"
 _BRACKETS = ("()", "[]", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f", "\uff08\uff09")
 _PAIRED = str.maketrans(dict.fromkeys(_MARKS, " "))
 _MOST_PAIRED = 2_000
-"""Maximum number of brackets and quotation marks in a paragraph. If there are more, they are hidden
-from sentencex, which takes quadratic time for unmatched brackets."""
+"""Maximum number of brackets and quotation marks in a paragraph that are passed to sentencex, which
+takes quadratic time for unmatched brackets."""
 
 _SHORT_CHARS = 16
 """Maximum number of characters of a list number. The limit keeps the check fast."""
 
 _TAIL_CHARS = 48
-"""Number of characters before a boundary that are passed to the rules. No rule needs more."""
+"""Number of characters before a boundary that are passed to the rules, none of which needs more."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

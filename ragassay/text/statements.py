@@ -318,8 +318,8 @@ def _give_marks(
 def _owner_of(mark: Mark, text: str, spans: Sequence[Span]) -> int:
     """Return the index of the sentence that a mark belongs to.
 
-    This is the sentence that contains or precedes the mark. A mark at the start of a line belongs
-    to the next sentence on that line.
+    A mark belongs to the sentence that contains or precedes it, or, at the start of a line, to the
+    next sentence on that line.
     """
     before = max(0, bisect_right(spans, mark.start, key=lambda span: span[0]) - 1)
     after = before + 1

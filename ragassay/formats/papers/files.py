@@ -57,7 +57,7 @@ class SectionRow(Row):
     kind: SectionKind = "body"
 
     def to_section(self) -> PaperSection:
-        """Return the section as a record."""
+        """Convert the row to a section of a paper."""
         return PaperSection(title=self.title, text=self.text, kind=self.kind)
 
 
