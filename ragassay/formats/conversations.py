@@ -126,7 +126,6 @@ def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
 
 
 def _read_one(message: object) -> _Message | str:
-    """Parse a message, or return a text that says why it is invalid."""
     if is_list(message) and len(message) == 2:  # LangChain's ("human", "…") pairs
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
@@ -212,7 +211,6 @@ def _parse_content(content: object) -> object:
 
 
 def _passages(value: object) -> list[Mapping[str, Any]]:
-    """Return the passages in a tool result, or an empty list if it contains no list of passages."""
     if is_object(value):
         inner = next((one for one in _PASSAGE_LISTS if is_list(value.get(one))), None)
         return _passages(value[inner]) if inner else []

@@ -107,7 +107,6 @@ def read_exam_queries(path: Path) -> QueryFile:
 
 
 def _is_query(first: list[Item | Rejection]) -> bool:
-    """Return whether the first item is a query rather than a mapping of ids to queries."""
     if not first or not isinstance(first[0], Item) or is_object(first[0].fields.get("topics")):
         return bool(first) and isinstance(first[0], Rejection)
     names = {"query_id", "id", "_id", "qid", "topic_id"}

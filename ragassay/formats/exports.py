@@ -285,13 +285,11 @@ def block_text(content: object) -> str | None:
 
 
 def _block_text(block: Mapping[str, object]) -> object:
-    """Return the text of a text block, or None for other blocks such as tool calls."""
     is_text = block.get("type") in (None, "text", "output_text", "input_text")
     return block.get("text") if is_text else None
 
 
 def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
-    """Return the path and rows of the first sources found, or ("", []) if there are none."""
     for path in shape.sources:
         value = parse_text(value_at(fields, path))
         sources_path, rows = _find_sources(value, path, _MAX_LEVELS)

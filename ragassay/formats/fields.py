@@ -240,7 +240,6 @@ def _is_under(key: str, roots: Sequence[str]) -> bool:
 
 
 def _put_value(target: dict[str, object], parts: Sequence[str], value: object) -> None:
-    """Set the value at a path unless one exists, and create missing objects along the path."""
     for part in parts[:-1]:
         inner = target.get(part)
         if not is_object(inner):

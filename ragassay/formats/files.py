@@ -150,7 +150,6 @@ class Unpacked(io.RawIOBase):
         return b"".join(parts)
 
     def _parts(self, window: bytes) -> list[bytes]:
-        """Decompress concatenated gzip members, and skip trailing zeros."""
         parts: list[bytes] = []
         room = MAX_WINDOW_BYTES + 1
         while window and room > 0:

@@ -195,7 +195,6 @@ def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejecti
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    """Yield an item per row if the item's fields are columns, or the item itself otherwise."""
     rows = column_rows(item.fields) if isinstance(item, Item) else None
     if rows is None or isinstance(item, Rejection):
         yield item
@@ -206,7 +205,6 @@ def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
 
 
 def _header(document: CutDocument, number: int, file: str) -> Item | Rejection | None:
-    """Return the document without its rows, or None if the document is itself a row."""
     header = parse_line(RawLine(number, document.header), file, "")
     return None if isinstance(header, Item) and row_list(header.fields) is None else header
 

@@ -137,7 +137,6 @@ def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection
 
 
 def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
-    """Return the object to which a dotted path leads, and the name of the field in this object."""
     parent: object = row
     names = key.split(".")
     for n, name in enumerate(names):

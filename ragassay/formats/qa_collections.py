@@ -253,7 +253,6 @@ def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[
 
 
 def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
-    """Yield the number, URL and text of each piece of evidence for the answer and its claims."""
     evidence = (claim.get("evidence") for claim in answer.claims)
     lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
     for pieces in lists:

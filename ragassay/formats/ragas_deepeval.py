@@ -323,7 +323,6 @@ def _python_cell(name: str, value: object) -> str:
 
 
 def _deepeval_cell(name: str, value: object) -> str:
-    """Format a value as DeepEval does in `EvaluationDataset.save_as`."""
     if name in _CONTEXTS and is_list(value):
         return JOINT.join(map(str, value))
     return (

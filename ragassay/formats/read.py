@@ -317,7 +317,6 @@ def named_format(item: Item) -> Format | None:
 def _add_named_sources(
     record: Record, fields: Mapping[str, object], form: Format
 ) -> tuple[Record, dict[str, str]]:
-    """Add sources from a field outside the format, and return the name of this field."""
     others = {key: value for key, value in fields.items() if key not in form.fields}
     name = None if record.sources else find_sources(others)
     sources = read_sources(others.pop(name)) if name is not None else ()

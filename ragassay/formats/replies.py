@@ -103,7 +103,6 @@ def _is_message(fields: Fields) -> bool:
 
 
 def _is_chat(fields: Fields) -> bool:
-    """Return whether `message` contains the answer, as in replies of Cohere and Ollama."""
     return _is_message({"role": "assistant"} | get_fields(fields, "message"))
 
 

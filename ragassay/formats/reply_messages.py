@@ -292,7 +292,6 @@ def _azure_tool_citations(context: Fields) -> Any:
 
 
 def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
-    """Add a document of Cohere, whose fields have any names, and return its number."""
     data = get_fields(document, "data") or document
     name = name or get_text(data, "id", "url", "title")
     return reply.add_source(name, title=get_text(data, "title"), text=free_text(data))

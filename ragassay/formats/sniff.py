@@ -88,7 +88,6 @@ class Format:
 
 
 def _own(keys: Collection[str]) -> set[str]:
-    """Return the keys that are not fields of the metadata."""
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 

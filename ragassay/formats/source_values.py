@@ -151,7 +151,6 @@ def _has_own_fields(part: Mapping[str, object]) -> bool:
 
 
 def _named_text(part: dict[str, object]) -> dict[str, object] | None:
-    """Return the source in an `{id: text}` object, or None for any other object."""
     if len(part) != 1:
         return None
     ((name, text),) = part.items()
@@ -173,7 +172,6 @@ def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
 
 
 def _join_texts(value: object) -> str | None:
-    """Return a text, or the joined texts of a list, or None for any other value."""
     if isinstance(value, str):
         return value
     if not is_list(value):
@@ -248,7 +246,6 @@ def _columns(value: dict[str, object]) -> list[object] | None:
 
 
 def _rows_by_id(value: dict[str, object], levels: int) -> list[object] | None:
-    """Return the sources of an `{id: text}` object, or None for any other object."""
     rows: list[object] = []
     for name, part in value.items():
         sources = _rows(part, levels - 1) if isinstance(part, str | dict | list) else None

@@ -118,7 +118,6 @@ def _delimiter(head: Sequence[RawLine]) -> str:
 
 
 def _is_json(line: bytes) -> bool:
-    """Return whether a line is JSON rather than a row whose first cell looks like JSON."""
     return line.lstrip().startswith(_NOT_IN_HEADER) and not isinstance(parse_json(line), Problem)
 
 

@@ -134,7 +134,6 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
 
 
 def _is_table(data: bytes) -> bool:
-    """Return whether a file is a table with a header rather than lines `id TAB question`."""
     first = data.partition(b"\n")[0].decode("utf-8", "replace").strip()
     cells = {cell.strip().casefold() for cell in first.replace(",", "\t").split("\t")}
     return "\t" not in first or not cells.isdisjoint(_IDS)

@@ -259,7 +259,6 @@ def biogen_2024_row(record: Record) -> JsonRow:
 
 
 def _text(record: Record) -> str:
-    """Return the answer as one text that cites sources by id."""
     if not isinstance(record.answer, str):
         return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
 

@@ -140,8 +140,6 @@ def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
 
 @dataclass(frozen=True)
 class _SynthesisRow:
-    """An answer with its question id, generator, variant and, if perturbed, the target rubric."""
-
     question: str
     generator: str
     variant: str
@@ -400,7 +398,6 @@ def _other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
 def _parse_rating_column(
     name: str, generators: Mapping[str, object]
 ) -> tuple[str, str, str] | None:
-    """Return the judge, generator and rubric of a rating column, or None for another column."""
     start, _, rubric = name.rpartition("_")
     if not rubric.istitle() or _SCORES in name:
         return None

@@ -258,7 +258,6 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
 
 
 def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    """Return whether a line without a label starts a reference in a list without labels."""
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )

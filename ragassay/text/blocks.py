@@ -223,7 +223,6 @@ _OWNERS = {
 
 
 def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield the list items, paragraphs and HTML blocks in the given lines."""
     if not any(_BLOCK_TAG.search(text, *line) for line in lines):
         yield from _split_items(text, lines, kind)
         return
@@ -235,7 +234,6 @@ def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 
 
 def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield a block for each list item, and one for the lines before the first item."""
     block_lines: list[Span] = []
     for n, (start, end) in enumerate(lines):
         box = _CHECK_BOX.match(text, start, end) if kind == "item" and not n else None
@@ -252,8 +250,6 @@ def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 
 
 class _HtmlReader:
-    """Reader that collects the blocks of a text with HTML block elements."""
-
     def __init__(self, kind: BlockKind) -> None:
         self.blocks: list[Block] = []
         self._kind: BlockKind = kind

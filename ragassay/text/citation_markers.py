@@ -95,6 +95,5 @@ def bare(identifier: str) -> str:
 
 
 def _plain_doi(prefix: str, doi: str) -> str:
-    """Return a DOI, percent-decoded if it is part of a URL."""
     decoded = unquote(doi) if prefix.rstrip().endswith("/") else doi
     return doi if re.search(r"\s", decoded) else decoded

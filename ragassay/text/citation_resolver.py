@@ -176,7 +176,6 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        """Return whether the only source may be a list in which a passage has the given number."""
         if self.n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
@@ -254,7 +253,6 @@ class CitationResolver:
         return self._by_reference[name]
 
     def _matched_documents(self) -> list[str]:
-        """Return the ids of the documents to which entries of the reference list refer."""
         return [one for label in self._references if (one := self._find_by_label(label))]
 
     def _find_in_reference(self, text: str) -> str | None:

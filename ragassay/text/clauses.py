@@ -196,7 +196,6 @@ def _is_joint(left: Words, right: Words) -> bool:
 
 
 def _is_list(words: Words) -> bool:
-    """Return whether words end with a short list item between commas, as "A, B," does."""
     commas = [n for n, word in enumerate(words) if word.text == "," and not word.is_inside]
     if len(commas) < 2 or commas[-1] != len(words) - 1:
         return False

@@ -209,7 +209,6 @@ def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 def _find_opposite(
     ours: Sequence[str], side: tuple[str, ...], around: set[str], n: int
 ) -> str | None:
-    """Return the first word of a claim with one of the stems and a nearby word in `around`."""
     return next(
         (w for i, w in enumerate(ours) if w.startswith(side) and around & _around(ours, i, n)), None
     )

@@ -178,7 +178,6 @@ def _has_same_neighbour(
 
 
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two numbers could be values of the same thing."""
     if one.kind != other.kind or other.in_interval or one.partner != other.partner:
         return False
     if one.kind == "share" and one.change != other.change:
@@ -229,7 +228,6 @@ def _counted_noun(one: NumberMention) -> str:
 
 
 def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
-    """Return how similar the words around two numbers are, or 0 if they are too different."""
     if not one.near and one.words and not has_companion and one.kind != "ratio":
         return 0.0
     mine = one.near if len(one.near) > 1 else one.near | one.lead

@@ -212,7 +212,6 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
 
 
 def _per_year(one: NumberMention) -> NumberMention:
-    """Convert a rate to a share per year, and return other numbers unchanged."""
     return replace(one, amount=12 * one.amount, step=12 * one.step) if one.kind == RATE else one
 
 

@@ -187,7 +187,6 @@ def read_quantities(text: str) -> list[Quantity]:
 
 
 def _end_with_unit(one: Quantity) -> int:
-    """Return the end of a number, or of its unit if the unit contains another number."""
     return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
@@ -270,7 +269,6 @@ def _share(start: int, end: int, value: Fraction) -> Quantity:
 
 
 def _in_context(text: str, one: Quantity) -> Quantity:
-    """Add the unit and sign of a number, and whether it is part of a name or follows "about"."""
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)

@@ -171,7 +171,6 @@ def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
 def _things(
     words: Sequence[str], left: int, right: int, joint: int
 ) -> Iterator[tuple[Stems, Stems]]:
-    """Yield the stems of two things that two numbers may measure, named after or before them."""
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
         yield _split_things(words[right + 1 : end])
@@ -330,7 +329,6 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
-    """Yield the index at which the second thing of each comparison starts, and the kind."""
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         if (word == "than" and before == "rather") or (word == "of" and before == "instead"):

@@ -122,7 +122,6 @@ def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
-    """Return the passages of a document. They are cached because articles recur in a run."""
     spans = split_sentences(text)
     if not spans:
         return ()

@@ -183,7 +183,6 @@ def _without_list_mark(text: str, span: Span) -> Span:
 def _join_sentences(
     listed_sentences: Sequence[SentenceInput],
 ) -> tuple[str, list[Span], list[tuple[str, ...]]]:
-    """Return the sentences as one text, their spans in this text, and their listed citations."""
     pieces: list[str] = []
     spans: list[Span] = []
     listed: list[tuple[str, ...]] = []

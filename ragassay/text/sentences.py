@@ -141,7 +141,6 @@ def _is_enclosed(text: str) -> bool:
 
 
 def _without_crowds(text: str) -> str:
-    """Replace brackets and quotation marks with spaces in paragraphs that have too many."""
     return "\n\n".join(
         part.translate(_PAIRED) if sum(map(part.count, _MARKS)) > _MOST_PAIRED else part
         for part in text.split("\n\n")

@@ -305,7 +305,6 @@ def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
 def _give_marks(
     answer: str, statements: Sequence[Statement], part: BlockPart, marks: Sequence[Mark]
 ) -> None:
-    """Add marks that belong to no other statement to the previous statement."""
     if not statements or not marks:
         return
     last = statements[-1]

@@ -109,7 +109,6 @@ def _keywords(meta: Element) -> tuple[str, ...]:
 
 
 def _licence(meta: Element) -> str:
-    """Return the URL of the license, or its text or type if there is no URL."""
     if (licence := meta.find("permissions/license")) is None:
         return ""
     links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
@@ -224,7 +223,6 @@ def _reference(ref: Element) -> str:
 
 
 def _citation_text(element: Element) -> str:
-    """Return the text of a citation, with spaces between parts that are not otherwise separated."""
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
         return text_of(element)

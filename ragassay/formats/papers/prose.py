@@ -263,8 +263,6 @@ def _begins_paragraph(line: str, before: str, width: int) -> bool:
 
 
 def _join_broken_words(lines: list[str], words: Counter[str]) -> str:
-    """Join lines, and remove hyphens at line ends except those of compounds."""
-
     def join_parts(match: re.Match[str]) -> str:
         joined, compound = match[1] + match[2], f"{match[1]}-{match[2]}"
         n_joined, n_compound = words[joined.lower()], words[compound.lower()]

@@ -267,7 +267,6 @@ def _read_query(line: RawLine) -> tuple[str, list[object]] | Problem:
 def _read_paragraphs(
     query: str, rows: list[object], place: Place
 ) -> list[QueryParagraphs | Rejection]:
-    """Return rejections of invalid paragraphs, and the query with its valid paragraphs."""
     rejections: list[QueryParagraphs | Rejection] = []
     paragraphs: dict[str, GradedParagraph] = {}
     for i, fields in enumerate(rows):
