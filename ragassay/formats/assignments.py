@@ -157,9 +157,8 @@ def _n_words(text: str) -> int:
 def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
     """Write answers or passages in the format of the nuggetizer's `assign`.
 
-    `read_assignments` returns the same answers when it reads the file. The nuggetizer's `metrics`
-    requires an importance for every nugget, so an unknown importance is written as "failed", which
-    `metrics` does not count as vital.
+    The nuggetizer's `metrics` requires an importance for every nugget, so an unknown importance is
+    written as "failed", which `metrics` does not count as vital.
 
     Raises:
         InputError: An answer occurs twice, has no topic, or has both a system and a document or

@@ -27,7 +27,7 @@ from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
-"""Reading stops if more than this share of lines, and at least `MAX_JUNK`, are unreadable."""
+"""Share of unreadable lines above which reading stops if at least `MAX_JUNK` are unreadable."""
 
 _Read = TypeVar("_Read")
 

@@ -131,7 +131,7 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
 
 
 def read_extract(item: Item) -> Record:
-    """Convert a line of an extracted file to a record. The line number is part of the id."""
+    """Convert a line of an extracted file to a record whose id contains the line number."""
     row = parse(ExtractRow, item.fields)
     evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
     return Record(

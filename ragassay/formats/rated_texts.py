@@ -126,7 +126,7 @@ class MeansRow(Row):
 
 
 class RatedTurnRow(Row):
-    """A dialogue turn, whose ratings are further fields."""
+    """A dialogue turn, with its ratings in `model_extra`."""
 
     response: str
     model: IdText
@@ -153,7 +153,7 @@ class AveragedTurnRow(Row):
 def read_summeval(item: Item) -> Record:
     """Convert a summary to a record with the id `id/model_id`.
 
-    The first reference summary becomes the reference, and further ones become metadata.
+    The first reference summary becomes the reference, and all others become metadata.
     """
     row = parse(SummaryRow, item.fields)
     metadata = unknown_fields(row)

@@ -165,13 +165,7 @@ def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[I
 
 @dataclass
 class _ColumnGroup:
-    """Table rows that belong to the same answer.
-
-    Attributes:
-        rows: Source in each table row.
-        seen: Sources as text, by which duplicate rows are recognized.
-        answer: Field name and value of the first nonempty answer.
-    """
+    """Table rows that belong to the same answer."""
 
     first: Item
     rows: list[object]

@@ -34,7 +34,7 @@ MAX_LEVELS = 4
 """Maximum number of nested levels that are searched for sources."""
 
 _LONG_WORDS = 4
-"""Minimum number of words in a text that cannot be just an id, a name or a label."""
+"""Minimum number of words in a text that counts as more than an id, a name or a label."""
 
 _BLOB_WORDS = 40
 """Minimum number of words in a text that is reported as unread."""

@@ -403,7 +403,7 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Mask the matches of a pattern in a text where adjacent masks count as one character."""
+    """Mask the matches of a pattern, for which adjacent mask characters count as one."""
     runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
     short, offsets, position = [], [], 0
     for start, end in runs:

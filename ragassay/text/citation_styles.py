@@ -363,7 +363,7 @@ def _authors(group: str) -> Iterator[Target]:
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
-    """Return whether the words before a year are not authors but, for example, a month."""
+    """Return whether the words before a year name no author, as in "March 2020"."""
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 

@@ -123,8 +123,8 @@ _MOST_CANDIDATES = 4_000
 _BLOCK = 256
 _KIND_LETTERS = {"noun": "n", "adjective": "a", "participle": "p", "opener": "o", "other": "x"}
 _RUN = re.compile("(?<![^o])p[na]*|[na]+")
-"""Matches a noun phrase in a text of role letters. A participle may start it only after an
-opener."""
+"""Matches a noun phrase in a text in which each letter is the role of a word. A participle may
+start it only after an opener."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 

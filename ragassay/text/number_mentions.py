@@ -175,7 +175,8 @@ ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
 maximum relative difference between calendar units (3 months are 12 weeks)."""
 
 MOST_NUMBERS = 20
-"""Number of following numbers with which a number is combined. The limit bounds the run time."""
+"""Maximum distance between two combined numbers, counted in numbers. The limit bounds the run
+time."""
 
 _FOLD_WORDS = (
     (re.compile(r"\b(?:doubl\w+|twice)\b", re.IGNORECASE), Fraction(2)),

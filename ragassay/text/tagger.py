@@ -1,4 +1,4 @@
-"""Tag parts of speech with TextBlob's tagger, but do not load what the tagger does not need."""
+"""Tag parts of speech with TextBlob's tagger, without importing the rest of TextBlob."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ _MOST_SPANNED = 100
 """Maximum number of rows or columns spanned by a cell. Larger spans count as 1."""
 
 _MOST_COLUMNS = 500
-"""Number of columns in a row after which further cells span one column each."""
+"""Number of columns in a row after which each cell counts as a single column."""
 
 
 def table_text(wrap: Element) -> str:

@@ -155,7 +155,7 @@ def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
 
 
 def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
-    """Return the items of a bank as exam items, in which every item has an id."""
+    """Convert the items of a bank to exam items, all of which have an id."""
     return tuple(
         ExamItem(
             id=item_id(item, bank),

@@ -360,8 +360,7 @@ def _parse_rest(rest: str) -> JsonRow:
 def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
     """Write test banks. For the Workbench, use a file name that ends in `.gz`.
 
-    Banks from files in TREC AutoJudge's v3 format are written in that format. When the file is read
-    again, items that had no id have their default id.
+    Banks from files in TREC AutoJudge's v3 format are written in that format.
 
     Raises:
         InputError: A bank has no query id or repeats the query, facet and kind of another bank; two
