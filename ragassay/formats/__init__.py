@@ -1,7 +1,7 @@
 """Read records from users' files, and write records to files.
 
-Formats are detected from a file's content. Each unreadable line becomes a `Rejection` that states
-the file, line and field. The other lines are still read.
+Formats are detected from a file's content. An unreadable line becomes a `Rejection` that states the
+file, line and field, and all other lines are read.
 
 Answers: `read_records`, `write_answers`. Gold nuggets: `read_nugget_banks`, `write_nugget_banks`,
 `read_test_banks`, `write_test_banks`. Human labels: `read_labels`. Output of other evaluators:

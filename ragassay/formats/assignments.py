@@ -28,7 +28,7 @@ from ragassay.formats.sniff import sniff
 from ragassay.records import Assignment, Importance, Rejection
 
 ALL = "all"
-"""Value of `qid` on the line that contains the means."""
+"""Value of `qid` on the line with the mean scores of all answers."""
 
 _SCORES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score")
 
@@ -52,10 +52,10 @@ class AssignedAnswer:
     """An answer or retrieved passage with nugget assignments.
 
     Attributes:
-        system: Name of the run that generated the answer. Empty for a passage.
-        n_words: Answer length recorded in the file, or None if it equals the number of words.
-        document: Id of the passage. Empty for an answer.
-        metadata: Other fields in the file as text, keyed by dotted path.
+        system: Name of the run that generated the answer, or "" for a passage.
+        n_words: Length of the answer according to the file, or None if it is the number of words.
+        document: Id of the passage, or "" for an answer.
+        metadata: Texts of all other fields in the file, keyed by dotted path.
     """
 
     topic: str
@@ -69,12 +69,12 @@ class AssignedAnswer:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Topic, system and document. The combination is unique within a file."""
+        """Key of the answer, unique within a file: its topic, system and document."""
         return self.topic, self.system, self.document
 
     @property
     def n_unscored(self) -> int:
-        """Number of nuggets whose assignment failed."""
+        """Number of nuggets to which the nuggetizer failed to assign a level of support."""
         return sum(nugget.assignment is None for nugget in self.nuggets)
 
 
@@ -83,7 +83,7 @@ class NuggetScores:
     """The nuggetizer's scores for an answer, each in [0, 1] or None if undefined.
 
     Attributes:
-        topic: Question id, or "all" for the means.
+        topic: Question id, or "all" for the mean scores of all answers.
         strict_vital_score: Share of vital nuggets with full support.
         strict_all_score: Share of all nuggets with full support.
         vital_score: Like `strict_vital_score`, but partial support counts half.
@@ -98,10 +98,10 @@ class NuggetScores:
 
 
 def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[Rejection, ...]]:
-    """Read the output of the nuggetizer's `assign` command, and return items and rejected lines.
+    """Read answers or passages from the nuggetizer's `assign`, and return them with rejected lines.
 
-    The items are answers or passages. Failed labels are None. Answers with unknown labels are kept,
-    and a rejection reports how many labels are unknown.
+    Labels that the nuggetizer failed to assign are None. Answers with unknown labels are kept, and
+    a rejection reports how many labels are unknown.
 
     Raises:
         InputError: The file cannot be opened, is empty, or has another format.
@@ -126,7 +126,7 @@ def read_assignments(path: AnyPath) -> tuple[tuple[AssignedAnswer, ...], tuple[R
         repeated=lambda answer, _: Problem(
             "qid",
             f"the topic already has an answer by {quote_text(answer.system or answer.document)}",
-            "each answer only once",
+            "one line for each answer",
         ),
     )
     return answers, tuple(sorted([*rejections, *label_rejections], key=lambda one: one.line))
@@ -157,20 +157,21 @@ def _n_words(text: str) -> int:
 def write_assignments(answers: Sequence[AssignedAnswer], path: AnyPath) -> None:
     """Write answers or passages in the format of the nuggetizer's `assign`.
 
-    `read_assignments` returns equal answers. The nuggetizer's `metrics` requires an importance for
-    every nugget, so an unknown importance is written as "failed", which `metrics` does not count as
-    vital.
+    The nuggetizer's `metrics` requires an importance for every nugget, so an unknown importance is
+    written as "failed", which `metrics` does not count as vital.
 
     Raises:
-        InputError: An answer occurs twice, has no topic, or does not have exactly one of system and
-            document; a nugget has no text; or the file cannot be written.
+        InputError: An answer occurs twice, has no topic, or has both a system and a document or
+            neither; a nugget has no text; or the file cannot be written.
     """
     path = Path(path)
     seen: set[tuple[str, str, str]] = set()
     for answer in answers:
         key = answer.key
         if not answer.topic.strip() or not (answer.system + answer.document).strip():
-            raise InputError(f"{path} cannot be written: {key} has no topic or no system")
+            raise InputError(
+                f"{path} cannot be written: {key} has no topic, or neither system nor document"
+            )
         if key in seen or (answer.system and answer.document):
             problem = "occurs twice" if key in seen else "has both a system and a document"
             raise InputError(f"{path} cannot be written: the answer {key} {problem}")
@@ -211,10 +212,10 @@ def _nugget_row(answer: AssignedAnswer, i: int) -> JsonRow:
 
 
 def write_nugget_scores(scores: Iterable[NuggetScores], path: AnyPath) -> None:
-    """Write scores in the nuggetizer's format, with the means on a final line named "all".
+    """Write scores in the nuggetizer's format, with the mean scores on a final line "all".
 
-    The means exclude undefined scores, which the nuggetizer counts as 0. Missing scores are
-    omitted, which the nuggetizer's `compare` supports but its `view` does not. If `scores` includes
+    The means exclude undefined scores, which the nuggetizer counts as 0. Undefined scores are not
+    written, which the nuggetizer's `compare` accepts but its `view` does not. If `scores` includes
     an entry for "all", no means are added.
 
     Raises:

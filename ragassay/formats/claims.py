@@ -28,24 +28,24 @@ _MARK = r"<\|(?:multi_|other_)?cit\|>"
 _CITED = re.compile(
     rf"(?<!\s)\s*+(?:[\[(](?=[^\[\]()]*[\])])[^\[\]()]*{_MARK}[^\[\]()]*[\])]|{_MARK})"
 )
-"""Placeholder for a citation in Citation-Integrity. Brackets around a placeholder may contain other
-citations. If there are no brackets, text after the placeholder belongs to the sentence."""
+"""Placeholder for a citation in the Citation-Integrity data set, with any brackets around it. The
+brackets may contain further citations."""
 
 
 class MarkRow(Row):
-    """Sentences in a document that support or contradict a claim."""
+    """A label for the sentences of a document: whether they support or contradict the claim."""
 
     label: str
 
 
 class DecisiveRow(MarkRow):
-    """Decisive sentences with their positions."""
+    """Positions of the sentences that support or contradict a claim, with the label."""
 
     sentences: list[int]
 
 
 class FactCheckRow(Row):
-    """A claim with its documents."""
+    """A claim with the ids of its documents, and the documents' labels."""
 
     claim: str = Field(min_length=1)
     evidence: dict[str, list[MarkRow]]
@@ -53,7 +53,7 @@ class FactCheckRow(Row):
 
 
 class CitingRow(Row):
-    """A claim with its cited documents and their decisive sentences."""
+    """A claim with the ids of its cited documents, and the sentences that decide its label."""
 
     claim: str = Field(min_length=1)
     evidence: dict[str, list[DecisiveRow]]
@@ -89,12 +89,12 @@ class FactCheck:
 
 
 def is_fact_check(item: Item) -> bool:
-    """Return whether an item is a claim with its documents."""
+    """Return whether an item is a claim with cited documents in the format of SciFact."""
     return "cited_doc_ids" in item.fields and is_object(item.fields.get("evidence"))
 
 
 def read_fact_checks(item: Item) -> list[FactCheck] | Problem:
-    """Pair a claim with each of its documents."""
+    """Return a fact check for each pair of a claim and one of its documents."""
     row = validate(FactCheckRow, item.fields)
     if isinstance(row, Problem):
         return row
@@ -141,11 +141,11 @@ _CORPORA = ("corpus.jsonl", "corpus.jsonl.gz")
 
 
 def iter_claims(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labelled claims, each with its label and its evidence or sentences.
+    """Yield claims, each with its label and either its evidence or a document's sentences.
 
-    An Evidence Inference finding yields two claims. The annotations file requires the prompts file
-    in the same folder. A SciFact claim yields one claim per document, and requires the corpus in
-    the same folder.
+    A finding of Evidence Inference becomes two claims: the finding, which is supported, and its
+    opposite, which is contradicted. A claim of SciFact becomes one claim per document. Evidence
+    Inference requires its prompts file in the same folder, and SciFact its corpus.
     """
     related = _RelatedFiles(path)
     for item in iter_items(path):
@@ -210,7 +210,7 @@ def _add_finding_prompt(fields: Mapping[str, object], related: _RelatedFiles) ->
         )
     if str(fields.get("Valid Label")) in _REFUSED:
         raise ProblemError(
-            "Valid Label", "the label was rejected by the verifier", "a valid label (1)"
+            "Valid Label", "the data set marks the label as invalid", "a valid label (1)"
         )
     finding = {name.lower(): prompt.get(name) for name in ("Intervention", "Comparator", "Outcome")}
     finding |= {"label": fields["Label"], "evidence": fields["Annotations"]}
@@ -224,7 +224,7 @@ def _cited_claims(item: Item, related: _RelatedFiles) -> Iterator[Item | Rejecti
         decisive = row.evidence.get(name, [])
         labels = {one.label for one in decisive} or {NO_EVIDENCE}
         if document is None or len(labels) > 1:
-            missing = f"the corpus has no {quote_text(name)}"
+            missing = f"the corpus does not contain the document {quote_text(name)}"
             text = f"found {' and '.join(sorted(labels))}" if document else missing
             expected = (
                 "one label per document" if document else "the id of a document in the corpus"

@@ -62,7 +62,7 @@ _ROLE_NAMES = ("role", "from", "type", "author", "speaker")
 _CONTENT_NAMES = ("content", "value", "text", "message", "parts")
 _LISTS = ("messages", "conversations", "conversation", "user_input", "dialog", "dialogue")
 ANSWER_FIELDS = ("answer", "response", "output", "completion")
-"""Fields, stored alongside the messages, that may contain the answer to the last message."""
+"""Fields next to the list of messages that may contain the answer to the last message."""
 
 _PASSAGE_LISTS = ("documents", "results", "passages", "chunks", "contexts", "sources", "data")
 
@@ -75,7 +75,7 @@ class Conversation:
         question: Last user message before the answer.
         answer: Last assistant message that contains text.
         turns: User and assistant messages before the question.
-        n_after: Number of messages after the answer, which are not read.
+        n_after: Number of ignored messages after the answer.
     """
 
     question: str
@@ -99,7 +99,7 @@ def read_messages(messages: Sequence[object]) -> Conversation | Problem:
     for n, raw_message in enumerate(messages):
         message = _read_one(raw_message)
         if isinstance(message, str):
-            expected = "a message with a role (user, assistant, system, tool) and a content"
+            expected = "a message with a role (user, assistant, system, tool) and content"
             return Problem(str(n), message, expected)
         read.append(message)
     if (answer := _last(read, len(read), "assistant")) is None:
@@ -126,7 +126,6 @@ def _last(messages: Sequence[_Message], end: int, role: Role) -> int | None:
 
 
 def _read_one(message: object) -> _Message | str:
-    """Return the message, or a description of its error."""
     if is_list(message) and len(message) == 2:  # LangChain's ("human", "…") pairs
         message = {"role": message[0], "content": message[1]}
     if not is_mapping(message):
@@ -183,7 +182,7 @@ def _role_name(fields: Fields) -> str:
 
 
 def _sources(messages: Sequence[_Message]) -> tuple[Document, ...]:
-    """Return tool results as documents, one per passage, or one per result that has no passages."""
+    """Return a document for each passage of a tool result, or for each result without passages."""
     documents: list[Document] = []
     for message in messages:
         if message.role != "tool":
@@ -212,7 +211,6 @@ def _parse_content(content: object) -> object:
 
 
 def _passages(value: object) -> list[Mapping[str, Any]]:
-    """Return the passages in a tool result, or an empty list if it contains no list of passages."""
     if is_object(value):
         inner = next((one for one in _PASSAGE_LISTS if is_list(value.get(one))), None)
         return _passages(value[inner]) if inner else []
@@ -231,7 +229,7 @@ def _passage(value: object) -> Mapping[str, Any]:
 
 
 def read_conversation(item: Item) -> Sequence[Record | Problem]:
-    """Convert a row with messages to a record. Other fields are read as in ragassay's format."""
+    """Convert a row with messages to a record. Further fields are read as in ragassay's format."""
     fields = item.fields
     name = next((one for one in _LISTS if is_list(fields.get(one))), None)
     if name is None:
@@ -290,14 +288,14 @@ HISTORY_FIELDS = ("chat_history", "history", "conversation_history", "previous_m
 """Fields of a row that may contain the earlier turns of a conversation."""
 
 _SHAPED = ("choices", "candidates", "message", "content")
-"""Fields that identify a provider's reply."""
+"""Fields by which a provider's reply is recognized."""
 
 
 def read_answer(item: Item, tally: FieldTally | None = None) -> Sequence[Record | Problem]:
     """Convert a row to a record. The answer may be a provider's reply with structured citations.
 
-    Unreadable citations are returned as problems after the record. A chat history is converted to
-    turns.
+    The problems after the record describe citations that cannot be read. The chat history becomes
+    the record's turns.
     """
     name = next((one for one in HISTORY_FIELDS if is_list(item.fields.get(one))), "")
     turns = read_history(item.fields[name]) if name else None

@@ -1,4 +1,4 @@
-"""Split JSON arrays and documents into unparsed rows of bytes."""
+"""Split JSON arrays and JSON documents into rows, without parsing the rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPENS_ITEM = (b"[", b"{", b",")
 
 
 def is_array(head: Sequence[RawLine]) -> bool:
-    """Return whether a file that starts with these two lines is a single JSON array.
+    """Return whether a file that starts with one or two given lines is a single JSON array.
 
     If the first line is a complete array and another line follows, the file is JSON lines with an
     invalid first line.
@@ -41,7 +41,7 @@ def _is_json(data: bytes) -> bool:
 
 @dataclass
 class Pieces:
-    """Collected pieces of an item that spans several lines."""
+    """Pieces, collected so far, of a JSON item that spans several lines."""
 
     start: int = 0
     pieces: list[bytes] = field(default_factory=list[bytes])
@@ -49,7 +49,7 @@ class Pieces:
     n_bytes: int = 0
 
     def add(self, number: int, piece: bytes) -> None:
-        """Add a piece of a line, without leading whitespace if it starts an item."""
+        """Add a piece of a line, and strip leading whitespace from the first piece."""
         if not self.pieces:
             piece = piece.lstrip()
             self.start = number
@@ -58,7 +58,7 @@ class Pieces:
             self.n_bytes += len(piece) + 1
 
     def item(self, number: int) -> RawLine:
-        """Return the item that ends on the given line, and clear the pieces."""
+        """Join the pieces into an item that ends on line `number`, and start a new item."""
         data = b"\n".join(self.pieces).rstrip()
         self.pieces, self.n_bytes = [], 0
         if len(data) > self.limit:
@@ -70,14 +70,14 @@ class Pieces:
         )
 
     def rest(self, number: int, problem: str, expected: str) -> RawLine:
-        """Return the remaining pieces as a line with the given problem."""
+        """Join the pieces of an incomplete item into a line with a problem."""
         data = b"\n".join(self.pieces).strip()
         self.pieces, self.n_bytes = [], 0
         return RawLine(self.start if data else number, data, problem, expected)
 
 
 ROW_LISTS = ("results", "questions", "data", "runs", "traces", "rows", "records", "examples")
-"""Names of lists in a document that may contain its rows."""
+"""Names under which a document may store its list of rows."""
 
 ROW_FIELDS = frozenset(
     {
@@ -106,7 +106,7 @@ class CutDocument:
 
 
 def row_list(fields: Mapping[str, object]) -> str | None:
-    """Return the name of the list with a document's rows, or None if the object is a row."""
+    """Return the name of the list that contains a document's rows, or None if there is none."""
     if ROW_FIELDS.intersection(fields):
         return None
     return next((name for name in ROW_LISTS if is_list(fields.get(name))), None)
@@ -132,7 +132,7 @@ def column_rows(fields: Mapping[str, object]) -> list[dict[str, object]] | None:
 
 
 def is_document(head: Sequence[RawLine]) -> bool:
-    """Return whether a file is one multi-line JSON object, not JSON lines with an invalid line."""
+    """Return whether a file that starts with two given lines is a single JSON object."""
     if len(head) < 2 or any(line.problem for line in head):
         return False
     first, second = head[0].data.strip(), head[1].data.strip()
@@ -160,7 +160,7 @@ def may_be_document(line: RawLine) -> bool:
 
 @dataclass
 class _Cutter:
-    """Incremental parser that extracts the entries of an array or of a document's list of rows."""
+    """Cuts the entries of an array, or of a document's list of rows, out of the lines of a file."""
 
     level: int  # Nesting level of the entries: 1 in an array, 2 in the list of a document.
     depth: int = 0
@@ -171,7 +171,7 @@ class _Cutter:
     pieces: Pieces = field(default_factory=Pieces)
 
     def feed(self, line: RawLine) -> Iterator[RawLine]:
-        """Yield the entries that end on this line."""
+        """Yield the entries of the array or list that end on a line."""
         position = 0
         for match in _TOKEN.finditer(line.data):
             token = match.group()
@@ -211,7 +211,7 @@ class _Cutter:
 
 
 def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
-    """Split a JSON array into its items, numbered by their first line.
+    """Split a JSON array into its items, each with the number of its first line.
 
     Reading stops at a line with a problem because the remaining text cannot be split.
     """
@@ -231,7 +231,7 @@ def cut_array(lines: Iterable[RawLine]) -> Iterator[RawLine]:
 
 
 def cut_document(lines: Sequence[RawLine]) -> CutDocument | None:
-    """Split a document into header and rows, or return None if it has no list of rows."""
+    """Split a document into its header and its rows, or return None if it has no list of rows."""
     cutter = _Cutter(level=2)
     rows: list[RawLine] = []
     number = 0

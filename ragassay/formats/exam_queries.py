@@ -34,7 +34,7 @@ SHAPES = (__doc__ or "").partition("\n\n")[2]
 
 @dataclass(frozen=True)
 class ExamQuery:
-    """A query, or the title of a page with the id and heading of each section."""
+    """A query with its facets, such as a page title with the ids and headings of the sections."""
 
     id: str
     text: str
@@ -46,7 +46,7 @@ class QueryFile:
     """Queries in a file.
 
     Attributes:
-        records: Answers that contain the queries. Empty if the file contains only queries.
+        records: Answers, if the queries were read from a file of answers.
     """
 
     queries: tuple[ExamQuery, ...]
@@ -107,7 +107,6 @@ def read_exam_queries(path: Path) -> QueryFile:
 
 
 def _is_query(first: list[Item | Rejection]) -> bool:
-    """Return whether the first item is a query rather than a mapping of ids to queries."""
     if not first or not isinstance(first[0], Item) or is_object(first[0].fields.get("topics")):
         return bool(first) and isinstance(first[0], Rejection)
     names = {"query_id", "id", "_id", "qid", "topic_id"}
@@ -135,7 +134,7 @@ _TITLE = re.compile(r"<(?:title|query|question)>([^<]*)", re.IGNORECASE)
 
 
 def _topics(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each topic with the number of its first line."""
+    """Yield the line number and the text of each topic in SGML."""
     line, position = 1, 0
     while opening := _OPENING.search(text, position):
         if (closing := _CLOSING.search(text, opening.end())) is None:

@@ -37,16 +37,16 @@ ROOTS = (
     *("inputs", "outputs", "reference", "reference_outputs", "attributes", "context", "item"),
     *("sample", "datasource_item", "run", "example", "trace", "metadata", "vars", "response"),
 )
-"""Objects that tables flatten to columns with dotted names such as `inputs.question`."""
+"""Objects that tables may store as columns with dotted names, such as `inputs.question`."""
 
 
 class Spans(BaseModel):
-    """Paths used to merge the rows of a trace.
+    """Paths of the fields by which the rows of a trace are merged.
 
     Attributes:
         trace: Paths of the trace id.
         parent: Paths of the parent span's id, which is missing in the root span.
-        kind: Paths of the span kind.
+        kind: Paths of the kind of a span, such as "retriever".
         documents: Paths of the documents found by a retriever span.
     """
 
@@ -62,14 +62,14 @@ class ExportShape(BaseModel):
     """Structure of the records that a tool exports. Paths use the syntax of `fields.value_at`.
 
     Attributes:
-        marks: Paths that identify this shape. A record matches if it has a value at every path.
+        marks: Paths that all have a value in records of this shape.
         question: Paths of the question. The value may be text, messages, or an object with a field
             that has a common name. The first path with a question is used.
         sources: Paths of objects with a sources field, or of lists of sources.
         rows: Path of the list of records if an exported object contains several records.
         spans: Paths used to merge the rows of a trace, or None if each row is a record.
         has_objects: Whether at least one value at the `marks` paths must be an object or a list.
-        refusal: Reason why records of this shape contain no answers, or empty if they do.
+        refusal: Reason why records of this shape contain no answers, or "" if they contain answers.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,7 +90,7 @@ class ExportShape(BaseModel):
 
     @property
     def name(self) -> str:
-        """Name of the format."""
+        """Name of the tool in lower case, with hyphens instead of spaces."""
         return self.tool.lower().replace(" ", "-")
 
     def fits(self, fields: Mapping[str, object]) -> bool:
@@ -133,25 +133,25 @@ def export_format(fields: Mapping[str, object]) -> ShapeFormat | None:
 
 
 _INNER = ("input", "inputs", "output", "outputs", "kwargs", "args", "messages", "data", "value")
-"""Names of objects that wrap the inputs and outputs of a call."""
+"""Names of objects that may contain the inputs or outputs of a call."""
 
 MESSAGE_ROLES = {"question": ("user", "human"), "answer": ("assistant", "ai", "model")}
 _MAX_LEVELS = 3
 _MOST_NAMED = 8
 _NO_ANSWERS = ("spec", "final_report", "event_id")
-"""Fields of log lines that contain no answer."""
+"""Fields that occur only in log lines without an answer."""
 
 _OWN = ("id", "question", "answer", "input", "output")
 _RETRIEVERS = ("retriev", "search", "rerank")
 
 
 def read_export(item: Item, tally: FieldTally) -> list[Record | Problem]:
-    """Convert an exported record to records."""
+    """Convert an exported object to one or more records."""
     if (shape := shape_of(item.fields)) is None:
         if any(mark in item.fields for mark in _NO_ANSWERS):
             return []
         text, expected = (
-            "the record matches no known export",
+            "the record has no known export format",
             "a record with the structure of the first line",
         )
         return [Problem("", text, expected)]
@@ -233,7 +233,7 @@ def _first(
 def _text(
     value: object, names: tuple[str, ...], role: str, path: str, levels: int, lone: bool
 ) -> tuple[str, str] | None:
-    """Return text from a value, a named field, a message or the only text field, with its path."""
+    """Find text in a value, its usual fields or its messages, and return it with its path."""
     if isinstance(value, str):
         return (str(value), path) if value.strip() else None
     if levels == 0:
@@ -285,13 +285,11 @@ def block_text(content: object) -> str | None:
 
 
 def _block_text(block: Mapping[str, object]) -> object:
-    """Return the text of a text block, or None for other blocks such as tool calls."""
     is_text = block.get("type") in (None, "text", "output_text", "input_text")
     return block.get("text") if is_text else None
 
 
 def _sources(fields: Mapping[str, object], shape: ExportShape) -> tuple[str, list[object]]:
-    """Return the path and rows of the first sources found, both empty if none are found."""
     for path in shape.sources:
         value = parse_text(value_at(fields, path))
         sources_path, rows = _find_sources(value, path, _MAX_LEVELS)

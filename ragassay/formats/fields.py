@@ -42,17 +42,17 @@ SOURCE_NAMES = (
     *("hits", "matches", "results", "references", "citations", "context_text", "source_text"),
     *("passage", "passage_text", "chunk", "chunk_text", "document", "snippet", "source"),
 )
-"""Fields that contain the source texts of an answer."""
+"""Names of fields that may contain the source texts of an answer."""
 
 LISTED_NAMES = ("references", "citations", "results", "document", "source", "evidence", "papers")
-"""Source fields that often contain ids or titles. Only their long texts count as sources."""
+"""Names of source fields that often contain only ids or titles, so short texts are ignored."""
 
 GOLD_SOURCE_NAMES = (
     *("reference_contexts", "reference_context", "gold_contexts", "gold_context"),
     *("golden_contexts", "ground_truth_context", "ground_truth_contexts", "gold_passages"),
     *("expected_context", "expected_contexts", "reference_context_ids", "retrieved_context_ids"),
 )
-"""Fields with ideal retrieval results, which are never read as retrieved sources."""
+"""Names of fields with the ideal retrieval results, which are never read as retrieved sources."""
 
 NO_SOURCE_NAMES = frozenset(
     {
@@ -70,7 +70,7 @@ NO_SOURCE_NAMES = frozenset(
         *("tool_calls", "tools_called", "expected_tools", "usage", "config", "settings"),
     }
 )
-"""Fields whose texts are not sources and are not reported as unread."""
+"""Names of fields that contain no sources, so their texts are never reported as unread."""
 
 TEXT_NAMES = (
     *("text", "content", "page_content", "body", "abstract", "snippet", "passage", "chunk"),
@@ -96,7 +96,7 @@ URL_NAMES = ("url", "uri", "link", "href", "source", "source_url", "source_uri")
 TITLE_NAMES = ("title", "document_title", "doc_title", "article_title", "headline", "name")
 
 PASSAGE_ID_NAMES = ("passage_id", "chunk_id", "doc_id", "docid", "document_id", "pmid", "source_id")
-"""Columns that contain the id of the passage in another column."""
+"""Table columns that may contain the id of a passage whose text is in another column."""
 
 ONE_PASSAGE_NAMES = (
     *("passage", "passage_text", "chunk", "chunk_text", "document", "snippet", "context"),
@@ -128,17 +128,17 @@ def _fold(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _fold_all(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the rank of each normalized name. The best name has rank 0."""
+    """Return the position of each normalized name in the list of preferred names."""
     return {name: rank for rank, name in enumerate(dict.fromkeys(map(fold, names)))}
 
 
 def find_name(fields: Mapping[str, object], names: tuple[str, ...]) -> str | None:
-    """Return the first name whose field has a value, or None if none of the fields has a value."""
+    """Return the first name whose field has a value, or None if there is no such field."""
     return next(iter(find_all(fields, names)), None)
 
 
 def find_all(fields: Mapping[str, object], names: tuple[str, ...]) -> list[str]:
-    """Return the fields that have one of the names and a value, in the order of `names`.
+    """Return the fields with a value and one of the given names, in the order of `names`.
 
     If several spellings of a name match, the exact spelling comes first.
     """
@@ -158,7 +158,7 @@ def has_value(value: object) -> bool:
 
 
 MAX_PARTS = 20
-"""Maximum number of path parts to follow."""
+"""Maximum number of parts of a path, after which the path is cut."""
 
 _MOST_VALUES = 1_000
 _INDEX = re.compile(r"-?\d{1,9}")
@@ -166,7 +166,7 @@ _BRACKETS = re.compile(r"\[(?P<index>-?\d{1,9}|\*?)\]")
 
 
 def path_parts(path: str) -> list[str]:
-    """Split a path into names and indexes. Brackets are equivalent to dots.
+    """Split a path into names and indexes. In a path, `a[0]` means the same as `a.0`.
 
     Example:
         >>> path_parts("messages[-1].content"), path_parts("hits[].text")
@@ -240,7 +240,6 @@ def _is_under(key: str, roots: Sequence[str]) -> bool:
 
 
 def _put_value(target: dict[str, object], parts: Sequence[str], value: object) -> None:
-    """Set the value at a path unless one exists, and create missing objects along the path."""
     for part in parts[:-1]:
         inner = target.get(part)
         if not is_object(inner):

@@ -23,7 +23,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
-"""Byte order marks. Longer marks come first because some begin with a shorter mark."""
+"""Byte order marks. UTF-32 comes first because its mark may begin with that of UTF-16."""
 
 _TYPED = frozenset(b"\t\n\r\f")
 _HIGH = 0x80
@@ -31,7 +31,7 @@ _SEEN = 4_096
 
 
 def encoding_of_start(data: bytes) -> str | None:
-    """Return the encoding indicated by a byte order mark, or None for UTF-8 or no mark."""
+    """Return "UTF-16" or "UTF-32" if the data starts with its byte order mark, otherwise None."""
     return next((name for mark, name in _BOMS if data.startswith(mark)), None)
 
 
@@ -67,7 +67,8 @@ def encoding_note(data: bytes) -> str:
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_WINDOW_BYTES = 2 * 1024 * 1024
-"""Maximum unpacked size of a 4 KiB window. Only decompression bombs exceed this size."""
+"""Maximum number of bytes to which 4 KiB of a gzip file may unpack. Only decompression bombs exceed
+this size."""
 
 MAX_RATIO = 100
 """Maximum compression ratio of a large file. Gzip compresses text by a factor of 3 to 20."""
@@ -149,7 +150,6 @@ class Unpacked(io.RawIOBase):
         return b"".join(parts)
 
     def _parts(self, window: bytes) -> list[bytes]:
-        """Decompress concatenated gzip members, and skip trailing zeros."""
         parts: list[bytes] = []
         room = MAX_WINDOW_BYTES + 1
         while window and room > 0:
@@ -203,7 +203,7 @@ class UnpackedFile(io.BufferedReader):
 
     @property
     def n_grown(self) -> int:
-        """Number of bytes appended since the file was opened. These bytes are not read."""
+        """Number of bytes appended since the file was opened, which are not read."""
         return self._file.n_grown
 
 
@@ -265,9 +265,9 @@ class RawLine:
     """An unparsed line of a file.
 
     Attributes:
-        data: Bytes without the line ending. Truncated if `problem` is set.
-        problem: Reason why the line could not be read, or empty.
-        expected: Description of a valid line if `problem` is set.
+        data: Bytes without the line ending, possibly truncated if `problem` is set.
+        problem: Reason why the line could not be read, or "" for a readable line.
+        expected: Description of a valid line, or "" for a readable line.
     """
 
     number: int
@@ -282,7 +282,7 @@ class RawLine:
 
 
 def too_long(number: int, data: bytes, limit: int, what: str = "line") -> RawLine:
-    """Return the start of an overlong line, with `problem` set."""
+    """Return the start of a line that exceeds the limit, with a problem that says so."""
     return RawLine(
         number,
         data[:_CONTENT_BYTES],
@@ -325,7 +325,7 @@ def iter_lines(path: Path) -> Iterator[RawLine]:
 
 
 def _line(handle: UnpackedFile, number: int, data: bytes, limit: int) -> RawLine | None:
-    """Read the rest of a line that starts with the data, or return None at the end of the file."""
+    """Read the rest of a line of which `data` is the start, or return None at the file's end."""
     if not data:
         return None
     if number == 1:

@@ -4,7 +4,7 @@
     {"query", "qid", "nuggets": [{"text", "importance"}]} per line                 nuggetizer
     {"query_id", "query_text", "items": [{"nugget_id", "nugget_text"}]} per line   test bank
 
-A topic may occur several times with the same nuggets, as in assignments for several runs.
+A file may repeat a topic with the same nuggets, for example once per run.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ _OF_ANSWERS = frozenset({"answer_text", "candidate_text"})
 
 @dataclass(frozen=True)
 class NuggetBank:
-    """Gold nuggets for a question.
+    """Gold nuggets for a question, identified by its topic id.
 
     Attributes:
-        question: Text of the question. Empty if the file does not contain it.
-        metadata: Other fields in the file as text, keyed by dotted path.
+        question: Question, or "" if the file contains only the topic id.
+        metadata: Texts of all other fields in the file, keyed by dotted path.
     """
 
     topic: str
@@ -89,7 +89,7 @@ class _Gold:
     rejections: list[Rejection] = field(default_factory=list[Rejection])
 
     def add(self, bank: NuggetBank, place: Place, has_facets: bool = False) -> None:
-        """Add the nuggets of a topic. A topic may occur again unchanged or with another facet."""
+        """Add the nuggets of a topic, or a rejection if they differ from earlier ones."""
         first = self.banks.setdefault(bank.topic, bank)
         if has_facets:
             nuggets = tuple(dict.fromkeys([*first.nuggets, *bank.nuggets]))
@@ -99,7 +99,7 @@ class _Gold:
         if first.nuggets != bank.nuggets:
             text = f"the topic {quote_text(bank.topic)} already appeared with other nuggets"
             where = f" (line {line})" if line else ""
-            problem = Problem("", f"{text}{where}", "all nuggets of a topic in one place")
+            problem = Problem("", f"{text}{where}", "all nuggets of a topic in one list")
             self.rejections.append(place.reject(problem))
 
 
@@ -138,8 +138,7 @@ def read_nuggets(path: AnyPath) -> tuple[dict[str, tuple[Nugget, ...]], list[Rej
 def write_nugget_banks(banks: Sequence[NuggetBank], path: AnyPath) -> None:
     """Write gold nuggets in the format of the nuggetizer's `create`.
 
-    The format stores only text and importance. `read_nugget_banks` returns equal banks if the
-    origin of all nuggets is "gold" and their method is "given".
+    The format stores only the text and importance of nuggets, not their origin and method.
 
     Raises:
         InputError: A topic is blank or occurs twice, or the file cannot be written.

@@ -27,7 +27,7 @@ from ragassay.records import Rejection
 
 MAX_JUNK = 10_000
 MAX_JUNK_SHARE = 0.9
-"""Share of unreadable lines above which reading stops, if at least `MAX_JUNK` are unreadable."""
+"""Share of unreadable lines above which reading stops if at least `MAX_JUNK` are unreadable."""
 
 _Read = TypeVar("_Read")
 
@@ -41,7 +41,7 @@ class UnreadableLineCount:
     n_lines: int = 0
 
     def end(self, line: int, is_bad: bool) -> Rejection | None:
-        """Count a line, and return the final rejection if reading should stop after it."""
+        """Count a line, and return a rejection if reading should stop after this line."""
         self.n_lines += 1
         self.n_bad += is_bad
         if not is_bad or self.n_bad < MAX_JUNK or self.n_bad <= MAX_JUNK_SHARE * self.n_lines:
@@ -84,7 +84,7 @@ class Place:
         line: 1-based line number, or 0 if unknown.
         label: Unique label of the item within the file, such as "line-3", "item-3" or "row-3".
         content: Text of the item, cut to 2,000 characters.
-        path: Path in the enclosing document, such as "results.3". Empty for a standalone item.
+        path: Path in the enclosing document, such as "results.3", or "" if there is no document.
     """
 
     file: str
@@ -195,7 +195,6 @@ def _line_items(line: RawLine, file: str, label: str) -> Iterator[Item | Rejecti
 
 
 def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
-    """Yield the rows of a column-oriented object, as written by data frames, or the item itself."""
     rows = column_rows(item.fields) if isinstance(item, Item) else None
     if rows is None or isinstance(item, Rejection):
         yield item
@@ -206,7 +205,6 @@ def _spread(item: Item | Rejection) -> Iterator[Item | Rejection]:
 
 
 def _header(document: CutDocument, number: int, file: str) -> Item | Rejection | None:
-    """Return the document without its rows, or None if the document is itself a row."""
     header = parse_line(RawLine(number, document.header), file, "")
     return None if isinstance(header, Item) and row_list(header.fields) is None else header
 
@@ -223,7 +221,7 @@ def _document_rows(
 
 
 def _whole_or_lines(lines: list[RawLine], file: str) -> Iterator[Item | Rejection]:
-    """Yield one row if it spans all lines. Otherwise, yield one item per line."""
+    """Yield one item if all lines form a single JSON object, or otherwise an item per line."""
     data = b"\n".join(line.data for line in lines)
     whole = parse_line(RawLine(lines[0].number, data), file, f"line-{lines[0].number}")
     if isinstance(whole, Item) and not any(line.problem for line in lines):
@@ -278,7 +276,7 @@ def _row_items(place: Place, value: dict[str, object]) -> Iterator[Item | Reject
 
 
 def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
-    """Call a reader on an item, and return a problem instead of raising `ProblemError`."""
+    """Read an item with `read`, and return the problem if it raises `ProblemError`."""
     try:
         return read(item)
     except ProblemError as error:
@@ -288,7 +286,7 @@ def read_item(read: Callable[[Item], _Read], item: Item) -> _Read | Problem:
 def iter_read(
     items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
 ) -> Iterator[_Read | Rejection]:
-    """Read items one at a time, and yield the values and the rejections."""
+    """Read items one at a time, and yield values or rejections in file order."""
     for item in items:
         if isinstance(item, Rejection):
             yield item
@@ -301,14 +299,14 @@ def iter_read(
 def read_each(
     items: Iterable[Item | Rejection], read: Callable[[Item], Sequence[_Read | Problem]]
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Read all items, and return the values and the rejections in file order."""
+    """Read all items, and return the values and, separately, the rejections."""
     return split_rejections(iter_read(items, read))
 
 
 def split_rejections(
     outcomes: Iterable[_Read | Rejection],
 ) -> tuple[tuple[_Read, ...], tuple[Rejection, ...]]:
-    """Split outcomes into values and rejections."""
+    """Return values and rejections as separate tuples."""
     results = list(outcomes)
     values = tuple(one for one in results if not isinstance(one, Rejection))
     return values, tuple(one for one in results if isinstance(one, Rejection))
@@ -320,9 +318,9 @@ def read_once(
     key_of: Callable[[_Read], Hashable],
     repeated: Callable[[_Read, int], Problem],
 ) -> tuple[tuple[_Read, ...], list[Rejection]]:
-    """Read items, and reject those that are unreadable or have a duplicate key.
+    """Read items, and reject unreadable items and items with the key of an earlier item.
 
-    `repeated` returns a description of a duplicate from its value and the first item's line.
+    `repeated` receives the value of a duplicate and the line of the first item with its key.
     """
     values: dict[Hashable, _Read] = {}
     lines: dict[Hashable, int] = {}
@@ -342,7 +340,7 @@ def read_once(
 
 
 def content_of(value: object) -> str:
-    """Return the value as JSON, for rejections that have no input line to show."""
+    """Return a value as JSON, to be shown in a rejection instead of the input line."""
     try:
         return shorten_text(json.dumps(value, skipkeys=True, default=str))
     except (ValueError, RecursionError):

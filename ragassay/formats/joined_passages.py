@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MOST_PASSAGES = 1_000
-"""Maximum number of passages. Text with more passages is not split."""
+"""Maximum number of passages in a text. A text with more passages is not split."""
 
 _WORD = r"(?:document|doc|source|passage|context|chunk|snippet|article|reference|ref|result)"
 _HEADING = "(?:document|doc|source|passage|context|chunk|snippet)"
-"""Words before a number without brackets. "Article" is excluded because laws have articles."""
+"""Words that start a passage with a plain number, except "article", which may refer to a law."""
 _MARKS = tuple(
     re.compile(
         rf"^[ \t]{{0,8}}(?:[\#=-]{{1,6}}[ \t])?(?:\*\*)?{mark}", re.IGNORECASE | re.MULTILINE
@@ -35,7 +35,7 @@ _PMID = re.compile(
 _TITLE = re.compile(r"[ \t]?\(Title:[ \t]?(?P<title>[^\n]{1,500}?)\):?(?=\s|$)", re.IGNORECASE)
 _LEAD = re.compile(r"\s*(?:(?:\w+[ \t]){0,3}\w+:\s*\n\s*)?")
 _RULE = re.compile(r"-{3,}|={3,}|\*{3,}")
-"""A separator line between passages."""
+"""Matches a line of dashes, equals signs or asterisks between passages."""
 MOST_LEAD = 200
 """Maximum number of characters before the first passage."""
 
@@ -84,7 +84,7 @@ def _by_pmid(text: str) -> list[dict[str, object]]:
 
 
 def _between(text: str, marks: Sequence[re.Match[str]]) -> list[dict[str, object]]:
-    """Return the text after each mark, or an empty list if any mark is not followed by text."""
+    """Return the passages that start at the marks, or an empty list if a passage has no text."""
     if not 1 < len(marks) <= MOST_PASSAGES or marks[0].start() > MOST_LEAD:
         return []
     if not _LEAD.fullmatch(text, 0, marks[0].start()):

@@ -44,7 +44,7 @@ from ragassay.records import (
 )
 
 RELEVANCE_ITEM = "relevance"
-"""Rubric name for relevance grades of responses."""
+"""Name of the rubric under which relevance grades of responses are stored."""
 
 LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "accuracy": ("yes", "no"),
@@ -56,11 +56,11 @@ LABELS_OF_TASK: Mapping[LabelTask, tuple[str, ...]] = {
     "exam_grade": (*map(str, range(MOST_EXAM_RATING + 1)), "yes", "no"),
     "relevance_grade": ("yes", "no"),
 }
-"""Labels of each task that has a closed label set. Rubric ratings are whole numbers instead."""
+"""Valid labels of each task, except ratings on a rubric, which are whole numbers."""
 
 
 class LabelRow(Row):
-    """A label in ragassay's own format, which allows no unknown fields."""
+    """A label in ragassay's own format, in which unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -91,7 +91,7 @@ class LabelResult:
 
     Attributes:
         format: "ragassay-labels", "ragassay-reviews", "rubric-workbench" or an answer format.
-        n_other: Number of reviews that belong to no labelling task.
+        n_other: Number of reviews that do not label an answer for any task.
     """
 
     labels: tuple[HumanLabel, ...]
@@ -104,14 +104,14 @@ def read_labels(path: AnyPath) -> LabelResult:
     """Read human labels from a file in any known format, optionally compressed with gzip.
 
     Null labels and failed assignments are skipped. `record_id` and `sentence` match the records
-    that `read_records` returns for the same file. Ratings by YESciEval's judge models are labels
-    with the model as annotator. For SummEval, only the expert ratings are read. A Rubric workbench
-    judgment becomes a rating on the rubric "relevance", on the scale of the collection. If the path
-    is a folder, the reviews of a run or the YESciEval workbooks are read.
+    that `read_records` returns for the same file. For YESciEval, the annotators are judge models.
+    For SummEval, only the expert ratings are read. A Rubric workbench judgment becomes a rating on
+    the rubric "relevance", on the scale of the collection. If the path is a folder, its reviews or
+    its YESciEval workbooks are read.
 
     Raises:
-        InputError: The file cannot be opened, is empty, or has no labels. This includes qrels,
-            which judge documents rather than answers.
+        InputError: The file cannot be opened, is empty, or has no labels. Qrels have no labels of
+            answers, because they judge documents.
     """
     path = Path(path)
     if not has_sheets(path) and (file := reviews_file(path)):

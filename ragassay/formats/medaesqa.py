@@ -59,7 +59,7 @@ def _blank_as_absent(value: object) -> object:
 
 
 class AssessmentRow(Row):
-    """A citation. Citations without a PMID are ignored."""
+    """A citation with its label and evidence. A citation without a PMID is ignored."""
 
     cited_pmid: Annotated[IdText | None, BeforeValidator(_blank_as_absent)] = None
     evidence_relation: str | None = None
@@ -95,7 +95,7 @@ class AssessedQuestionRow(Row):
 
 
 class ExtractRow(Row):
-    """A line in an extracted file, with an answer or evidence."""
+    """A line of a file extracted from MedAESQA: a question with either an answer or evidence."""
 
     question: str = Field(min_length=1)
     machine_id: IdText | None = None
@@ -114,15 +114,15 @@ class _AssessedAnswer:
         return f"{self.question.question_id}/{self.system}"
 
     def sentences(self) -> list[tuple[int, AssessedSentenceRow]]:
-        """Return the sentences that are not blank, with their 0-based positions in the file."""
+        """Return the sentences of the answer that are not blank, with their 0-based positions."""
         rows = enumerate(self.row.answer_sentences)
         return [(i, sentence) for i, sentence in rows if sentence.answer_sentence.strip()]
 
 
 def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Problem]:
-    """Convert a question to a record for each system's answer, with ids such as `question_id/M1`.
+    """Return a record for each system's answer to a question, with ids such as `question_id/M1`.
 
-    Blank sentences are skipped, and the labels use the resulting sentence numbers.
+    Blank sentences are dropped before sentences are numbered, and labels use the same numbers.
     """
     return [
         answer if isinstance(answer, Problem) else _record(answer, questions)
@@ -131,7 +131,7 @@ def read_medaesqa(item: Item, questions: Mapping[str, str]) -> list[Record | Pro
 
 
 def read_extract(item: Item) -> Record:
-    """Convert a line of an extracted file to a record. The id is the position in the file."""
+    """Convert a line of an extracted file to a record whose id contains the line number."""
     row = parse(ExtractRow, item.fields)
     evidence = () if row.evidence is None else (Document(id="1", text=row.evidence),)
     return Record(
@@ -273,14 +273,14 @@ def _label(
 
 
 EvidenceKey = tuple[str, int, str]
-"""Record id, 1-based sentence number, and id of the cited document."""
+"""Key of a citation: record id, 1-based sentence number, and id of the cited document."""
 
 
 def read_evidence(path: Path) -> Mapping[EvidenceKey, tuple[str, ...]]:
-    """Return the evidence for each citation that has evidence.
+    """Return the evidence texts of each citation in a MedAESQA file.
 
-    Record ids and sentence numbers match the output of `read_records`. `evidence_support` may be a
-    text or a list of texts. Other values are ignored, and other file formats contain no evidence.
+    Record ids and sentence numbers match those that `read_records` returns for the same file.
+    Citations without evidence are left out, and files in other formats yield no evidence.
     """
     evidence: dict[EvidenceKey, tuple[str, ...]] = {}
     for item in iter_items(path):
@@ -317,9 +317,9 @@ _ClustersFile = RootModel[dict[str, dict[str, dict[str, list[_MedaesqaSentence]]
 
 
 def read_clusters(path: Path) -> dict[str, Mapping[str, Mapping[tuple[str, int], str]]]:
-    """Read the cluster of each answer sentence, keyed by question id and cluster kind.
+    """Return the cluster name of each sentence, by question id, cluster kind and sentence.
 
-    Sentences are identified by system and 1-based number.
+    The key of a sentence consists of the system and the 1-based sentence number.
     """
     try:
         questions = _ClustersFile.model_validate_json(read_small_file(path)).root

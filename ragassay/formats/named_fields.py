@@ -35,8 +35,8 @@ class NamedFields:
 
     Attributes:
         fields: All fields, with the recognized fields renamed.
-        names: Original names of `question`, `answer`, `reference` and `sources`.
-        unread: Paths of unread fields that contain text.
+        names: Field names in the file, keyed by "question", "answer", "reference" and "sources".
+        unread: Paths of up to five fields with text that may be a source but was not read.
     """
 
     fields: dict[str, object]
@@ -45,7 +45,7 @@ class NamedFields:
 
 
 def rename_fields(raw_fields: Mapping[str, object]) -> NamedFields:
-    """Recognize and rename the fields of an answer."""
+    """Find the question, answer, reference and sources by common field names, and rename them."""
     names: dict[str, str] = {}
     for own, known in _NAMES.items():
         name = own if has_value(raw_fields.get(own)) else find_name(raw_fields, known) or own
@@ -90,7 +90,7 @@ def find_unread(fields: Mapping[str, object], *, has_sources: bool) -> tuple[str
 
 
 def _with_passage_id(rows: object, source: str, rest: dict[str, object]) -> object:
-    """Add the id and title from other columns to a row's single passage."""
+    """Add an id and a title to the only passage of a row if other columns contain them."""
     if not (is_list(rows) and len(rows) == 1):
         return rows
     row = rows[0]
@@ -124,18 +124,18 @@ def has_one_text(fields: Mapping[str, object], name: str) -> bool:
 
 @dataclass
 class FieldTally:
-    """Counts the original names of each field in ragassay's format."""
+    """Counts the names in the input for each field of ragassay's format."""
 
     names: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
 
     def add(self, names: Mapping[str, str]) -> None:
-        """Count the original field names of one record."""
+        """Count the names that the fields of one record had in the input."""
         for own, name in names.items():
             counts = self.names.setdefault(own, {})
             counts[name] = counts.get(name, 0) + 1
 
     def renamed_fields(self) -> dict[str, str]:
-        """Return the original names, joined with "or", of each renamed field."""
+        """Return the names that each renamed field had in the input, joined with "or"."""
         return {
             own: " or ".join(counts)
             for own, counts in self.names.items()
@@ -150,7 +150,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
     """Return notes on how the input was read, to be shown with the results.
 
     Args:
-        fields: Original field names, keyed by the field name in ragassay's format.
+        fields: Field names in the input, keyed by the field name in ragassay's format.
 
     Example:
         >>> input_notes({"answer": "output", "sources": "docs"}, [])
@@ -171,7 +171,7 @@ def input_notes(fields: Mapping[str, str], records: Iterable[Record]) -> tuple[s
 
 
 def turns_note(n_answers: int) -> str:
-    """Return a note about answers that are the last turn of a conversation, or "" if none are.
+    """Return a note about the number of answers that end a conversation, or "" for 0 answers.
 
     Example:
         >>> turns_note(0)

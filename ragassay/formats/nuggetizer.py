@@ -1,4 +1,4 @@
-"""Read and write files for the nuggetizer's `create` and `assign` (castorini/nuggetizer)."""
+"""Read and write files of the commands `create` and `assign` of castorini/nuggetizer."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def _text_as_candidate(value: object) -> object:
 
 
 def label_text(value: object) -> object:
-    """Return a label as text, even if the model that wrote it used another type."""
+    """Return a label as text, because models may write other JSON types, such as numbers."""
     return value if isinstance(value, str) else as_text(value)
 
 
 @dataclass(frozen=True)
 class UnknownLabel:
-    """A failed label, or a label invented by a model, with its path and the valid labels."""
+    """A label that is not valid, with its path in the file and the valid labels."""
 
     field: str
     value: str | None
@@ -70,7 +70,7 @@ class SegmentRow(Row):
 
 
 class CandidateRow(Row):
-    """A candidate passage for nuggets."""
+    """A passage from which nuggets may be created."""
 
     docid: IdText | None = None
     doc: SegmentRow | None = None
@@ -151,10 +151,10 @@ CREATE_INPUT = Format(
 
 
 def drop_judged_below(record: Record, least: int) -> Record:
-    """Return a question without the candidates that are judged below the minimum grade.
+    """Return a question without the candidate passages judged below the minimum grade.
 
-    The nuggetizer's `create` also excludes them (`min_judgment`). Candidates without a judgment are
-    kept.
+    Passages without a judgment are kept. The nuggetizer's `create` has the same rule
+    (`min_judgment`).
     """
     judged = [record.metadata.get(f"candidates.{i}.judgment") for i in range(len(record.sources))]
     kept = tuple(
@@ -182,14 +182,14 @@ def _candidate(source: Document) -> JsonRow:
 
 
 def gold_nuggets(rows: Sequence[GoldNuggetRow]) -> tuple[Nugget, ...]:
-    """Convert rows to nuggets."""
+    """Convert rows of a file to nuggets, with unknown importances as None."""
     return tuple(Nugget(text=row.text, importance=row.weight) for row in rows)
 
 
 def find_unknown_importances(
     rows: Sequence[GoldNuggetRow], known: Sequence[str] = ()
 ) -> Iterator[UnknownLabel]:
-    """Yield the unknown importances, except those in `known`."""
+    """Yield importances that are neither valid nor in `known`."""
     for i, row in enumerate(rows):
         if row.importance not in (None, *known, *_IMPORTANCES):
             yield UnknownLabel(
@@ -212,7 +212,7 @@ def problems_of(odd: Sequence[UnknownLabel]) -> list[Problem]:
 
 
 def label_metadata(odd: Iterable[UnknownLabel]) -> dict[str, str]:
-    """Return unknown labels as metadata, so that they are preserved when the record is written."""
+    """Return unknown labels as metadata, so that writers can restore them."""
     return {one.field: one.value for one in odd if one.value is not None}
 
 
@@ -222,13 +222,13 @@ _ASSIGNMENTS: Mapping[object, Assignment] = {name: name for name in ASSIGNMENTS}
 
 
 class AssignedNuggetRow(GoldNuggetRow):
-    """A nugget with its assignment."""
+    """A nugget with the level of support assigned to it."""
 
     assignment: Annotated[str | None, BeforeValidator(label_text)] = None
 
     @property
     def label(self) -> Assignment | None:
-        """Assignment, or None if the assignment failed or the label is unknown."""
+        """Level of support, or None if it is "failed" or unknown."""
         return _ASSIGNMENTS.get(self.assignment)
 
 
@@ -285,8 +285,8 @@ AssignedModel = type[AssignedRow] | type[RetrievedRow]
 def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
     """Convert an answer or passage with assignments to a record.
 
-    The record does not contain the assignments, so judges cannot see them. Unknown labels are
-    returned as a problem.
+    The record does not contain the assignments, so judges cannot see them. A problem after the
+    record reports unknown labels.
     """
     row = parse(model, item.fields)
     odd = [*find_unknown_importances(row.nuggets), *find_unknown_assignments(row.nuggets)]
@@ -294,14 +294,14 @@ def read_assigned(item: Item, model: AssignedModel) -> list[Record | Problem]:
 
 
 def find_unknown_assignments(rows: Sequence[AssignedNuggetRow]) -> Iterator[UnknownLabel]:
-    """Yield assignments with unknown labels, except failed ones."""
+    """Yield assignments that are neither valid nor "failed"."""
     for i, row in enumerate(rows):
         if row.assignment not in (FAILED, *_ASSIGNMENTS):
             yield UnknownLabel(f"nuggets.{i}.assignment", row.assignment, tuple(ASSIGNMENTS))
 
 
 def read_assigned_labels(item: Item, model: AssignedModel) -> list[HumanLabel | Problem]:
-    """Return the assignments of an answer or passage as labels, except failed ones."""
+    """Return the successful nugget assignments of an answer or passage as labels."""
     row = parse(model, item.fields)
     record = row.to_record()
     labels = [

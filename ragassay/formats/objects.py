@@ -22,7 +22,7 @@ class Table(Protocol):
 
     @property
     def columns(self) -> Any:
-        """Columns, or column names."""
+        """Columns of the table, or their names."""
 
 
 class Sample(Protocol):
@@ -90,7 +90,7 @@ _SAMPLES = (
 
 _RESPONSE = ("response", "source_nodes")
 _MESSAGES = ("messages", "user_input")
-"""Fields of a row that may contain a conversation."""
+"""Fields of a row that may contain the messages of a conversation."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ResponseParts:
     """Text, sources and citations of an answer object.
 
     Attributes:
-        reply: Citations and sources in a provider's reply, or None for other answers.
+        reply: Provider's reply with its citations, or None for text and LlamaIndex responses.
     """
 
     text: str
@@ -107,13 +107,14 @@ class ResponseParts:
 
 
 def rows_of(answers: Any) -> list[Any]:
-    """Return the rows of a table or a list: records, and dicts of plain values.
+    """Return the rows of a table or an iterable, as dicts of plain values or as records.
 
     Args:
-        answers: A pandas or polars frame, an Arrow table, or a dataset of Hugging Face, ragas or
-            DeepEval; columns such as `{"question": [...], "answer": [...]}`; a record, a ragas
-            sample or a DeepEval test case; or an iterable of these or of dicts. Text in a table is
-            read as a cell, so it may contain a list. An answer may be a LlamaIndex response.
+        answers: A pandas or polars frame; an Arrow table; a dataset of Hugging Face, ragas or
+            DeepEval; a dict of columns such as `{"question": [...], "answer": [...]}`; a record,
+            ragas sample or DeepEval test case; or an iterable of records, samples, test cases or
+            dicts. A table cell may contain a list as text. The answer in a dict may be a LlamaIndex
+            response.
 
     Raises:
         InputError: The type is not supported, columns differ in length, or `answers` contains
@@ -180,7 +181,7 @@ def _plain_objects(row: Mapping[Any, Any]) -> Any:
 
 
 def response_parts(response: Any) -> ResponseParts:
-    """Return the parts of an answer, which is text, a LlamaIndex response or a provider's reply."""
+    """Return the parts of an answer: text, a LlamaIndex response or a provider's reply."""
     if isinstance(response, str):
         return ResponseParts(response)
     if _has(response, _RESPONSE):
@@ -220,7 +221,7 @@ def _rows_of_columns(columns: Mapping[Any, Any]) -> list[dict[str, object]]:
 
 
 def source_objects(sources: Iterable[Any]) -> list[Any]:
-    """Convert sources in any known form to dicts, including LangChain and LlamaIndex objects."""
+    """Convert sources, such as texts and LangChain or LlamaIndex objects, to dicts."""
     plain = plain_value(list(sources))
     rows = source_rows(plain)
     return rows if is_list(rows) else list(plain)

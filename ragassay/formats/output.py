@@ -27,11 +27,10 @@ _GZIP = ".gz"
 
 @dataclass(frozen=True)
 class WriteResult:
-    """Result of writing a file.
+    """Number of records in a written file, and fields that the file does not preserve.
 
     Attributes:
-        left_out: Fields that the format cannot store unchanged, with the number of affected
-            records. Empty if reading the file back returns equal records.
+        left_out: Number of affected records, keyed by field that the format cannot store unchanged.
     """
 
     n_records: int
@@ -40,7 +39,7 @@ class WriteResult:
 
 @contextmanager
 def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
-    """Open a file that replaces its target when complete. A `.gz` file is compressed."""
+    """Open a temporary file that replaces `path` on success, compressed if `path` ends in `.gz`."""
     part = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with part.open("xb") as handle:
@@ -60,7 +59,7 @@ def replacing_file(path: Path) -> Generator[IO[bytes] | gzip.GzipFile]:
 
 
 def json_bytes(value: object) -> bytes:
-    """Return the value as ASCII JSON, so that line separators and lone surrogates are escaped."""
+    """Return a value as ASCII JSON, in which line separators and lone surrogates are escaped."""
     return json.dumps(value, ensure_ascii=True).encode("ascii")
 
 
@@ -89,7 +88,7 @@ def team_and_run(record: Record) -> tuple[str, str]:
 
 
 def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
-    """Return the sentences of an answer, with source ids instead of positions as citations."""
+    """Return the sentences of an answer, with every citation as a document id."""
     if isinstance(record.answer, str):
         raise unwritable(record, "answer", "found plain text", "sentences with citations")
     return tuple(
@@ -103,7 +102,7 @@ def sentences_of(record: Record) -> tuple[SentenceInput, ...]:
 def document_ids(citations: Iterable[str], sources: Sequence[Document]) -> list[str]:
     """Convert citations, which are source ids or 1-based source positions, to document ids.
 
-    Ids take precedence over positions. A passage id is replaced by the id of the document.
+    Ids take precedence over positions. The id of a passage is replaced by the id of its document.
     """
     names = {str(i): original_id(source) for i, source in enumerate(sources, start=1)}
     names |= {source.id: original_id(source) for source in sources}
@@ -126,7 +125,7 @@ def marked_text(record: Record, *, by_position: bool) -> str:
 
 
 def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection[str]) -> JsonRow:
-    """Add metadata to a row in place, at the dotted paths where `unknown_fields` found it.
+    """Add metadata to a row in place, at the dotted paths that `unknown_fields` returned.
 
     Existing fields are not overwritten. The paths in `used` are skipped.
     """
@@ -138,7 +137,6 @@ def restore_metadata(row: JsonRow, metadata: Mapping[str, str], used: Collection
 
 
 def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
-    """Return the object that contains the last field of a dotted path, and the field name."""
     parent: object = row
     names = key.split(".")
     for n, name in enumerate(names):
@@ -154,7 +152,7 @@ def _find_parent(row: JsonRow, key: str) -> tuple[JsonRow, str]:
 
 
 def value_of(text: str) -> object:
-    """Return the value that `as_text` converted to this text, or the text if unclear."""
+    """Return the JSON value that `as_text` converted to a text, or the text if there is none."""
     try:
         value: object = json.loads(text)
         is_same = value is not None and as_text(value) == text
@@ -165,7 +163,7 @@ def value_of(text: str) -> object:
 
 
 def left_out(record: Record, again: Record) -> list[str]:
-    """Return the names of fields that differ between a record and the copy read back."""
+    """Return the fields in which a record differs from the record that was read back."""
     fields = [name for name in Record.model_fields if name != "answer"]
     changed = [name for name in fields if getattr(record, name) != getattr(again, name)]
     if again.answer != record.answer:
@@ -178,7 +176,7 @@ Reader = Callable[[Item], Record | Problem]
 
 
 class Check:
-    """Verifies rows by reading them back before they are written, and counts changed fields."""
+    """Checks that rows can be read back before they are written, and counts changed fields."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -186,20 +184,20 @@ class Check:
         self._changed: Counter[str] = Counter()
 
     def __call__(self, record: Record, row: JsonRow, reader: Reader) -> bytes:
-        """Verify a row, and return it as JSON."""
+        """Check that a row can be read back, and return it as JSON."""
         data = json_bytes(row)
         line = len(self._seen) + 1
         self.item(record, parse_line(RawLine(line, data), str(self._path), f"line-{line}"), reader)
         return data
 
     def cells(self, record: Record, cells: dict[str, object], reader: Reader) -> None:
-        """Verify a row that will be written as table cells."""
+        """Check that a row of table cells can be read back."""
         line = len(self._seen) + 1
         place = Place(str(self._path), line, f"row-{line}", "")
         self.item(record, as_item(place, cells), reader)
 
     def item(self, record: Record, item: Item | Rejection, reader: Reader) -> None:
-        """Verify an item by reading it back as a record."""
+        """Read an item back as a record, and raise an error if its id or citations are lost."""
         again = item if isinstance(item, Rejection) else read_item(reader, item)
         if isinstance(again, Rejection):
             raise unwritable(record, again.field, again.problem, again.expected)
@@ -214,6 +212,6 @@ class Check:
         self._changed.update(left_out(record, again))
 
     def result(self) -> WriteResult:
-        """Return the number of records, and the number of changes per field."""
+        """Return the number of checked records, and the number of changes per field."""
         changed = {name: n for name in Record.model_fields if (n := self._changed[name])}
         return WriteResult(len(self._seen), changed)

@@ -42,7 +42,7 @@ _MAX_KEYS = 6
 _CLOSE_CUTOFF = 0.7
 _CUSTOM = "ragassay"
 _BRANCH = "<"
-"""First character of union branch tags. The tags are not part of a field's path."""
+"""First character of the tag that pydantic adds to an error's path for a member of a union."""
 
 _EXPECTED = {
     "string_type": "text",
@@ -60,7 +60,7 @@ _ALTERNATIVES = {
     "pmid": ("id", "docid"),
     "abstract": ("text", "contents"),
 }
-"""Alternative names of fields, keyed by the first alias."""
+"""Further names under which a field is accepted, keyed by its main name."""
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -70,7 +70,7 @@ class Problem:
     """Reason why an item or a field could not be read.
 
     Attributes:
-        field: Dotted path with 0-based list positions. Empty for the whole item.
+        field: Dotted path of the field, with 0-based list positions, or "" for the whole item.
     """
 
     field: str
@@ -79,7 +79,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """Raised when an item cannot be read. The remaining items are still read."""
+    """Raised when an item cannot be read. The item is then rejected, and reading continues."""
 
     def __init__(self, field: str, text: str, expected: str) -> None:
         super().__init__(field, text, expected)
@@ -98,7 +98,7 @@ def wrong(text: str, expected: str) -> PydanticCustomError:
 
 
 def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Problem:
-    """Validate fields with a model, or return a problem if they do not fit."""
+    """Validate fields with a pydantic model, and return a problem if they are invalid."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -106,7 +106,7 @@ def validate(model: type[_Model], fields: Mapping[str, object]) -> _Model | Prob
 
 
 def parse(model: type[_Model], fields: Mapping[str, object], where: str = "") -> _Model:
-    """Validate fields with a pydantic model, or raise a problem located at `where`."""
+    """Validate fields with a pydantic model, and raise a `ProblemError` if they are invalid."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -145,7 +145,7 @@ def _describe_error(detail: ErrorDetails) -> tuple[str, str]:
 
 
 def describe_missing(name: str, parent: object) -> tuple[str, str]:
-    """Describe a missing field and the expected value, with a similarly named field if any."""
+    """Describe a missing field, with a similar field or else all fields that were found."""
     names = " or ".join(f'"{one}"' for one in (name, *_ALTERNATIVES.get(name, ())))
     text = "the field is missing, or null"
     keys = [str(key) for key in parent] if is_mapping(parent) else []

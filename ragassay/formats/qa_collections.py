@@ -38,13 +38,13 @@ class SnippetRow(Row):
 
 
 class SubmitterRow(Row):
-    """Document that contains the questions, with the name of the submitting system."""
+    """The object around the list of questions, which may name the submitting system."""
 
     system: IdText | None = Field(default=None, validation_alias=_SYSTEM)
 
 
 class BioasqQuestionRow(Row):
-    """A question with its answers."""
+    """A question of BioASQ with its ideal and exact answers."""
 
     id: IdText
     type: str = ""
@@ -57,7 +57,7 @@ class BioasqQuestionRow(Row):
 
 
 def read_bioasq(item: Item, questions: Mapping[str, str]) -> Record:
-    """Convert a question to a record. The answer is empty unless the file is a submission."""
+    """Convert a question to a record, whose answer is empty unless a system submitted the file."""
     row = parse(BioasqQuestionRow, item.fields)
     around = validate(SubmitterRow, item.around)
     system = row.system or (None if isinstance(around, Problem) else around.system)
@@ -190,7 +190,7 @@ class ExpertQuestionRow(Row):
 
 
 def read_expertqa(item: Item) -> Sequence[Record | Problem]:
-    """Convert a question to a record for each answer."""
+    """Convert each answer to a question to a record."""
     row = parse(ExpertQuestionRow, item.fields)
     records: list[Record | Problem] = []
     for system, fields in row.answers.items():
@@ -237,7 +237,7 @@ def _read_answer(row: ExpertQuestionRow, system: str, fields: object, item: Item
 
 
 def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[str, ...]]:
-    """Return the sources, sorted by number, and their URLs. Texts of the same source are joined."""
+    """Return the sources by number, each with all its texts joined, and the URLs of the sources."""
     texts: dict[str, dict[str, None]] = {}
     urls: dict[str, str] = {}
     for number, url, text in _pieces(answer):
@@ -253,7 +253,6 @@ def _read_sources(answer: ExpertAnswerRow) -> tuple[tuple[Document, ...], tuple[
 
 
 def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
-    """Yield number, URL and text of each evidence, starting with evidence for the whole answer."""
     evidence = (claim.get("evidence") for claim in answer.claims)
     lists = (answer.attribution, *(part for part in evidence if isinstance(part, list)))
     for pieces in lists:
@@ -266,7 +265,7 @@ def _pieces(answer: ExpertAnswerRow) -> Iterator[tuple[str, str, str]]:
 
 
 def split_evidence(piece: str) -> tuple[str, str, str]:
-    """Split evidence into its number, URL and text, each of which may be empty.
+    """Split a piece of evidence into number, URL and text, each of which may be "".
 
     Example:
         >>> split_evidence("[2] https://a.org It fell.")

@@ -96,7 +96,7 @@ RAGAS = Format(
 
 
 def ragas_row(record: Record) -> JsonRow:
-    """Convert a record to a sample. Source ids that equal the positions are omitted."""
+    """Convert a record to a sample, without source ids if they are just 1, 2, 3 and so on."""
     ids = [original_id(source) for source in record.sources]
     row: JsonRow = {
         "id": record.id,
@@ -123,7 +123,7 @@ def _sources(row: SampleRow) -> tuple[Document, ...]:
 
 
 JOINT = "|"
-"""Separator of passages in DeepEval's JSON lines and CSV files."""
+"""Separator between the passages of a field in DeepEval's JSON lines and CSV files."""
 
 _INNER = "metadata."
 _METADATA = ("metadata", "additional_metadata", "additionalMetadata")
@@ -152,7 +152,7 @@ class ContextRow(Row):
 
 
 class CaseRow(Row):
-    """A test case, or a golden without an answer."""
+    """A test case, or a golden, which has no answer."""
 
     joint: ClassVar[str] = JOINT
 
@@ -217,7 +217,7 @@ DEEPEVAL = Format(
 
 
 def deepeval_row(record: Record) -> JsonRow:
-    """Convert a record to a test case. Source titles become the sources of the passages."""
+    """Convert a record to a test case, with source titles as the `source` of passages."""
     known = {n: value_of(t) for n, t in record.metadata.items() if n in DEEPEVAL.fields}
     rest = {n: value_of(t) for n, t in record.metadata.items() if n not in known}
     passages = [
@@ -244,9 +244,9 @@ _CellText = Callable[[str, object], str]
 def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as ragas single-turn samples.
 
-    Sources become `retrieved_contexts`, with `retrieved_context_ids` unless all source ids equal
-    their positions. Source titles, nuggets, system, topic and date are not written. Answers in
-    sentences become text with citations in brackets. CSV requires at least one record.
+    Sources become `retrieved_contexts`. Source ids become `retrieved_context_ids`, unless they are
+    just 1, 2, 3 and so on. Source titles, nuggets, system, topic and date are not written. Answers
+    in sentences become text with citations in brackets. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -257,11 +257,11 @@ def write_ragas(records: Iterable[Record], path: Path) -> WriteResult:
 def write_deepeval(records: Iterable[Record], path: Path) -> WriteResult:
     """Write records as DeepEval test cases that `EvaluationDataset` can load.
 
-    Sources become `retrieval_context`, and source titles become the sources of the passages.
-    Metadata without a DeepEval field goes into `additional_metadata`. Ids, nuggets, system, topic
-    and date are not written. Answers in sentences become text with citations in brackets. CSV joins
-    passages with `|`, so a passage that contains `|` is read back as two passages and counted as
-    changed. CSV requires at least one record.
+    Sources become `retrieval_context`, and the title of a source becomes the `source` of its
+    passage. Metadata that DeepEval has no field for goes into `additional_metadata`. Ids, nuggets,
+    system, topic and date are not written. Answers in sentences become text with citations in
+    brackets. CSV joins passages with `|`, so a passage that contains `|` becomes two passages when
+    read back, and its record is counted as changed. CSV requires at least one record.
 
     Raises:
         InputError: A record does not fit the format, or the file cannot be written.
@@ -318,12 +318,11 @@ def _text(name: str, value: object, cell: _CellText) -> str:
 
 
 def _python_cell(name: str, value: object) -> str:
-    """Format a value like the `to_csv` of ragas and pandas, or as JSON if ragas lacks the field."""
+    """Format a value as ragas and pandas do in `to_csv`, or as JSON if ragas has no such field."""
     return repr(value) if name in RAGAS.fields else json.dumps(value, ensure_ascii=False)
 
 
 def _deepeval_cell(name: str, value: object) -> str:
-    """Format a value like `EvaluationDataset.save_as`."""
     if name in _CONTEXTS and is_list(value):
         return JOINT.join(map(str, value))
     return (

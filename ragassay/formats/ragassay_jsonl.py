@@ -3,9 +3,9 @@
     {"id": "q1", "question": "…", "answer": "… [1].", "sources": ["…", {"id": "1", "text": "…"}]}
 
 The answer is text, or a list of sentences `{"text": …, "citations": [1, "31452104"]}`. Sources and
-nuggets may be plain text. Plain sources are numbered from "1". Question, answer, reference and
-sources may have any of the names in `fields`, and sources any structure that `source_values` reads.
-Sources with the same id are passages of one document.
+nuggets may be plain text. Sources without an id are numbered from "1". Question, answer, reference
+and sources may have any of the names in `formats.fields`, and sources any structure that
+`formats.source_values` reads. Sources with the same id are passages of one document.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _OWN_SHAPES = {
     "turns": frozenset({"role", "text"}),
     "unread": frozenset[str](),
 }
-"""Keys of the objects in each list, empty for lists of texts. Other tools use the same field
-names."""
+"""Keys of the objects in each list field, or an empty set for lists of texts. A list with other
+contents comes from another tool that uses the same field name."""
 
 
 def _branch(value: object) -> str | None:
@@ -79,7 +79,7 @@ Answer = Annotated[
 
 
 def _readable_sources(value: object) -> object:
-    """Return sources as objects. Sources without text get empty text if others have text."""
+    """Return sources as objects, with empty text for those that have only an id or title."""
     rows = source_rows(value)
     if not is_list(rows):
         return rows
@@ -103,7 +103,7 @@ def _is_named(row: dict[str, object]) -> bool:
 
 
 class RecordRow(Row):
-    """A line in ragassay's format."""
+    """An answer in ragassay's own format."""
 
     id: IdText | None = None
     question: str
@@ -134,11 +134,11 @@ NAMED_FIELDS = Format(
     leading="",
     keys="a question (query, prompt, input, ...) and an answer (response, output, ...)",
 )
-"""Format of answers that fit no specific format. Fields are recognized by common names."""
+"""Fallback format, in which fields are recognized by common names."""
 
 
 def read_ragassay(item: Item, tally: FieldTally | None = None) -> Record:
-    """Convert a line to a record. Field names may be any of the names in `fields`."""
+    """Convert a line, whose fields may have any name in `formats.fields`, to a record."""
     named = rename_fields(item.fields)
     fields, other = _own_parts(named.fields)
     try:
@@ -182,7 +182,7 @@ RAGASSAY = Format(
 
 
 def read_sources(value: object) -> tuple[Document, ...] | Problem:
-    """Return the documents in a sources field, in any structure that `source_rows` reads."""
+    """Convert a sources field, in any structure that `source_rows` reads, to documents."""
     row = validate(_Sources, {"sources": value})
     return row if isinstance(row, Problem) else _documents(row.sources)
 
@@ -193,7 +193,7 @@ def _documents(rows: list[SourceRow]) -> tuple[Document, ...]:
 
 
 def _own_parts(fields: dict[str, object]) -> tuple[dict[str, object], dict[str, str]]:
-    """Separate fields that have a ragassay name but another structure, and convert them to text."""
+    """Convert fields with unexpected contents, such as another tool's citations, to text."""
     other: dict[str, str] = {}
     for name, keys in _OWN_SHAPES.items():
         value = fields.get(name)

@@ -12,8 +12,8 @@ annotator:
     [{"instance_id", "dataset", "query_id", "query", "gt_answer", "model1": {"model_name",
       "response"}, "model2": {…}, "correctness_label", "completeness_label", "overall_label"}]
 
-A preference becomes a label for each response, with opposite signs, on a rubric such as
-"preference.correctness". The `critiques` of a response come from another judge and are ignored.
+A preference becomes two labels on a rubric such as "preference.correctness": one label for each
+response, with opposite signs. `critiques` come from another judge and are ignored.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ragassay.formats.sniff import Format
 from ragassay.records import HumanLabel, Record
 
 PREFERENCES = ("correctness", "completeness", "overall")
-"""Criteria on which annotators compared responses."""
+"""Criteria by which annotators compared two responses."""
 
 
 class CheckedRow(Row):
@@ -104,7 +104,7 @@ def read_pair(item: Item) -> list[Record]:
 
 
 def read_pair_labels(item: Item) -> list[HumanLabel]:
-    """Return an annotator's preferences as labels of both responses with opposite signs."""
+    """Return two labels per preference: one for each response, with opposite signs."""
     row, records = parse(ComparedPairRow, item.fields), read_pair(item)
     # The two annotators are not identified, but their rows alternate.
     annotator = f"annotator {2 - int(item.place.label.rpartition('-')[2]) % 2}"

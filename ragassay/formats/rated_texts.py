@@ -1,4 +1,4 @@
-"""Read texts rated by people. Records do not contain the ratings, so judges cannot see them.
+"""Read texts that people rated. Records do not contain the ratings, so judges cannot see them.
 
 SummEval, news summaries (Fabbri et al. 2021), as JSON lines:
 
@@ -6,8 +6,8 @@ SummEval, news summaries (Fabbri et al. 2021), as JSON lines:
      "expert_annotations": [{"coherence": 4, "consistency": 5, "fluency": 5, "relevance": 3}, …],
      "turker_annotations": […]}
 
-`text`, the article, is present only if the file was joined with the articles. UniEval and G-Eval
-publish the means of the three experts as a JSON array:
+`text` is the article, which the published file lacks and users must add. UniEval and G-Eval publish
+the means of the three experts as a JSON array:
 
     [{"doc_id", "system_id", "source", "reference", "system_output",
       "scores": {"coherence": 1.33, "consistency", "fluency", "relevance", "overall"}}]
@@ -18,12 +18,12 @@ USR, dialogue turns (Mehri and Eskenazi 2020), with individual ratings:
         "Natural": [3, 2, 3], "Maintains Context": […], "Engaging": […], "Uses Knowledge": […],
         "Overall": […]}]}]
 
-UniEval publishes the means of the three raters, with the fact as "context":
+UniEval publishes the mean ratings of the three raters, with the fact in the field "context":
 
     [{"source", "context", "system_id", "system_output", "scores": {"understandability": 0.67,
         "naturalness", "coherence", "engagingness", "groundedness", "overall"}}]
 
-In a record, the dialogue is the question, the turn is the answer, and the fact is the source.
+The dialogue becomes the question of a record, the turn its answer, and the fact its source.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ TASK = "Summarise the article."
 OVERALL = "overall"
 EXPERT_MEAN = "mean of experts"
 RATER_MEAN = "mean of raters"
-"""Annotator name for mean ratings that are rounded to whole ratings."""
+"""Name of the annotator in labels that are rounded mean ratings."""
 
 N_RATERS = 3
-"""Number of raters of each USR turn. UniEval averages their ratings."""
+"""Number of raters of each USR turn, of whose ratings UniEval publishes the means."""
 
 USR_SCALES: Mapping[str, tuple[int, int]] = {
     "understandable": (0, 1),
@@ -126,14 +126,14 @@ class MeansRow(Row):
 
 
 class RatedTurnRow(Row):
-    """A turn, with its ratings in additional fields."""
+    """A dialogue turn, with its ratings in `model_extra`."""
 
     response: str
     model: IdText
 
 
 class RatedDialogueRow(Row):
-    """A dialogue with next turns from several systems."""
+    """A dialogue with the next turn by each of several systems."""
 
     context: str
     fact: str = ""
@@ -153,7 +153,7 @@ class AveragedTurnRow(Row):
 def read_summeval(item: Item) -> Record:
     """Convert a summary to a record with the id `id/model_id`.
 
-    The first reference summary becomes the reference, and the others become metadata.
+    The first reference summary becomes the reference, and all others become metadata.
     """
     row = parse(SummaryRow, item.fields)
     metadata = unknown_fields(row)
@@ -174,7 +174,7 @@ def read_summeval(item: Item) -> Record:
 def read_summeval_labels(item: Item, turkers: bool = False) -> list[HumanLabel]:
     """Return the expert ratings of a summary, and optionally the crowd workers' ratings.
 
-    Chaudhary et al. 2024 exclude ratings by crowd workers.
+    Chaudhary et al. 2024 use only the expert ratings.
     """
     record = read_summeval(item)
     names = ("expert_annotations", "turker_annotations") if turkers else ("expert_annotations",)
@@ -205,7 +205,7 @@ def read_summeval_means(item: Item) -> Record:
 
 
 def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the means as labels, rounded to whole ratings with halves rounded up.
+    """Return the mean ratings as labels, rounded to whole numbers with halves rounded up.
 
     `overall`, the mean of the four rubrics, is skipped.
     """
@@ -228,12 +228,12 @@ def read_summeval_means_labels(item: Item) -> list[HumanLabel | Problem]:
 
 
 def read_usr(item: Item) -> list[Record | Problem]:
-    """Convert a dialogue to a record for each turn, with ids such as `item-1/MODEL`."""
+    """Convert each rated turn of a dialogue to a record with an id such as `item-1/MODEL`."""
     return [turn if isinstance(turn, Problem) else turn[0] for turn in _turns(item)]
 
 
 def read_usr_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the ratings of all turns of a dialogue, one label per rater."""
+    """Return a label for each rating of the turns of a dialogue."""
     labels: list[HumanLabel | Problem] = []
     for turn in _turns(item):
         if isinstance(turn, Problem):
@@ -257,11 +257,11 @@ def read_usr_means(item: Item) -> Record:
 
 
 def read_usr_means_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the labels that can be derived from the means of a turn.
+    """Return the labels that follow from the mean ratings of a turn.
 
-    On a two-point scale, the mean of three raters determines the three ratings but not which rater
-    gave which rating. It therefore yields three labels without an annotator. On longer scales, the
-    mean yields a single label, rounded to a whole rating with halves rounded up.
+    On a two-point scale, a mean of three raters implies their three ratings, which become three
+    labels without an annotator. On longer scales, a mean becomes one label, rounded to a whole
+    number with halves rounded up.
     """
     record, scores = read_usr_means(item), parse(AveragedTurnRow, item.fields).scores
     if not is_object(scores):

@@ -55,7 +55,7 @@ FORMATS: tuple[Format, ...] = (
     *(EXPERTQA, MEDAESQA, BIOASQ, SUBMISSION, RAG_2024, RAG_2025, BIOGEN_2024, BIOGEN_A),
     *(BIOGEN_B, RESPONSES, REPORT, YESCIEVAL),
 )
-"""All formats of answers."""
+"""All formats in which answers can be read."""
 
 Mapper = Callable[[Item], Outcome | Sequence[Outcome]]
 
@@ -69,7 +69,7 @@ class ReadResult:
         rejections: Lines that could not be read, including those in the questions and nuggets
             files.
         format: Name of the format, such as "ragassay", "ragas", "trec-rag-2024" or "medaesqa".
-        fields: Original names of renamed question, answer, sources and reference fields.
+        fields: Names of renamed fields in the file, keyed by the field name in a record.
     """
 
     records: tuple[Record, ...]
@@ -91,22 +91,21 @@ def read_records(
     """Read answers from a file in any known format.
 
     Args:
-        path: JSON lines, a JSON array or document, CSV or TSV, all optionally compressed with gzip.
-            Also a Parquet file, an Excel workbook, or a folder with the YESciEval workbooks of one
+        path: JSON lines, a JSON array or document, CSV or TSV, all optionally compressed with gzip;
+            a Parquet file; an Excel workbook; or a folder with the YESciEval workbooks of one
             split. The format is detected from the content.
         limit: Maximum number of records, or None to read all.
-        questions: Topics for TREC runs without questions, or the questions file of YESciEval
-            answers if it is in another folder.
+        questions: Topics file for TREC runs without questions, or questions file for YESciEval
+            answers if it is not in their folder.
         nuggets: File of gold nuggets in a format that `read_nuggets` reads. Records without nuggets
             get the gold nuggets of their topic or id.
-        answered: Whether every record needs an answer. If true, empty answers are rejected, and a
-            file without records is an error.
-        columns: Column to read for each field of ragassay's format, for files in other formats.
-            Unmapped columns become metadata, except id, question, answer, system and topic.
+        answered: Whether to reject empty answers, and to raise an error if no record is left.
+        columns: Names of the file's columns, keyed by field of ragassay's format. Unmapped columns
+            become metadata, unless ragassay recognizes their names.
         only_questions: Whether to read questions without an answer as records with empty answers.
 
     Returns:
-        The records and the rejections of unreadable lines.
+        The records, and rejections of the lines that cannot be read.
 
     Raises:
         InputError: A file is missing, empty or in an unknown format; `limit` is below 1;
@@ -138,8 +137,8 @@ def records_from_rows(
 ) -> ReadResult:
     """Read answers from dicts, or from a frame's `to_dict("records")`, like `read_records`.
 
-    NaN, NA and NaT count as absent. YESciEval answers require `questions`. Rejections report the
-    file name "rows" and the row number as the line.
+    NaN, NA and NaT count as absent. YESciEval answers require `questions`. In rejections, the file
+    is "rows" and the line is the row number.
 
     Raises:
         InputError: There are no rows, or their format is unknown.
@@ -152,7 +151,7 @@ def records_from_rows(
 
 
 def add_gold_nuggets(found: ReadResult, nuggets: AnyPath | None) -> ReadResult:
-    """Add gold nuggets from a file to records without nuggets, as `read_records` does."""
+    """Add the gold nuggets of a file to records that have no nuggets."""
     if nuggets is None:
         return found
     gold, rejected = read_nuggets(nuggets)
@@ -174,7 +173,7 @@ def _gold_key(record: Record, gold: Mapping[str, tuple[Nugget, ...]]) -> str:
 
 
 def answered_records(records: Iterable[Record]) -> ReadResult:
-    """Split records into answered records and rejections. Lines are 1-based record positions."""
+    """Reject records with an empty answer. A rejection's line is the record's 1-based position."""
     checked = [(record, empty_answer(record)) for record in records]
     rejections = (
         Place("records", n, record.id, content_of(record.model_dump())).reject(problem)
@@ -202,7 +201,7 @@ class _RecordReading:
     def detect_format(
         self, items: Iterable[Item | Rejection], only_questions: bool
     ) -> tuple[Format, Iterator[Item | Rejection]]:
-        """Return the format of the items, and an iterator over all items."""
+        """Return the detected format, and an iterator over all items."""
         if only_questions:
             items = self._questions(items)
         if self.columns:
@@ -210,7 +209,7 @@ class _RecordReading:
         return sniff(items, FORMATS, self.name, named_format)
 
     def _questions(self, items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
-        """Yield the items, with an empty answer added to questions without an answer."""
+        """Yield the items, and add an empty answer to each question without one."""
         pairs = [("question", "answer"), ("user_input", "response")]
         if self.columns:
             question, answer = pairs[0]
@@ -310,7 +309,7 @@ class _RecordReading:
 
 
 def named_format(item: Item) -> Format | None:
-    """Return the format of an export or of commonly named fields, or None if unknown."""
+    """Return the format of a tool's export or of fields with common names, or None."""
     named = NAMED_FIELDS if NAMED_FIELDS.is_named(item.fields) else None
     return export_format(item.fields) or named
 
@@ -318,7 +317,6 @@ def named_format(item: Item) -> Format | None:
 def _add_named_sources(
     record: Record, fields: Mapping[str, object], form: Format
 ) -> tuple[Record, dict[str, str]]:
-    """Add sources and unread fields that are not part of the format, and return their names."""
     others = {key: value for key, value in fields.items() if key not in form.fields}
     name = None if record.sources else find_sources(others)
     sources = read_sources(others.pop(name)) if name is not None else ()

@@ -1,4 +1,4 @@
-"""Recognize provider replies by their structure, read them, and add their sources to a record."""
+"""Recognize and read the replies of model providers, and add their sources to records."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _ASSISTANTS = frozenset({"assistant", "ai", "AIMessageChunk", "model"})
 
 @dataclass(frozen=True)
 class ReplyShape:
-    """Structure of a provider's reply.
+    """Structure of the replies of one provider API, with functions to recognize and read it.
 
     Attributes:
-        name: Name of the API and its providers.
+        name: Name of the API, with its providers.
         is_like: Function that returns whether an object has this structure.
         read: Function that adds an object's text, sources and citations to a builder.
         fields: Fields that contain the answer and its sources, as opposed to other response data.
@@ -71,7 +71,7 @@ def _has_output_messages(fields: Fields) -> bool:
 
 
 def _output_messages(fields: Fields) -> list[Fields]:
-    """Return the messages of a response, without commentary if there are final messages."""
+    """Return the final messages of a response, or its commentary if there are no final messages."""
     items = [one for one in each_object(get(fields, "output")) if get(one, "content") is not None]
     messages = [one for one in items if get_text(one, "type") in ("", "message")]
     final = [one for one in messages if get_text(one, "phase") != "commentary"]
@@ -84,7 +84,7 @@ def _read_output(fields: Fields, reply: ReplyBuilder) -> None:
 
 
 def _read_thread(fields: Fields, reply: ReplyBuilder) -> None:
-    """Read the newest assistant message, which comes first in the messages of a thread."""
+    """Read the newest assistant message of a thread. Threads list the newest message first."""
     messages = (one for one in each_object(get(fields, "data")) if _is_assistant(one))
     read_message(next(messages, {}), reply)
 
@@ -103,7 +103,6 @@ def _is_message(fields: Fields) -> bool:
 
 
 def _is_chat(fields: Fields) -> bool:
-    """Return whether `message` is the answer, as in replies from Cohere and Ollama."""
     return _is_message({"role": "assistant"} | get_fields(fields, "message"))
 
 
@@ -220,10 +219,10 @@ SHAPES: tuple[ReplyShape, ...] = (
 
 
 UNREAD_CITATIONS = "unread_citations"
-"""Metadata key for problems with a reply's citations."""
+"""Metadata key under which problems with a reply's citations are stored."""
 
 _OBJECT_FIELDS = ("choices", "candidates", "output", "content", "message")
-"""Attributes that indicate that an object may be a reply."""
+"""Attributes of library objects that may be a reply."""
 
 
 def is_reply_object(value: object) -> bool:
@@ -234,7 +233,7 @@ def is_reply_object(value: object) -> bool:
 
 
 def find_shape(fields: Mapping[str, Any]) -> ReplyShape | None:
-    """Return the shape of a reply, or None if it is unknown."""
+    """Return the first shape that fits a reply, or None if none fits."""
     return next((shape for shape in SHAPES if shape.is_like(fields)), None)
 
 
@@ -258,11 +257,11 @@ def read_structured_reply(reply: object) -> StructuredReply | None:
 
 
 def add_reply(record: Record, reply: StructuredReply) -> Record:
-    """Add a reply's citations, and its sources that the record lacks, to the record.
+    """Add a reply's citations to a record, and those of its sources that the record lacks.
 
-    A source of the reply is the same as a source of the record if their ids or titles are equal, if
-    the reply refers to the record's source by its position in the request (Anthropic's
-    `document_index`), or if the reply quotes its text.
+    The record has a source of the reply if its sources include one with the same id or title, one
+    at the position to which the reply refers (Anthropic's `document_index`), or one that contains
+    the quoted text.
     """
     ids = {one.id: _own_id(one, record.sources, reply.positions) for one in reply.sources}
     new = [one for one in reply.sources if ids[one.id] is None]

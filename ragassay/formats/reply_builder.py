@@ -1,4 +1,4 @@
-"""Build a structured reply, with text, sources and citations, from a provider's objects."""
+"""Collect the text, sources and citations of a provider's reply in one structure."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def as_plain(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def get(fields: Any, *names: str) -> Any:
-    """Return the first non-null field, named in snake or camel case, or None if all are missing."""
+    """Return the first field that is not null, in snake or camel case, or None if there is none."""
     if not is_mapping(fields):
         return None
     for name in names:
@@ -65,19 +65,19 @@ def get(fields: Any, *names: str) -> Any:
 
 
 def get_fields(fields: Any, *names: str) -> dict[str, Any]:
-    """Return the first field that is an object, or an empty dict."""
+    """Return the first field that is not null, or an empty dict if it is not an object."""
     value = get(fields, *names)
     return {str(key): part for key, part in value.items()} if is_mapping(value) else {}
 
 
 def get_list(fields: Any, *names: str) -> list[Any]:
-    """Return a field that is a list, or an empty list."""
+    """Return the first field that is not null, or an empty list if it is not a list."""
     value = get(fields, *names)
     return value if is_list(value) else []
 
 
 def get_text(fields: Any, *names: str) -> str:
-    """Return the first field that is text or a whole number, as text, or an empty string."""
+    """Return the first nonempty text or whole number as text, or "" if there is none."""
     for name in names:
         value = get(fields, name)
         if isinstance(value, str) and value:
@@ -88,7 +88,7 @@ def get_text(fields: Any, *names: str) -> str:
 
 
 def get_number(fields: Any, *names: str) -> int | None:
-    """Return a field that is a whole number, possibly written as text, or None."""
+    """Return the first field that is not null as an integer, or None if it is not an integer."""
     value = get(fields, *names)
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 12:
         return int(value)  # Google's APIs write 64-bit numbers as text.
@@ -118,7 +118,7 @@ def free_text(fields: Any) -> str:
 
 Unit = Literal["characters", "bytes"]
 MAX_SPANS = 10_000
-"""Maximum number of citations in a reply. Further citations are reported as a problem."""
+"""Maximum number of cited spans that are read from a reply."""
 
 _BETWEEN = "\n\n"
 
@@ -128,10 +128,10 @@ class StructuredReply:
     """Text, citations and sources of a provider's reply.
 
     Attributes:
-        citations: Cited spans of the text with source ids.
-        sources: Sources in the order of the reply. Their text is empty if the reply omits it.
-        positions: 0-based position of the document in the request, keyed by source id.
-        problems: Descriptions of unreadable parts, one sentence each.
+        citations: Spans of the text, with the ids of the sources cited for them.
+        sources: Sources in the order of the reply, with empty texts if the reply omits the texts.
+        positions: 0-based positions of documents in the request, keyed by source id.
+        problems: One sentence for each part of the reply that cannot be read.
     """
 
     text: str
@@ -143,7 +143,7 @@ class StructuredReply:
 
 @dataclass(frozen=True)
 class ReplyBlock:
-    """Part of the answer. Citation offsets are relative to its `start`."""
+    """Part of an answer. The offsets of its citations are relative to `start`."""
 
     start: int
     text: str
@@ -157,7 +157,7 @@ class ReplyBlock:
         return list(accumulate(1 + (ord(mark) > 0xFFFF) for mark in self.text))
 
     def _characters(self, offset: int, ends: Sequence[int]) -> int:
-        """Convert an offset to characters. Offsets beyond the text stay beyond the text."""
+        """Convert an offset in bytes or UTF-16 units to an offset in characters."""
         n_units = ends[-1] if ends else 0
         if offset > n_units:
             return len(self.text) + offset - n_units
@@ -166,10 +166,10 @@ class ReplyBlock:
     def locate(
         self, start: int, end: int, quoted: str = "", unit: Unit = "characters"
     ) -> tuple[int, int]:
-        """Return the span in characters, which may extend beyond the block.
+        """Convert a span to character offsets, which may lie outside the block.
 
-        Providers count in characters, bytes or UTF-16 units, and some use inclusive end offsets.
-        If the provider quotes the text, the unit that matches the quote replaces `unit`.
+        Providers count in characters, bytes or UTF-16 units, and some use inclusive end offsets. If
+        the provider quotes the text, the unit that makes the span match the quote is used.
 
         Example:
             >>> ReplyBlock(0, "naïve, it fell").locate(8, 15, "it fell", "bytes")
@@ -210,11 +210,11 @@ class ReplyBuilder:
 
     @property
     def text(self) -> str:
-        """Text of the answer so far."""
+        """Text that was added to the answer so far."""
         return "".join(self._texts)
 
     def add_text(self, text: str) -> ReplyBlock:
-        """Append text to the answer, and return its block."""
+        """Append text to the answer, and return the text as a block."""
         block = ReplyBlock(self._length, text)
         self._texts.append(text)
         self._length += len(text)
@@ -233,11 +233,11 @@ class ReplyBuilder:
         """Add a source, or add another text to a known source.
 
         Args:
-            name: Id or URL from the provider. Defaults to the title or, without a title, a number.
-            key: Key that identifies the source. Defaults to the name or, without a name, the title.
+            name: Id or URL from the provider, by default the title or a number.
+            key: Key by which the source is found again, by default the name or the title.
             text: Text or quote from the source, if any.
             position: 0-based position among the documents of the request, if any.
-            is_new: Whether to add a new source even if the key is known.
+            is_new: Whether to add another source even if there is one with the same key.
 
         Returns:
             Number of the source, to be passed to `cite`.
@@ -265,8 +265,8 @@ class ReplyBuilder:
     ) -> None:
         """Cite sources for a span of a block.
 
-        If there are no offsets, the whole block is cited. A single offset cites a position. Spans
-        that extend beyond the text are cut and reported as a problem.
+        Without offsets, the span is the quoted text or, failing that, the whole block. A single
+        offset stands for an empty span. Spans that extend beyond the text are cut and reported.
         """
         numbers = dict.fromkeys(sources)
         if not numbers:
@@ -301,7 +301,7 @@ class ReplyBuilder:
         self._problems.append(problem)
 
     def build(self) -> StructuredReply:
-        """Return the reply, with unique source ids and citations in text order."""
+        """Return the reply, with unique source ids, and with citations in the order of the text."""
         if self._n_too_many:
             self.report(
                 f"{self._n_too_many} citations beyond the first {MAX_SPANS:,} were not read"

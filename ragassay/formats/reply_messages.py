@@ -22,7 +22,7 @@ from ragassay.formats.values import parse_json
 
 _POSITION_NAMES = ("document_index", "search_result_index")
 _NO_EVIDENCE = frozenset({"file_path"})
-"""Annotation types that refer to a file written by the model."""
+"""Types of annotations that refer to a file which the model wrote, not to a source."""
 
 
 def read_content(content: Any, reply: ReplyBuilder) -> list[ReplyBlock]:
@@ -77,7 +77,7 @@ def _cite_all(blocks: list[ReplyBlock], citations: Any, reply: ReplyBuilder) -> 
 
 
 def _read_reference(part: Fields, before: list[ReplyBlock], reply: ReplyBuilder) -> None:
-    """Cite the ids of a Mistral reference chunk at the end of the preceding text."""
+    """Cite the sources of a Mistral reference at the end of the preceding text."""
     ids = [str(one) for one in get_list(part, "reference_ids") if isinstance(one, int | str)]
     sources = [reply.add_source(name) for name in ids]
     if not ids and get_text(part, "url", "title"):
@@ -87,11 +87,11 @@ def _read_reference(part: Fields, before: list[ReplyBlock], reply: ReplyBuilder)
         end = len(before[-1].text)
         reply.cite(before[-1], sources, end, end)
     elif sources:
-        reply.report("a reference precedes all text")
+        reply.report("a citation comes before any text")
 
 
 def read_quote(citation: Fields, reply: ReplyBuilder) -> int:
-    """Add the source of an Anthropic or Bedrock citation, with the quoted text."""
+    """Add the source of an Anthropic or Bedrock citation with its quote, and return its number."""
     location = get_fields(citation, "location")
     inner = next((part for part in location.values() if is_mapping(part)), location)
     positions = (get_number(one, *_POSITION_NAMES) for one in (citation, inner))
@@ -113,8 +113,9 @@ def read_annotations(
 ) -> None:
     """Cite the sources of OpenAI, OpenRouter, LangChain and Perplexity annotations.
 
-    The fields may be nested in an object named after the annotation type, such as `url_citation`.
-    An annotation without offsets cites the whole block, unless the block is a whole message.
+    The fields of an annotation may be in an object with the name of its type, such as
+    `url_citation`. An annotation without offsets cites the whole block, unless the block is a whole
+    message.
     """
     for note in each_object(annotations):
         kind = get_text(note, "type")
@@ -220,7 +221,7 @@ def read_search_answer(answer: Fields, reply: ReplyBuilder) -> None:
 def read_knowledge_base(answer: Fields, reply: ReplyBuilder) -> None:
     """Add an Amazon Bedrock knowledge base answer: `output.text` and parts with references.
 
-    The end offset of a span is inclusive, which is detected from the text of the part.
+    The end offset of a span is inclusive, as `locate` detects from the text of the part.
     """
     block = reply.add_text(get_text(get_fields(answer, "output"), "text"))
     for citation in each_object(get(answer, "citations")):
@@ -247,7 +248,7 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
         message: Message with its content and citations: `annotations` (OpenAI),
             `context.citations` (Azure), `citations` (Cohere), or any of these in
             `additional_kwargs` (LangChain).
-        around: Object that contains the message. Perplexity lists the citations in this object.
+        around: Object that contains the message, in which Perplexity lists the citations.
     """
     extra = get_fields(message, "additional_kwargs")
     for holder in (around or {}, message, extra):
@@ -265,7 +266,7 @@ def read_message(message: Fields, reply: ReplyBuilder, around: Fields | None = N
 
 
 def _add_listed(holder: Fields, reply: ReplyBuilder) -> None:
-    """Add listed sources in order, because the text cites them by number."""
+    """Add the sources in the order of their list, because the text cites them by number."""
     context = get_fields(holder, "context")
     for passage in each_object(get(context, "citations") or _azure_tool_citations(context)):
         name = get_text(passage, "url", "filepath", "id", "title")
@@ -282,7 +283,7 @@ def _add_listed(holder: Fields, reply: ReplyBuilder) -> None:
 
 
 def _azure_tool_citations(context: Fields) -> Any:
-    """Return the citations from a tool message of older Azure APIs, which contains JSON text."""
+    """Return the citations that older Azure APIs write as JSON text into a tool message."""
     for message in each_object(get(context, "messages")):
         value = parse_json(get_text(message, "content").encode("utf-8", "replace"))
         if is_object(value) and get_list(value, "citations"):
@@ -291,7 +292,6 @@ def _azure_tool_citations(context: Fields) -> Any:
 
 
 def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
-    """Add a Cohere document, which has custom fields."""
     data = get_fields(document, "data") or document
     name = name or get_text(data, "id", "url", "title")
     return reply.add_source(name, title=get_text(data, "title"), text=free_text(data))
@@ -300,7 +300,7 @@ def _add_document(name: str, document: Fields, reply: ReplyBuilder) -> int:
 def _read_spans(
     holder: Fields, blocks: list[ReplyBlock], whole: ReplyBlock, reply: ReplyBuilder
 ) -> None:
-    """Cite the documents of Cohere citations, which are in `sources` or `document_ids`."""
+    """Cite the documents that Cohere lists in `sources` or `document_ids` of a citation."""
     for citation in each_object(get(holder, "citations")):
         sources = [
             _add_document(
@@ -332,7 +332,7 @@ def _read_own_citation(citation: Fields, whole: ReplyBlock, reply: ReplyBuilder)
 
 
 def _read_litellm(fields: Fields, whole: ReplyBlock, reply: ReplyBuilder) -> None:
-    """Cite the sources of Anthropic citations. LiteLLM returns one list per cited block."""
+    """Cite the sources of Anthropic citations in LiteLLM's form: one list per cited block."""
     start = 0
     for group in get_list(fields, "citations"):
         for citation in each_object(group if not is_mapping(group) else [group]):

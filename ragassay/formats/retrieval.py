@@ -50,7 +50,7 @@ def _join_sentences(value: object) -> object:
 
 
 class DocumentRow(Row):
-    """A line of a corpus. The PMID takes precedence over other ids."""
+    """A document of a corpus, identified by its PMID or, without a PMID, by another id."""
 
     id: IdText = Field(validation_alias=AliasChoices(*_DOCUMENT_ID_KEYS))
     text: Annotated[str, BeforeValidator(_join_sentences)] = Field(
@@ -76,7 +76,7 @@ CORPUS = Format(
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """Documents in a corpus in file order, with unique ids, and its rejected lines."""
+    """Documents of a corpus, in file order and with unique ids, and rejected lines."""
 
     documents: tuple[Document, ...]
     rejections: tuple[Rejection, ...]
@@ -86,8 +86,8 @@ def read_corpus(path: AnyPath) -> CorpusResult:
     """Read a corpus from JSON lines or a JSON array, optionally compressed with gzip.
 
     Documents have `pmid`, `id` or `docid`; `abstract`, `text` or `contents`; and optionally `title`
-    and the fields of an `Article`. A text may be a list of sentences. Other fields are ignored.
-    Lines that repeat an id are rejected.
+    and the fields of an `Article`. A text may be a list of sentences. Fields with any other name
+    are ignored. Lines that repeat an id are rejected.
 
     Raises:
         InputError: The file is missing or empty, or contains no documents.
@@ -96,7 +96,7 @@ def read_corpus(path: AnyPath) -> CorpusResult:
 
 
 def iter_corpus(path: Path) -> Iterator[Document | Rejection]:
-    """Yield the documents in a corpus one at a time. Only their ids remain in memory."""
+    """Yield the documents of a corpus one at a time, and keep only their ids in memory."""
     _, items = sniff(iter_items(path), (CORPUS,), str(path))
     lines: dict[str, int] = {}
     yield from iter_read(items, lambda item: [_document(item, lines)])
@@ -107,7 +107,7 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
     if row.id in lines:
         field = next(key for key in _DOCUMENT_ID_KEYS if item.fields.get(key) is not None)
         text = f"the id {quote_text(row.id)} is already on line {lines[row.id]}"
-        raise ProblemError(field, text, "each document only once")
+        raise ProblemError(field, text, "one line for each document")
     lines[row.id] = item.place.line
     if not any(getattr(row, key) for key in _ARTICLE_KEYS):
         return Document(id=row.id, text=row.text, title=row.title)
@@ -126,10 +126,11 @@ def _document(item: Item, lines: dict[str, int]) -> Document:
 def read_columns(
     path: Path, add: Callable[[int, list[str]], Problem | None], separator: str | None = None
 ) -> list[Rejection]:
-    """Pass the columns of each line to a function, and return the rejected lines.
+    """Split each line into columns, pass them to `add`, and return the rejected lines.
 
     Args:
-        add: Function that receives a line number and its columns, and returns a problem or None.
+        add: Function that receives the number and columns of a line, and returns a problem with the
+            line or None.
         separator: Column separator. Defaults to whitespace.
     """
     rejections: list[Rejection] = []
@@ -180,8 +181,8 @@ def read_qrels(path: AnyPath) -> tuple[dict[str, dict[str, int]], list[Rejection
     """Read relevance grades of documents, keyed by query, and return them with the rejected lines.
 
     The file has trec_eval's columns `qid 0 docid grade`, or BEIR's columns `qid docid grade` with
-    an optional header, and may be compressed with gzip. If a document has several grades, the first
-    grade is used and the other lines are rejected.
+    an optional header, and may be compressed with gzip. Lines that grade a document again for the
+    same query are rejected.
 
     Raises:
         InputError: The file cannot be opened, or contains no judgments.
@@ -225,8 +226,9 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: AnyPath) -> None:
 def read_queries(path: Path) -> tuple[dict[str, str], list[Rejection]]:
     """Read query texts, keyed by query id, and return them with the rejected lines.
 
-    The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id` or
-    `qid`) and a text (`text`, `query`, `claim` or `question`), and may be compressed with gzip.
+    The file contains lines `qid TAB text`, or JSON lines with an id (`id`, `_id`, `query_id`, `qid`
+    or `topic_id`) and a text (`text`, `query`, `claim`, `question` or `title`), and may be
+    compressed with gzip.
     """
     queries: dict[str, str] = {}
 
@@ -275,7 +277,7 @@ class RankedDocument:
     """A document in a ranking.
 
     Attributes:
-        rank: Rank in the file. trec_eval sorts by the score instead.
+        rank: Rank of the document as written in the file, which trec_eval ignores.
         score: Finite score. Higher is better.
     """
 
@@ -286,7 +288,7 @@ class RankedDocument:
 
 @dataclass(frozen=True)
 class RetrievalRun:
-    """Documents that a system ranked, keyed by query, with the tag of the system."""
+    """Rankings of documents by a system, keyed by query id, with the tag of the system."""
 
     tag: str
     rankings: Mapping[str, tuple[RankedDocument, ...]]
@@ -295,8 +297,8 @@ class RetrievalRun:
 def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
     """Read rankings in TREC run format, and return them with the rejected lines.
 
-    The file may be compressed with gzip. Lines with a different tag than the first line, or with a
-    repeated document, are rejected.
+    The file may be compressed with gzip. A line is rejected if its tag differs from that of the
+    first line, or if it ranks a document again.
 
     Raises:
         InputError: The file cannot be opened, or contains no rankings.
@@ -316,7 +318,7 @@ def read_run(path: AnyPath) -> tuple[RetrievalRun, list[Rejection]]:
             return Problem("score", f"found {describe_value(score)}", "a finite number")
         if name in rankings.get(query, {}):
             text = f"{quote_text(query)} already ranks {quote_text(name)}"
-            return Problem("docid", text, "each document only once")
+            return Problem("docid", text, "one rank for each document")
         if tag and own_tag != tag:
             text = f"found {describe_value(own_tag)}"
             return Problem("tag", text, f"{quote_text(tag)}, as in the first line")
@@ -352,8 +354,9 @@ def write_run(run: RetrievalRun, path: AnyPath) -> None:
         seen: set[str] = set()
         for document in ranking:
             if document.id in seen or document.rank < 0 or not math.isfinite(document.score):
-                problem = f"{query} ranks {document.id} twice, or its rank {document.rank} or score"
-                raise InputError(f"{path} cannot be written: {problem} {document.score} is invalid")
+                problem = f"{query} ranks {document.id} twice, or with an invalid rank or score"
+                values = f"rank {document.rank}, score {document.score}"
+                raise InputError(f"{path} cannot be written: {problem} ({values})")
             seen.add(document.id)
             score = repr(float(document.score))
             rows.append((query, "Q0", document.id, str(document.rank), score, run.tag))

@@ -1,7 +1,8 @@
 """Read reviews of a run as labels, answers or claims.
 
-`ragassay review RUN` appends each review to RUN/reviews.jsonl. Texts come from the evaluations in
-the same folder. All readers accept the run folder or the reviews file.
+`ragassay review RUN` appends each review to RUN/reviews.jsonl. The texts of answers and evidence
+come from the evaluations in the same folder. Each reader accepts the run folder or its reviews
+file.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ TASKS: dict[str, LabelTask] = {
     "racar": "racar",
     **{name: name for name in get_args(OwnTask)},
 }
-"""Annotation tasks, keyed by evaluator."""
+"""Labelling tasks, keyed by the evaluator whose verdicts are reviewed."""
 
 
 def read_reviews(path: Path) -> tuple[Review, ...]:
-    """Return all reviews in a file, oldest first. A truncated last line is skipped."""
+    """Return all reviews in a file, oldest first, and skip a truncated line."""
     if not path.is_symlink() and not path.exists():
         return ()
     check_file(path)
@@ -76,7 +77,7 @@ def read_reviews(path: Path) -> tuple[Review, ...]:
 
 
 def reviews_file(path: Path) -> Path | None:
-    """Return the reviews file in a run folder or at the path itself, or None for any other file."""
+    """Return the reviews file at a path or in a run folder, or None if the file has no reviews."""
     if path.is_dir():
         file = path / FILE
         if not file.exists():
@@ -94,13 +95,13 @@ def reviews_file(path: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class ReviewedRun:
-    """A reviews file with the evaluations in its folder."""
+    """A run's reviews, with the evaluations in the same folder."""
 
     file: Path
 
     @cached_property
     def final(self) -> tuple[Review, ...]:
-        """Current labels and ratings, excluding any that the same reviewer removed."""
+        """Last label or rating of each reviewer for each item, unless the reviewer removed it."""
         current = [one for one in final_reviews(read_reviews(self.file)) if not one.undoes]
         last = {(one.who, *one.about[:3]): one for one in current if one.field != "note"}
         return tuple(
@@ -117,7 +118,7 @@ class ReviewedRun:
 
     @cached_property
     def evaluations(self) -> dict[str, Evaluation]:
-        """Evaluations by record id, from the folder of the reviews."""
+        """Evaluations in the folder of the reviews, keyed by record id."""
         path = self.file.with_name(EVALUATIONS)
         if not path.exists():
             raise InputError(
@@ -130,7 +131,7 @@ class ReviewedRun:
         return {one.record_id: one for one in evaluations}
 
     def labels(self) -> tuple[HumanLabel, ...]:
-        """Return the labels for tasks on which judges are evaluated."""
+        """Return reviews as human labels, for tasks on which judges can be compared."""
         labels = (self._label(one, TASKS[one.evaluator]) for one in self.final if self._fits(one))
         return tuple(label for label in labels if label is not None)
 
@@ -139,7 +140,7 @@ class ReviewedRun:
 
     @property
     def n_other(self) -> int:
-        """Number of reviews that belong to no annotation task."""
+        """Number of reviews that do not label an answer for any task."""
         return sum(not self._fits(one) for one in self.final)
 
     def _label(self, review: Review, task: LabelTask) -> HumanLabel | None:
@@ -169,10 +170,7 @@ class ReviewedRun:
         return tuple(_record(one) for one in self.evaluations.values())
 
     def claims(self) -> Iterator[Item]:
-        """Yield the claim, evidence and label of each reviewed verdict on a passage.
-
-        If a verdict has several reviews, the last review is used.
-        """
+        """Yield the claim, evidence and last label of each reviewed verdict on a passage."""
         for review, verdict, evaluation in self._verdicts():
             span = getattr(verdict, "evidence", None)
             sentence = _sentence(verdict, evaluation)
@@ -198,9 +196,9 @@ class ReviewedRun:
                 yield self._row(review, evaluation, sentence=sentence.text, nuggets=texts)
 
     def matches(self) -> dict[str, frozenset[tuple[int, int]]]:
-        """Return the matched nuggets of each record for which all gold nuggets were reviewed.
+        """Return the matches between gold nuggets and answer nuggets, keyed by record.
 
-        Each pair contains the positions of a gold nugget and an answer nugget in the last review.
+        A match is a pair of 0-based positions. Records with unreviewed gold nuggets are left out.
         """
         final: dict[str, dict[int, int]] = {}
         for review in self.final:
@@ -237,13 +235,13 @@ def read_answers(path: Path) -> ReadResult:
 
 
 def claim_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield labelled claims from a file, or from the reviewed verdicts of a run."""
+    """Yield labelled claims from a file of claims, or from the reviewed verdicts of a run."""
     file = reviews_file(path)
     yield from ReviewedRun(file).claims() if file else iter_claims(path)
 
 
 def nugget_items(path: Path) -> Iterator[Item | Rejection]:
-    """Yield sentences with nuggets from a file, or with nuggets approved in run reviews."""
+    """Yield sentences with nuggets from a file, or with nuggets that reviewers approved."""
     file = reviews_file(path)
     yield from ReviewedRun(file).nuggets() if file else iter_items(path)
 

@@ -41,7 +41,7 @@ from ragassay.records import Rejection
 METADATA = "metadata"
 _NO_COLUMNS = (METADATA, "citations", "turns", "unread")
 FIELDS = tuple(name for name in RecordRow.model_fields if name not in _NO_COLUMNS)
-"""Fields that can be mapped to a column."""
+"""Fields of ragassay's format to which a column can be mapped."""
 
 OWN_NAMES = ("id", "question", "answer", "system", "topic")
 """Fields that are read from a column with the same name even if they are not mapped."""
@@ -89,12 +89,12 @@ def _pair(text: str) -> tuple[str, str]:
 def with_columns(
     items: Iterable[Item | Rejection], columns: Mapping[str, str], name: str, tally: FieldTally
 ) -> Iterator[Item | Rejection]:
-    """Yield items with their columns renamed.
+    """Yield items whose mapped columns have the names of ragassay's fields.
 
-    Unmapped questions, answers, references and sources are recognized by common names, and fields
-    in `OWN_NAMES` by their exact name. All other columns become metadata. A column may be a path
-    such as `inputs.question`, and must exist in the first 1,000 items. `tally` counts the fields
-    recognized by common names.
+    Of the unmapped columns, questions, answers, references and sources are recognized by common
+    names, and fields in `OWN_NAMES` by their exact name. Columns that are neither mapped nor
+    recognized become metadata. A column may be a path such as `inputs.question`, and must occur in
+    the first 1,000 items. `tally` counts the fields that were recognized by common names.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))
@@ -157,7 +157,7 @@ _PASSAGE_NAMES = ("passage_id", "chunk_id", "rank", "doc_id", "docid")
 
 
 def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[Item | Rejection]:
-    """Yield the items, with the rows of the same answer merged into one item."""
+    """Yield one item per answer, merged from the rows that belong to the answer."""
     if isinstance(match, ShapeFormat) and match.shape is not None and match.shape.spans is not None:
         return merge_spans(items, match.shape.spans)
     return _merge_passages(items) if match in (RAGASSAY, NAMED_FIELDS) else iter(items)
@@ -165,13 +165,7 @@ def merged_items(items: Iterable[Item | Rejection], match: Format) -> Iterator[I
 
 @dataclass
 class _ColumnGroup:
-    """Rows of the same answer.
-
-    Attributes:
-        rows: One source per row.
-        seen: Sources as text, to recognize duplicates.
-        answer: Field name and value of the first nonempty answer.
-    """
+    """Table rows that belong to the same answer."""
 
     first: Item
     rows: list[object]
@@ -206,7 +200,7 @@ def _merge_passages(items: Iterable[Item | Rejection]) -> Iterator[Item | Reject
 
 
 def _key_of(item: Item) -> tuple[str, ...] | None:
-    """Return the key of an answer's rows, or None if the row does not have exactly one passage."""
+    """Return the key of the answer in a row, or None if the row does not have a single passage."""
     fields = item.fields
     source = find_sources(_without_answer(fields))
     if source is None or not has_one_text(fields, source):

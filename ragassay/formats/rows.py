@@ -1,4 +1,4 @@
-"""Pydantic models shared by several formats, and ids for passages of the same document."""
+"""Pydantic models that several formats share, and unique ids for passages of a document."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ragassay.records import (
 class Row(BaseModel):
     """An object in a user's file.
 
-    Unknown fields are allowed and returned by `unknown_fields`. Null values count as absent.
+    Unknown fields are allowed, and `unknown_fields` returns them. Null values count as absent.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     joint: ClassVar[str] = ""
-    """Separator of list entries in a table cell. Empty if cells contain list literals."""
+    """Separator between list entries in a table cell, or "" if cells contain list literals."""
 
     @model_validator(mode="before")
     @classmethod
@@ -73,7 +73,7 @@ def text_as_object(value: object) -> object:
 
 
 IdText = Annotated[str, BeforeValidator(_id_text)]
-"""An id as text. Whole numbers are converted to text."""
+"""An id as text, possibly converted from a whole number."""
 
 
 class SourceRow(Row):
@@ -105,7 +105,7 @@ class SentenceRow(Row):
     citations: list[IdText] = Field(default_factory=list)
 
     def to_sentence(self) -> SentenceInput:
-        """Return the sentence as a record input."""
+        """Convert the row to a sentence of a record."""
         return SentenceInput(text=self.text, citations=tuple(self.citations))
 
 
@@ -119,7 +119,7 @@ class NuggetRow(Row):
     sentence: int | None = Field(default=None, ge=1)
 
     def to_nugget(self) -> Nugget:
-        """Return the nugget as a record."""
+        """Convert the row to a nugget."""
         return Nugget(
             text=self.text,
             importance=self.importance,
@@ -160,7 +160,7 @@ def as_text(value: object) -> str:
 
 
 def unknown_fields(row: Row) -> dict[str, str]:
-    """Return the unknown fields of a row and its nested rows as text, by dotted path."""
+    """Return the unknown fields of a row and of rows within it as text, keyed by dotted path."""
     return {path: as_text(value) for path, value in _unknown(row, "")}
 
 
@@ -187,7 +187,7 @@ def rubric_label(
     system: str | None = None,
     reason: str = "",
 ) -> HumanLabel:
-    """Return an answer's rubric rating as a label."""
+    """Return the rating of an answer on a rubric as a human label."""
     return HumanLabel(
         task="rubric",
         label=str(rating),
@@ -206,8 +206,8 @@ def distinct_documents(
     """Give sources unique ids, and mark sources with the same id as passages of one document.
 
     Args:
-        named: Whether each source's id is from the file rather than from its position. A source
-            with a positional id never counts as a passage. Defaults to true for all sources.
+        named: For each source, whether its id comes from the file. Ids that are only positions
+            never mark passages of the same document. By default, all ids come from the file.
     """
     owned = [is_own for is_own in named] or [True] * len(documents)
     counts = Counter(d.id for d, is_own in zip(documents, owned, strict=True) if is_own)
@@ -228,7 +228,7 @@ def _rename_document(document: Document, name: str, *, shares: bool) -> Document
 
 
 def original_id(document: Document) -> str:
-    """Return the id that a source had in its file, without the number added to repeated ids.
+    """Return the id that a source had in its file, before repeated ids were numbered.
 
     Example:
         >>> original_id(Document(id="x#2", text="T", part_of="x"))

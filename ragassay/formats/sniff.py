@@ -18,9 +18,9 @@ Outcome = Record | Problem
 MAX_SNIFFED = 1_000
 
 _WRITTEN = re.compile(r"JSON|row")
-"""Matches expected values that describe a line. Other problems concern the whole file."""
+"""Matches the expected value in a problem that concerns one line, not the whole file."""
 
-_CLAIMS = "labeled claims: train a verifier on them with `ragassay finetune verifier --data`"
+_CLAIMS = "labelled claims: train a verifier on them with `ragassay finetune verifier --data`"
 _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     (
         frozenset({"Q&A"}),
@@ -35,25 +35,26 @@ _ELSEWHERE: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"claim", "label"}), _CLAIMS),
     (frozenset({"claim", "evidence"}), _CLAIMS),
 )
-"""Descriptions of files without answers, keyed by fields, with the command that reads each file."""
+"""Fields of files that contain no answers, with a text that says which command reads the file."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format, identified by the fields of its lines.
+    """A file format that is recognized by the fields of its lines.
 
     Attributes:
-        required: Groups of alternative fields. One field from each group is required. Nested fields
-            of the metadata are written as "metadata.qa_id".
-        leading: Field that identifies the format even if required fields are missing, provided that
-            there are no unknown fields.
-        unanswered: Description of what a file in this format may be if its answers are empty.
+        required: Groups of alternative fields. A line has at least one field of each group. A field
+            of the metadata is written with its path, such as "metadata.qa_id".
+        leading: Field by which the format is recognized if required fields are missing but no field
+            is unknown.
+        unanswered: Hint for users whose file in this format has empty answers.
         read: Function that converts an item to one or more records and problems. If `has_topics` is
-            true, the function also accepts the questions of topics.
+            true, it also accepts a dict of questions by topic.
         read_labels: Function that converts an item to human labels and problems, or None.
-        has_topics: Whether the questions may be in a separate topics file.
-        is_repeating: Whether an answer is repeated for each judge, rubric or comparison.
-        is_open: Whether files may have additional fields, which may contain the sources.
+        has_topics: Whether the questions may be in a separate file of topics.
+        is_repeating: Whether a file may contain the same answer several times, such as once per
+            judge.
+        is_open: Whether files may contain the sources in fields that the format does not define.
     """
 
     name: str
@@ -73,7 +74,7 @@ class Format:
         return all(any(name in keys for name in names) for names in self.required)
 
     def is_close(self, keys: Collection[str]) -> bool:
-        """Return whether all required fields are present or misspelled."""
+        """Return whether all required fields are present, although names may be misspelled."""
         return all(any(close_name(name, keys) for name in names) for names in self.required)
 
     def is_named(self, keys: Collection[str]) -> bool:
@@ -82,22 +83,21 @@ class Format:
         return all(any(fold(name) in folded for name in names) for names in self.required)
 
     def fits_partly(self, keys: Collection[str]) -> bool:
-        """Return whether all fields belong to this format, even if required ones are missing."""
+        """Return whether `leading` is present and all fields belong to this format."""
         return self.leading in keys and self.fields.issuperset(_own(keys))
 
 
 def _own(keys: Collection[str]) -> set[str]:
-    """Return the keys outside the metadata."""
     return {key for key in keys if key.partition(".")[0] not in METADATA_FIELDS or "." not in key}
 
 
 def detect_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the best format for fields that may be misspelled or missing, or None if none fits."""
+    """Return the format that best fits the fields, or None if no format fits."""
     return complete_format(keys, formats) or _close_format(keys, formats)
 
 
 def complete_format(keys: Collection[str], formats: Sequence[Format]) -> Format | None:
-    """Return the format whose required fields are all present, or None."""
+    """Return the best format whose required fields are all present, or None if there is none."""
     return _fitting(Format.is_complete, keys, formats)
 
 
@@ -123,7 +123,7 @@ def sniff(
 ) -> tuple[Format, Iterator[Item | Rejection]]:
     """Return the format detected from the first 1,000 items, and an iterator over all items.
 
-    `by_shape` is a fallback that determines the format of an object from its structure.
+    `by_shape` is called with items that lack required fields, and may return their format.
     """
     stream = iter(items)
     head = list(islice(stream, MAX_SNIFFED))

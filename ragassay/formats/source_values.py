@@ -31,13 +31,13 @@ from ragassay.formats.problems import Problem, is_list, is_object
 from ragassay.formats.values import parse_text
 
 MAX_LEVELS = 4
-"""Maximum nesting level that is searched for sources."""
+"""Maximum number of nested levels that are searched for sources."""
 
 _LONG_WORDS = 4
-"""Minimum number of words in a text that is more than an id, a name or a label."""
+"""Minimum number of words in a text that counts as more than an id, a name or a label."""
 
 _BLOB_WORDS = 40
-"""Minimum number of words in a text field that is reported as unread."""
+"""Minimum number of words in a text that is reported as unread."""
 
 _WRAPPERS = (*SOURCE_NAMES, "data", "items", "value", "values", "list", "contents", "texts")
 _ADDRESS = re.compile(r"(https?://|www\.|/|10\.\d{4,9}/)?[^\s]{1,2000}")
@@ -50,13 +50,13 @@ _UNKNOWN_KEYS = frozenset(map(fold, (*TEXT_NAMES, *INNER_NAMES, *SOURCE_ID_NAMES
 
 
 def source_rows(value: object) -> object:
-    """Convert sources to a list of objects, or return the value unchanged if it has no text."""
+    """Convert sources in any common structure to a list of objects, if they contain text."""
     rows = _rows(parse_text(value), MAX_LEVELS)
     return value if rows is None else rows
 
 
 def n_texts(value: object, name: str = "") -> int:
-    """Count the source texts in a field, excluding short texts if `name` is in `LISTED_NAMES`."""
+    """Count the source texts in a field, without short texts if the name is in `LISTED_NAMES`."""
     value = parse_text(value)
     rows = _rows(value, MAX_LEVELS)
     plain = isinstance(value, str) or (is_list(value) and any(isinstance(v, str) for v in value))
@@ -71,7 +71,7 @@ def n_texts(value: object, name: str = "") -> int:
 
 
 def unread_paths(value: object, name: str, *, long_text: bool) -> list[str]:
-    """Return the paths of unread text in a field: several sources, or one long text."""
+    """Return the paths of unread sources in a field or, if `long_text` is true, of a long text."""
     if fold(name.rpartition(".")[2]) in _NO_SOURCES:
         return []
     value = parse_text(value)
@@ -121,13 +121,13 @@ def _listed_rows(value: list[object], levels: int) -> list[object]:
 
 
 def _is_scored(pair: list[object]) -> bool:
-    """Return whether a list is a pair of document and score, as returned by vector stores."""
+    """Return whether a list is a document with its score, as vector stores return it."""
     is_score = len(pair) == 2 and isinstance(pair[1], int | float)
     return is_score and isinstance(pair[0], str | dict)
 
 
 def source_row(part: object) -> object:
-    """Return a source as an object with `text`, or unchanged if no text is found."""
+    """Return a source as an object with the field `text`, or unchanged if it has no text."""
     if isinstance(part, str):
         return {"text": str(part)}
     if not is_object(part) or _has_own_fields(part):
@@ -151,7 +151,6 @@ def _has_own_fields(part: Mapping[str, object]) -> bool:
 
 
 def _named_text(part: dict[str, object]) -> dict[str, object] | None:
-    """Return the source in an `{id: text}` object, or None for any other object."""
     if len(part) != 1:
         return None
     ((name, text),) = part.items()
@@ -173,7 +172,6 @@ def _text_of(part: dict[str, object], levels: int) -> tuple[str | None, str]:
 
 
 def _join_texts(value: object) -> str | None:
-    """Return text, joining a list of texts and text blocks, or None for any other value."""
     if isinstance(value, str):
         return value
     if not is_list(value):
@@ -248,7 +246,6 @@ def _columns(value: dict[str, object]) -> list[object] | None:
 
 
 def _rows_by_id(value: dict[str, object], levels: int) -> list[object] | None:
-    """Return the sources of an `{id: text}` object, or None for any other object."""
     rows: list[object] = []
     for name, part in value.items():
         sources = _rows(part, levels - 1) if isinstance(part, str | dict | list) else None
@@ -262,7 +259,7 @@ def _rows_by_id(value: dict[str, object], levels: int) -> list[object] | None:
 
 
 def _with_ids(rows: list[object], ids: object, metadatas: object) -> list[object]:
-    """Add ids from parallel lists of ids and metadata, as in Chroma's results."""
+    """Add ids from separate lists of ids or metadata in the same order, as in Chroma's results."""
     id_list, metadata = _flat(ids), _flat(metadatas)
     result: list[object] = []
     for n, row in enumerate(rows):

@@ -1,7 +1,7 @@
 """Read CSV, TSV, Parquet and Excel files. The kind of file is detected from its content.
 
 CSV and TSV may be compressed with gzip. The first row contains the column names. Unnamed columns,
-such as the index of a frame, are ignored. Empty cells are absent fields.
+such as the index of a frame, are ignored. Empty cells count as absent fields.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        line: 1-based line number in text files, and row number below the header in other tables.
-        cells: Cells keyed by column name, with None for empty cells, or the problem with the row.
+        line: 1-based line number in CSV and TSV files, or 1-based number of the row below the
+            header.
+        cells: Values keyed by column name, with None for empty cells, or a problem with the row.
     """
 
     line: int
@@ -71,7 +72,7 @@ def table_kind(path: Path) -> TableKind | None:
 
 
 def _is_workbook(path: Path) -> bool:
-    """Return whether a file is an Excel workbook. Raise an error for a decompression bomb."""
+    """Return whether a file is an Excel workbook, and refuse decompression bombs."""
     try:
         with ZipFile(path) as packed:
             parts = {part.filename: part for part in packed.infolist()}
@@ -93,7 +94,7 @@ def iter_table(path: Path, kind: TableKind) -> Iterator[TableRow]:
 
 
 def cells_of(row: Mapping[str, object]) -> dict[str, object]:
-    """Convert the text values of a frame's row to cells."""
+    """Convert the texts in a row of a data frame to table cells."""
     return {
         str(name): TableCell(value) if isinstance(value, str) else value
         for name, value in row.items()
@@ -117,7 +118,6 @@ def _delimiter(head: Sequence[RawLine]) -> str:
 
 
 def _is_json(line: bytes) -> bool:
-    """Return whether a line is JSON rather than a row whose first cell looks like JSON."""
     return line.lstrip().startswith(_NOT_IN_HEADER) and not isinstance(parse_json(line), Problem)
 
 
@@ -156,7 +156,7 @@ def _csv_rows(path: Path) -> Iterator[TableRow]:
 
 
 class _Lines:
-    """Lines of a file for a CSV reader. The lines of a broken row can be read again."""
+    """Lines of a file for a CSV reader, which can read the lines of an invalid row again."""
 
     def __init__(self, text: io.TextIOWrapper, limit: int) -> None:
         self._text = text
@@ -199,7 +199,7 @@ class _Lines:
         return self._number + 1
 
     def give_back(self) -> None:
-        """Push back all lines of the row except the first, to read them again."""
+        """Return all lines of the row except the first, so that the CSV reader reads them again."""
         rest = self._row[1:]
         self._again.extendleft(reversed(rest))
         self._number -= len(rest)

@@ -1,4 +1,4 @@
-"""Read the questions of topics.
+"""Read the questions of topics from a file.
 
 topic_id,title,question,narrative                            TREC BioGen (CSV)
 {"topics": [{"id", "question"}]}                             JSON document; BioASQ with "questions"
@@ -50,7 +50,7 @@ _SHAPES = (
 _IDS = ("topic_id", "id", "qid", "question_id", "query_id", "narrative_id", "_id", "request_id")
 _REQUEST = ("title", "problem_statement", "background")
 _TEXTS = ("question", "narrative", "body", "text", "query", "title", "topic")
-"""Text fields in order of preference."""
+"""Fields that may contain the question of a topic, in order of preference."""
 
 
 class TopicRow(Row):
@@ -69,7 +69,7 @@ class TopicRow(Row):
 
 
 def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
-    """Read questions, keyed by topic id, and rejected topics from a CSV, TSV or JSON file."""
+    """Read topics from a CSV, TSV or JSON file, and return questions by topic id and rejections."""
     topics, rejections = read_once(
         until_junk(_topics(path), path),
         read=lambda item: parse(TopicRow, item.fields),
@@ -85,7 +85,7 @@ def read_topics(path: Path) -> tuple[dict[str, str], list[Rejection]]:
 
 
 def question_of(question: str | None, topic: str, questions: Mapping[str, str], field: str) -> str:
-    """Return an answer's question, or the question of its topic if missing, or raise a problem."""
+    """Return the question of an answer or, if it has none, the question of its topic."""
     question = question or questions.get(topic)
     if question is not None:
         return question
@@ -98,7 +98,7 @@ def question_of(question: str | None, topic: str, questions: Mapping[str, str], 
 
 
 def read_small_file(path: Path) -> bytes:
-    """Read a small file into memory, with normalized line endings. The file must not be empty."""
+    """Return the content of a file, which must not be empty, with normalized line endings."""
     lines = list(iter_lines(path))
     if not lines:
         raise InputError(f"{path} is empty")
@@ -134,7 +134,6 @@ def _topics(path: Path) -> Iterator[Item | Rejection]:
 
 
 def _is_table(data: bytes) -> bool:
-    """Return whether a file is a table, as opposed to lines of the form `id TAB question`."""
     first = data.partition(b"\n")[0].decode("utf-8", "replace").strip()
     cells = {cell.strip().casefold() for cell in first.replace(",", "\t").split("\t")}
     return "\t" not in first or not cells.isdisjoint(_IDS)
@@ -177,7 +176,7 @@ def _csv_topics(path: Path, data: bytes) -> Iterator[Item | Rejection]:
 
 
 def _place_topics(path: Path, values: Mapping[str, object]) -> Iterator[Item | Rejection]:
-    """Yield topics with their path in the document, because their lines are unknown."""
+    """Yield topics with their paths in a JSON document, because their lines are unknown."""
     for path_in_file, value in values.items():
         place = Place(str(path), 0, path_in_file, content_of(value), join_path((path_in_file,)))
         yield as_item(place, value)

@@ -5,9 +5,10 @@
     {"team_id", "run_name", "contact_email",
      "results": [{"topic_id", "answer": "Sentence [PMID, PMID].", "references": [PMID]}]}
 
-Only the first three PMIDs in a list count. Further PMIDs are removed from the answer, and the
-original answer is stored in the metadata `uncut_answer`. References that differ from the citations
-of the answer are stored in the metadata `references`. The questions are in the topics.
+Only the first three PMIDs in a pair of brackets count. Further PMIDs are removed from the answer,
+and the original answer is stored in the metadata `uncut_answer`. References that differ from the
+citations of the answer are stored in the metadata `references`. The questions are in the topics
+file.
 
 2025, tasks A and B (also BioACE's input), one answer per line:
 
@@ -16,9 +17,9 @@ of the answer are stored in the metadata `references`. The questions are in the 
     B  {"metadata": {"team_id", "run_id", "topic_id"[, "question", "answer"]},
         "responses": [{"text", "citations": [at most 3 PMIDs]}]}
 
-Actual runs also contain `meta_data`, `contradicting_citations`, PMIDs as numbers, and JSON arrays.
-Contradicting documents do not count as citations. The metadata `contradicted_citations` of a record
-contains them as JSON, with a list of PMIDs per sentence.
+Submitted runs also contain `meta_data`, `contradicting_citations`, PMIDs as numbers, and JSON
+arrays. Contradicting documents do not count as citations. The metadata `contradicted_citations`
+stores the documents as JSON, with a list of PMIDs per sentence.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ BIOGEN_B = Format(
 
 
 def cut_lists(text: str) -> str:
-    """Shorten each list of PMIDs in an answer to the first three.
+    """Remove all but the first three PMIDs from each pair of brackets in an answer.
 
     Example:
         >>> cut_lists("It helps [1, 2,3; 4].")
@@ -233,7 +234,7 @@ def _pmids(text: str) -> list[str]:
 
 
 def biogen_2024_run(record: Record) -> JsonRow:
-    """Return the run of a record, whose system must be `team_id/run_name`, without its results."""
+    """Return the JSON object of the run to which a record belongs, without any results."""
     team, run = team_and_run(record)
     run_fields = {
         name.removeprefix(RUN_FIELD): text
@@ -245,7 +246,7 @@ def biogen_2024_run(record: Record) -> JsonRow:
 
 
 def biogen_2024_row(record: Record) -> JsonRow:
-    """Convert a record to a result. Sentences become text with up to three PMIDs in brackets."""
+    """Convert a record to a result, whose answer has up to three PMIDs per sentence in brackets."""
     answer = _text(record)
     references = references_of(record.metadata)
     row: JsonRow = {
@@ -258,7 +259,6 @@ def biogen_2024_row(record: Record) -> JsonRow:
 
 
 def _text(record: Record) -> str:
-    """Return the text of an answer, in which sources are cited by id."""
     if not isinstance(record.answer, str):
         return " ".join(_mark_sentence(record, sentence) for sentence in record.answer)
 

@@ -57,14 +57,14 @@ ReferenceOrId = Annotated[int | str, BeforeValidator(_citation)]
 
 
 class CitingSentenceRow(Row):
-    """A sentence with its citations."""
+    """A sentence with citations of references or documents."""
 
     text: str
     citations: list[ReferenceOrId] = Field(default_factory=list)
 
 
 class ReportSentenceRow(Row):
-    """A sentence of a report. Its citations may have confidence scores."""
+    """A sentence of a report with citations, which may have confidence scores."""
 
     text: str
     citations: Annotated[list[ReferenceOrId], BeforeValidator(_by_confidence)] = Field(
@@ -84,7 +84,7 @@ class Answer2024Row(Row):
 
 
 class RunMetadataRow(Row):
-    """Run that an answer belongs to."""
+    """Team and run that submitted an answer."""
 
     team_id: IdText
     run_id: IdText
@@ -136,7 +136,7 @@ def run_record(
     metadata: dict[str, str],
     sources: tuple[Document, ...] = (),
 ) -> Record:
-    """Return an answer of a run as a record with the id `team_id/run_id/topic`."""
+    """Return a record with the id `team_id/run_id/topic` for an answer of a run."""
     system = f"{run.team_id}/{run.run_id}"
     return Record(
         id=f"{system}/{topic}",
@@ -150,7 +150,7 @@ def run_record(
 
 
 def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
-    """Convert a 2024 answer to a record with the run as system and the id `run_id/topic_id`."""
+    """Convert an answer of 2024 to a record with the id `run_id/topic_id`."""
     row = parse(Answer2024Row, item.fields)
     answer = _answer(row.answer, row.references)
     metadata = unknown_fields(row) | reference_metadata(row.references, _cited_ids(answer))
@@ -167,7 +167,7 @@ def read_rag_2024(item: Item, questions: Mapping[str, str]) -> Record:
 
 
 def read_rag_2025(item: Item, questions: Mapping[str, str]) -> Record:
-    """Convert a 2025 answer to a record."""
+    """Convert an answer of 2025 to a record with the id `team_id/run_id/narrative_id`."""
     row = parse(Answer2025Row, item.fields)
     topic = row.metadata.narrative_id
     question = question_of(row.metadata.narrative, topic, questions, "metadata.narrative")
@@ -236,9 +236,9 @@ def _answer(
 
 
 def resolve(citations: Iterable[int | str], references: Sequence[str]) -> tuple[str, ...]:
-    """Convert citations to document ids.
+    """Convert citations, which are document ids or positions in the references, to document ids.
 
-    Positions beyond the references become ids such as `references[7]`, so that the citations are
+    A position outside the references becomes an id such as `references[7]`, so that the citation is
     judged as invalid rather than dropped.
 
     Example:
@@ -273,7 +273,7 @@ def _cited_ids(answer: Sequence[SentenceInput]) -> list[str]:
 
 
 def references_of(metadata: Mapping[str, str]) -> list[str]:
-    """Return the references in a record's metadata, or an empty list."""
+    """Return the references in the metadata of a record, or an empty list if there are none."""
     try:
         value: object = json.loads(metadata.get(REFERENCES, ""))
     except (ValueError, RecursionError):
@@ -288,7 +288,7 @@ def _n_words(answer: Sequence[SentenceInput]) -> int:
 
 
 def _sources(row: ReportRow) -> tuple[Document, ...]:
-    """Return the documents. Referenced documents come first, in the order of the references."""
+    """Return the documents of a report, starting with the references in their order."""
     order = {name: i for i, name in enumerate(row.references)}
     names = sorted(row.documents, key=lambda name: order.get(name, len(order)))
     return tuple(
@@ -334,14 +334,14 @@ def rag_2025_row(record: Record) -> JsonRow:
 
 
 def metadata_row(record: Record, topic: str, question: str) -> JsonRow:
-    """Return the metadata of an answer, with the given names for topic and question."""
+    """Return an answer's metadata, with topic and question under the given names."""
     team, run = team_and_run(record)
     ids: JsonRow = {"team_id": team, "run_id": run}
     return ids | {topic: record.topic or record.id, question: record.question}
 
 
 def _numbered_sentences(record: Record, *, ids_allowed: bool) -> tuple[list[str], list[JsonRow]]:
-    """Return the references, and the sentences with citations as 0-based positions in them."""
+    """Return the references, and the sentences with citations as 0-based reference positions."""
     stored = references_of(record.metadata)
     references = list(stored)
     positions = {name: i for i, name in reversed(list(enumerate(references)))}

@@ -40,20 +40,20 @@ def _object_of(pairs: list[tuple[str, object]]) -> dict[str, object]:
         for name, _ in pairs:
             if name in seen:
                 text = f"the field {quote_text(name)} occurs twice in one object"
-                raise ProblemError("", text, "each field only once")
+                raise ProblemError("", text, "one value for each field")
             seen.add(name)
     return fields
 
 
 class _Constant(float):
-    """NaN or an infinity in the JSON text, kept so that the error can name its field."""
+    """NaN or an infinite number in JSON, which is parsed so that an error can name its field."""
 
 
 def parse_json(data: bytes) -> object | Problem:
     """Parse JSON, or return a problem if it is invalid."""
     expected = "a JSON object in UTF-8"
     if b"\x00" in data:
-        text = f"found a NUL byte at byte {data.index(0) + 1}"
+        text = f"found a NUL byte at position {data.index(0) + 1}"
         return Problem("", f"{text}{encoding_note(data)}", expected)
     try:
         return json.loads(
@@ -63,14 +63,14 @@ def parse_json(data: bytes) -> object | Problem:
         return error.problem
     except UnicodeDecodeError as error:
         byte = f"0x{data[error.start]:02x}"
-        text = f"not UTF-8: byte {byte} at byte {error.start + 1}"
+        text = f"not UTF-8: byte {byte} at position {error.start + 1}"
         return Problem("", f"{text}{encoding_note(data)}", expected)
     except json.JSONDecodeError as error:
         return Problem("", f"not JSON: {error.msg} at character {error.pos + 1}", expected)
     except RecursionError:
         return Problem("", "the value is nested too deeply", f"at most {MAX_DEPTH} levels")
     except ValueError:
-        return Problem("", "found a number with too many digits", "numbers of ordinary length")
+        return Problem("", "found a number with too many digits", "shorter numbers")
 
 
 def find_bad_value(value: object) -> Problem | None:
@@ -101,7 +101,7 @@ def _bad_scalar(path: tuple[str | int, ...], part: object) -> Problem | None:
         name = "NaN" if math.isnan(part) else "an infinite number"
         return Problem(join_path(path), f"found {name}", "a finite number, or null")
     if isinstance(part, int) and part.bit_length() > _MAX_BITS:
-        return Problem(join_path(path), "found a number with too many digits", "a number that fits")
+        return Problem(join_path(path), "found a number with too many digits", "a shorter number")
     return None
 
 
@@ -137,9 +137,9 @@ class TableCell(str):
 def convert_cell(cell: TableCell, annotation: object, joint: str = "") -> object:
     """Convert a cell to the type of its field, or return its text if the field accepts text.
 
-    Lists may be written as JSON, as Python literals or as NumPy prints them (`['a' 'b']`, as in the
-    output of Hugging Face's `to_csv`). Other text is split at `joint`, or becomes a list with a
-    single entry if `joint` is empty.
+    A list may be written as JSON, as a Python literal or in NumPy's form `['a' 'b']`, which Hugging
+    Face's `to_csv` writes. Other text is split at `joint`, or becomes the only entry of a list if
+    `joint` is empty.
     """
     kinds = set(_kinds(annotation))
     text = str(cell)
@@ -168,7 +168,7 @@ def _kinds(annotation: Any) -> list[object]:
 
 
 def literal(text: str) -> object:
-    """Parse text that represents a list or an object, or return other text unchanged."""
+    """Parse text that contains a list or an object, or return other text unchanged."""
     stripped = text.strip()
     if (stripped[:1], stripped[-1:]) not in {("[", "]"), ("{", "}")}:
         return text
@@ -208,7 +208,7 @@ def _with_commas(text: str) -> str:
 
 _Path = tuple[str | int, ...]
 PASSAGE_IDS = ("id", "pmid", "doi", "source")
-"""Metadata keys that may contain a document id."""
+"""Metadata keys that may contain the id of a document."""
 
 _ABSENT_TYPES = frozenset({"NAType", "NaTType"})
 

@@ -1,6 +1,6 @@
 """Write records as ragassay JSON lines or in the formats of other tools.
 
-Every record is read back before it is written, so that written files are always readable.
+Every record is read back before it is written, so that ragassay can read all files it writes.
 """
 
 from __future__ import annotations
@@ -48,46 +48,49 @@ WRITABLE_FORMATS = (
     "trec-rag-2024",
     "trec-rag-2025",
 )
-"""Formats in which answers can be written."""
+"""Names of the formats in which answers can be written."""
 
 SENTENCE_FORMATS: frozenset[str] = frozenset(
     ("biogen-2025-a", "biogen-2025-b", "trec-rag-2024", "trec-rag-2025")
 )
-"""Writable formats that require answers in sentences with citations."""
+"""Names of writable formats that require answers in sentences with citations."""
 
 QUESTION_FORMATS: frozenset[str] = frozenset(("nuggetizer-create",))
-"""Writable formats that contain only questions."""
+"""Names of writable formats that contain questions but no answers."""
 
 
 def write_answers(records: Iterable[Record], path: AnyPath, form: str) -> WriteResult:
-    """Write answers in a format. An existing file is replaced, completely or not at all.
+    """Write answers in a given format. An existing file is replaced, completely or not at all.
 
-    Records without a topic are written under their id. Citations that are positions of sources
-    become the ids of these sources. Fields that a format cannot store are omitted and counted.
+    If a record has no topic, its id is written as the topic. Citations by position become citations
+    by source id. Fields that a format cannot store are omitted and counted.
 
-    ragassay: All fields. `read_records` returns equal records.
-    ragas, deepeval: Question, answer as text, sources, reference and metadata.
-    biogen-2024: Answers by one system, `team_id/run_name`, as text with PMIDs before the period.
-        The metadata `contact_email` is the contact address. The questions are in the topics.
-    biogen-2025-a, biogen-2025-b: Question, and sentences with citations. For task A these are the
-        supporting citations, and the metadata `contradicted_citations` the contradicting ones. The
-        system is `team_id/run_id`.
-    trec-rag-2024, trec-rag-2025: Question, and sentences with references in the order of citation.
-        The system is the run, or `team_id/run_id` for 2025.
-    nuggetizer-create: Questions with their sources. Answers to the same topic are merged.
+    - ragassay: All fields are written.
+    - ragas, deepeval: Question, answer as text, sources, reference and metadata are written.
+    - biogen-2024: All answers must be by the same system, `team_id/run_name`. Answers are written
+      as text, with PMIDs before the period. The metadata `contact_email` becomes the contact
+      address. Questions are not written.
+    - biogen-2025-a, biogen-2025-b: Questions and sentences with citations are written. In task A,
+      these are the supporting citations, and the contradicting citations come from the metadata
+      `contradicted_citations`. The system must be `team_id/run_id`.
+    - trec-rag-2024, trec-rag-2025: Questions and sentences are written, with references in the
+      order of citation. The system becomes the run, and must be `team_id/run_id` for 2025.
+    - nuggetizer-create: Questions with their sources are written. Answers to the same topic are
+      merged.
 
     Args:
         records: Answers to write. If there are no answers, the file is empty and cannot be read
             back.
         path: Path of the file, which is compressed if the name ends in `.gz`. For ragas and
-            deepeval, `.csv` and `.json` select CSV and a JSON array.
+            deepeval, a name that ends in `.csv` selects CSV, and `.json` a JSON array.
         form: One of `WRITABLE_FORMATS`.
 
     Raises:
-        InputError: The format is unknown, the file cannot be written, or a record does not fit the
-            format: it cannot be read back, its id is not unique, its answer is not in sentences, or
-            it is from another system. Also if there are no records for "biogen-2024" or CSV, or if
-            the questions or sources of a topic differ for "nuggetizer-create".
+        InputError: The format is unknown; the file cannot be written; a record cannot be read back,
+            has the id of another record, or has an answer that is not in sentences although the
+            format requires it; "biogen-2024" or CSV is written without records; records for
+            "biogen-2024" have different systems; or records for "nuggetizer-create" have the same
+            topic but different questions or source texts.
     """
     path = Path(path)
     if form == "biogen-2024":
@@ -150,7 +153,7 @@ def _by_topic(records: Iterable[Record]) -> list[Record]:
             raise unwritable(
                 record,
                 "question",
-                "the question differs from another record on the topic",
+                "the question differs from that of another record on the topic",
                 expected,
             )
         merged = _merged_sources(first.sources, record)
@@ -199,4 +202,4 @@ _LINES: Mapping[str, tuple[Callable[[Record], JsonRow], Reader]] = {
     "trec-rag-2024": (rag_2024_row, partial(read_rag_2024, questions={})),
     "trec-rag-2025": (rag_2025_row, partial(read_rag_2025, questions={})),
 }
-"""Functions that convert a record to a line and read it back."""
+"""Functions that convert a record to a line and back to a record, keyed by format."""

@@ -1,4 +1,4 @@
-"""Read YESciEval's files of answers, and of questions with papers.
+"""Read YESciEval's files: answers, and questions with papers.
 
     *-questions.jsonl  {"id", "question", "papers": [{"title", "abstract"}]}
     *-answers.jsonl    {"question_id", "generator", "variant", "target_rubric", "answer", "ratings"}
@@ -11,8 +11,8 @@ ratings by one judge:
     research_question, [sample_id,] paper_1_title, paper_1_abstract, …, GENERATOR_synthesis,
     GENERATOR_extreme_RUBRIC (or subtle), JUDGE_evaluation_scores_GENERATOR, JUDGE_GENERATOR_Rubric
 
-Workbooks of perturbed answers also contain the benign answers. The ratings apply to the answer that
-was perturbed with respect to the rubric. `refactor_dataset` converts workbooks to JSON, with one
+Workbooks of perturbed answers also contain the benign answers. A rating on a rubric belongs to the
+answer that was perturbed for this rubric. `refactor_dataset` converts workbooks to JSON, with one
 answer and one rating per row:
 
     {"sample_id", "eval_type", "quality", "synthesizer_model", "evaluator_model",
@@ -71,13 +71,13 @@ class RatingRow(Row):
 
 
 class JudgeRatingsRow(Row):
-    """Ratings by judge and rubric."""
+    """Ratings of an answer, keyed by judge and rubric."""
 
     ratings: dict[str, dict[str, RatingRow]] = Field(default_factory=dict)
 
 
 class RatedAnswerRow(Row):
-    """An answer, either unchanged or perturbed with respect to a rubric."""
+    """An answer, either original or perturbed to violate a rubric."""
 
     question_id: IdText
     generator: str = Field(min_length=1)
@@ -96,7 +96,7 @@ class SynthesisQuestion:
 
 
 def find_questions(answers: Path) -> Path:
-    """Return the questions file that belongs to an answers file."""
+    """Return the path of the questions file for an answers file in the same folder."""
     stem, separator, end = answers.name.rpartition(_ANSWERS)
     advice = "pass the YESciEval questions file as `questions`"
     if not separator:
@@ -140,8 +140,6 @@ def _papers(rows: Iterable[SourcePaperRow]) -> tuple[Document, ...]:
 
 @dataclass(frozen=True)
 class _SynthesisRow:
-    """An answer with its question id, generator, variant and perturbed rubric, if any."""
-
     question: str
     generator: str
     variant: str
@@ -189,7 +187,7 @@ def read_yescieval(item: Item, questions: Mapping[str, SynthesisQuestion]) -> Re
     """Convert an answer to a record with the id `question_id/generator/variant[/target_rubric]`."""
     row = parse(RatedAnswerRow, item.fields)
     if (question := questions.get(row.question_id)) is None:
-        text = f"the questions file has no {quote_text(row.question_id)}"
+        text = f"the questions file does not contain the id {quote_text(row.question_id)}"
         raise ProblemError("question_id", text, "the id of a question in the questions file")
     return _of_rated(row).record(question.text, question.sources, unknown_fields(row))
 
@@ -216,7 +214,7 @@ YESCIEVAL = Format(
     required=(("question_id",), ("generator",), ("variant",), ("answer",)),
     fields=frozenset(RatedAnswerRow.model_fields),
     leading="generator",
-    keys="question_id, generator, variant, target_rubric, answer (and a questions file with it)",
+    keys="question_id, generator, variant, target_rubric, answer (with a questions file)",
     read_labels=read_yescieval_labels,
 )
 
@@ -231,7 +229,7 @@ _PAPER = re.compile(r"paper_[0-9]+_(title|abstract)")
 
 
 class SheetRow(Row):
-    """A question of a workbook, with its answers and ratings as extra fields."""
+    """A row of a workbook: a question, and answers and ratings as further fields."""
 
     research_question: str
     sample_id: IdText | None = None
@@ -253,7 +251,7 @@ class RefactoredRow(Row):
 
 
 def has_sheets(path: Path) -> bool:
-    """Return whether a path is a folder that contains tables and is not a run folder."""
+    """Return whether a path is a folder with tables rather than the folder of a ragassay run."""
     is_run = (path / "reviews.jsonl").exists() or (path / "run.json").exists()
     return path.is_dir() and not is_run and any(_tables(path))
 
@@ -298,7 +296,7 @@ def read_sheet(item: Item) -> list[Record]:
 
 
 def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
-    """Return the judge's ratings in a workbook row."""
+    """Return the ratings in a workbook row as labels by the judge."""
     answers = list(_answers(parse(SheetRow, item.fields), item))
     perturbed = {(a.generator, a.rubric): a for a in answers if a.variant != BENIGN}
     benign = {a.generator: a for a in answers if a.variant == BENIGN}
@@ -315,7 +313,7 @@ def read_sheet_labels(item: Item) -> list[HumanLabel | Problem]:
 
 
 def read_refactored(item: Item) -> Record:
-    """Convert a rated answer to a record. Benign answers are repeated for each rubric."""
+    """Convert a row with a rated answer to a record."""
     row = parse(RefactoredRow, item.fields)
     hidden = ("original-synthesis", "evaluation")
     metadata = {name: text for name, text in unknown_fields(row).items() if name not in hidden}
@@ -400,7 +398,6 @@ def _other_fields(row: SheetRow, generators: set[str]) -> dict[str, str]:
 def _parse_rating_column(
     name: str, generators: Mapping[str, object]
 ) -> tuple[str, str, str] | None:
-    """Return the judge, generator and rubric of a rating column, or None for another column."""
     start, _, rubric = name.rpartition("_")
     if not rubric.istitle() or _SCORES in name:
         return None

@@ -1,1 +1,1 @@
-"""Text functions: sentences, citation marks, numbers, search and grounding."""
+"""Rule-based text analysis: sentences, citation marks, numbers, search and grounding."""

@@ -1,9 +1,9 @@
 """Compare an extracted answer with the known answers using rules (Dietz 2024, section 3.2).
 
-The rules follow the original code with four changes. Negations and numbers must agree, whereas the
-original drops "no" and "not" as stop words and accepts 1950 for 1960. The decimal point in "3.5" is
-kept. "No" counts as an answer to a yes/no question, not as a refusal. For a true/false key, only
-the first word of the answer is compared, so longer answers are allowed.
+The rules differ from Dietz's code in four ways. Negations and numbers must agree, whereas Dietz's
+code drops "no" and "not" as stop words and accepts 1950 for 1960. The decimal point in "3.5" is
+kept. "No" counts as an answer to a yes/no question, not as a refusal. If the known answer is "true"
+or "false", only the first word of the extracted answer is compared.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Iterable
 from ragassay.text.quantities import numbers_of
 
 LEAST_RATIO = 80
-"""Similarity in percent above which two texts match, rounded as in the original code."""
+"""Similarity in percent above which two texts match, from Dietz's code, which also rounds it."""
 
 FEWEST_CHARS = 4
-"""Minimum length for fuzzy matching. Shorter normalized texts must be equal to match."""
+"""Minimum number of characters for fuzzy matching. Shorter normalized texts must be equal."""
 
 MOST_CHARS = 10_000
-"""Maximum length for fuzzy matching, which takes quadratic time. Longer texts must be equal."""
+"""Maximum number of characters for fuzzy matching, which takes quadratic time."""
 
 _TRUE = frozenset({"true", "yes", "correct", "right"})
 _FALSE = frozenset({"false", "no", "incorrect", "wrong"})
@@ -97,9 +97,9 @@ def is_known_answer(answer: str, known: Iterable[str], question: str = "") -> bo
     """Return whether an extracted answer matches one of the known answers.
 
     If the only known answer is "true" or "false", it is compared with the first word of the answer.
-    Otherwise, the normalized texts must be equal. Texts of at least `FEWEST_CHARS` characters also
-    match if they are more than `LEAST_RATIO` % similar and their numbers and negations agree.
-    If there are no known answers, the result is False.
+    Otherwise, the normalized texts must be equal, or have at least `FEWEST_CHARS` characters, be
+    more than `LEAST_RATIO` % similar, and agree in numbers and negations. Without known answers,
+    the result is False.
 
     Example:
         >>> is_known_answer("migraine attacks", ["Migraine attack."])

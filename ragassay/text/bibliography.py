@@ -1,4 +1,4 @@
-"""Find the reference list of an answer, which resolves citation marks but states nothing."""
+"""Separate the reference list of an answer from its statements."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLEAR_TITLES = re.compile(
     r"|reference list)\W*",
     re.IGNORECASE,
 )
-"""Titles that always introduce a reference list, unlike "Sources" (of vitamin C)."""
+"""Titles that always introduce a reference list, unlike "Sources", which may list foods."""
 
 _MARKUP = r"[\s*_#>`~]{0,20}"
 _TITLE = re.compile(rf"{_MARKUP}(?:\d\.\s)?(?:{TITLES}){_MARKUP}[:\uff1a]?{_MARKUP}", re.IGNORECASE)
@@ -53,7 +53,7 @@ _IDENTIFIES = re.compile(
     r"|\b(?:19|20)\d\d[;:]\s?\d|\b\d{1,4}\(\d{1,3}\):\s?\w?\d",
     re.IGNORECASE,
 )
-"""Text found only in references. Without a title, "1. Smith et al. found none." is a statement."""
+"""Matches text that occurs in references but not in statements ("Smith et al. found none")."""
 
 _NAMES_DOCUMENT = re.compile(
     rf"{_ADDRESS.pattern}|{_IDENTIFIES.pattern}|\barXiv\b|\bNCT\d|\bet al\b", re.IGNORECASE
@@ -70,7 +70,7 @@ _RAISED = str.maketrans(
 )
 
 _LEAST_SHARE = 0.6
-"""Minimum share of lines below a title that must look like references."""
+"""Minimum share of the lines below a title that must look like references."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Reference:
     """An entry of a reference list, or a footnote.
 
     Attributes:
-        label: Label that in-text citations use ("1", "smith"), or the entry's number if unlabelled.
+        label: Label by which the answer cites the entry ("1", "smith"), or its position from 1.
     """
 
     label: str
@@ -87,7 +87,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Bibliography:
-    """The references of an answer, in order, and its remaining blocks."""
+    """The references of an answer, in order, and the blocks of all other text."""
 
     references: tuple[Reference, ...]
     blocks: tuple[Block, ...]
@@ -98,9 +98,9 @@ def split_bibliography(
 ) -> Bibliography:
     r"""Separate the reference list and the footnotes of an answer from its statements.
 
-    A list begins below a title ("References", "Sources:") and ends at the next heading. A list at
-    the end of the answer needs no title. Most of its lines must identify a document, for example
-    by one of the source `titles`.
+    A reference list begins below a title such as "References" and ends at the next heading. At the
+    end of the answer, a list of labelled references needs no title. The `titles` of sources help to
+    recognize references.
 
     Example:
         >>> from ragassay.text.blocks import read_blocks
@@ -140,12 +140,12 @@ class _BibliographyLine:
 
     @property
     def with_list_mark(self) -> str:
-        """Line, including its list mark."""
+        """Text of the line with its list marker, such as "1."."""
         return self.answer[self.answer.rfind("\n", 0, self.start) + 1 : self.end]
 
     @property
     def rest(self) -> str:
-        """Text after a title on the same line."""
+        """Text that follows a title on the same line."""
         title = _TITLE_BEFORE.match(self.text)
         return self.text[title.end() :] if title else ""
 
@@ -153,7 +153,7 @@ class _BibliographyLine:
 def _mark_lines(
     lines: Sequence[_BibliographyLine], blocks: Sequence[Block], titles: Sequence[str]
 ) -> dict[int, str]:
-    """Map the start of each line to "title", "entry" or ""."""
+    """Return the kind of each line, "title", "entry" or "" for text, keyed by start offset."""
     kinds = {line.start: "" for line in lines}
     n = 0
     while n < len(lines):
@@ -230,7 +230,7 @@ def _body(line: _BibliographyLine) -> str:
 
 
 def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
-    """Return the entries. An unlabelled line usually continues the previous entry."""
+    """Convert lines to references. A line without a label usually continues a reference."""
     references: list[Reference] = []
     for line in lines:
         body = line.rest or line.text
@@ -258,7 +258,6 @@ def _references(lines: Sequence[_BibliographyLine]) -> list[Reference]:
 
 
 def _is_unlabeled_entry(line: _BibliographyLine, previous: Sequence[Reference]) -> bool:
-    """Return whether an unlabelled line starts an entry, as previous unlabelled lines did."""
     return all(one.label == str(n) for n, one in enumerate(previous, 1)) and bool(
         _YEAR.search(line.text) or _NAMES_DOCUMENT.search(line.text)
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 BlockKind = Literal["text", "item", "heading", "row", "code"]
-"""Running text, list item, heading, table row, or code listing."""
+"""Kind of a block: running text, list item, heading, table row or code listing."""
 
 Span = tuple[int, int]
 
@@ -25,7 +25,7 @@ LIST_MARK = re.compile(
     r"|\([A-Z]\)|\(?[ivx]{1,5}\)|[ivx]{2,5}\.|[IVX]{2,5}[.)]|\d\ufe0f?\u20e3)"
     r"(?:[ \t]{1,8}\[[ xX]\])?[ \t]{1,8}(?=\S)"
 )
-"""Marker of a list item in any common style. "E. coli" and "I. V." do not start with a marker."""
+"""Matches a list marker in any common style, but not the start of "E. coli"."""
 
 _CHECK_BOX = re.compile(r"\[[ xX]\][ \t]{1,8}(?=\S)")
 _BLOCK_TAG = re.compile(
@@ -35,17 +35,17 @@ _BLOCK_TAG = re.compile(
 )
 _MOST_NESTING = 100
 _STATES = re.compile(r"[^\s={}]+(?:\s+[^\s={}]+)+")
-"""Info string of a code fence that is a sentence rather than a language with its settings."""
+"""Matches text after an opening code fence that is a sentence, not a language with settings."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A structural unit of an answer.
+    """A paragraph, list item, heading, table row or code listing of an answer.
 
     Attributes:
-        lines: Spans of the lines, without list and quote markers.
-        cells: Spans of the cells of a table row.
-        header: Text of the table's header cells. Empty if the table has no header.
+        lines: Spans of the lines in the answer, without list and quote markers.
+        cells: Spans of the cells if the block is a table row.
+        header: Texts of the table's header cells, or () if there is no header.
     """
 
     kind: BlockKind
@@ -55,22 +55,22 @@ class Block:
 
     @property
     def start(self) -> int:
-        """Offset of the first character."""
+        """Offset of the block's first character in the answer."""
         return self.lines[0][0]
 
     @property
     def end(self) -> int:
-        """Offset after the last character."""
+        """Offset after the block's last character in the answer."""
         return self.lines[-1][1]
 
 
 def read_blocks(text: str) -> list[Block]:
     r"""Return the blocks of an answer in order. Every non-blank line belongs to one block.
 
-    The answer is parsed as CommonMark with tables, with three differences. Indented text is not
-    code, a line of dashes does not turn the line above into a heading, and any common list marker
-    starts an item. HTML block elements are recognized anywhere. Remove the model's reasoning from
-    the answer before calling this function.
+    The answer is parsed as CommonMark with tables, with four differences. Indented text is not
+    code, a line of dashes does not turn the line above into a heading, any common list marker
+    starts an item, and HTML block elements are recognized anywhere. The answer must not contain the
+    model's reasoning.
 
     Example:
         >>> text = "# Effects\n1. It fell.\n2. It rose."
@@ -102,7 +102,7 @@ def _line_spans(text: str) -> list[Span]:
 
 
 def _markdown_blocks(text: str, lines: Sequence[Span]) -> Iterator[Block]:
-    """Yield blocks in order. Lines that the parser skips become running text."""
+    """Yield the blocks of Markdown text. Lines that the parser skips become running text."""
     covered = 0
     tokens = _parser().parse(text)
     for index, token in enumerate(tokens):
@@ -137,7 +137,7 @@ def _inline_blocks(
 def _content_spans(
     text: str, lines: Sequence[Span], rows: Sequence[int], content: str
 ) -> list[Span]:
-    """Return the spans of a token's content lines, without the markers at their start."""
+    """Return the span of each line of a Markdown token, without list and quote markers."""
     spans: list[Span] = []
     for (start, end), inner in zip(lines[rows[0] : rows[1]], content.split("\n"), strict=False):
         part = inner.strip()
@@ -150,7 +150,7 @@ def _content_spans(
 def _row_blocks(
     text: str, lines: Sequence[Span], tokens: Sequence[Token], index: int
 ) -> Iterator[Block]:
-    """Yield the rows of a table. The header row is attached to the rows below."""
+    """Yield the rows of a table except the header, whose cells are added to each row."""
     header: tuple[str, ...] = ()
     for token in tokens[index + 1 :]:
         if token.type == "table_close":
@@ -200,7 +200,7 @@ def _code_blocks(
 
 
 def _read_fenced(text: str, block: Block) -> list[Block]:
-    """Parse the content of a code fence as a separate answer."""
+    """Parse the content of a code fence as Markdown."""
     inner = text[block.start : block.end]
     return [
         Block(
@@ -223,7 +223,6 @@ _OWNERS = {
 
 
 def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield the items and paragraphs in some lines, and the blocks of any HTML in the lines."""
     if not any(_BLOCK_TAG.search(text, *line) for line in lines):
         yield from _split_items(text, lines, kind)
         return
@@ -235,7 +234,6 @@ def _text_blocks(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 
 
 def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[Block]:
-    """Yield one block for each list item, and one for the lines before the first item."""
     block_lines: list[Span] = []
     for n, (start, end) in enumerate(lines):
         box = _CHECK_BOX.match(text, start, end) if kind == "item" and not n else None
@@ -252,8 +250,6 @@ def _split_items(text: str, lines: Sequence[Span], kind: BlockKind) -> Iterator[
 
 
 class _HtmlReader:
-    """Collects the blocks of a text with HTML block elements."""
-
     def __init__(self, kind: BlockKind) -> None:
         self.blocks: list[Block] = []
         self._kind: BlockKind = kind
@@ -264,7 +260,7 @@ class _HtmlReader:
         self._header: tuple[str, ...] = ()
 
     def add_text(self, text: str, start: int, end: int) -> None:
-        """Add the text between two tags, line by line."""
+        """Add the lines of the text between two tags to the current block."""
         for first, last in _line_spans(text[start:end]):
             piece = text[start + first : start + last]
             if piece.strip():
@@ -272,7 +268,7 @@ class _HtmlReader:
                 self._lines.append((left, start + first + len(piece.rstrip())))
 
     def read_tag(self, name: str, is_end: bool, text: str) -> None:
-        """Start or end the block of an element."""
+        """Start or end a block at the start or end tag of an element."""
         if name in ("td", "th"):
             self._read_cell(name, is_end)
         elif name == "tr":

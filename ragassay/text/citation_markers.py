@@ -1,9 +1,8 @@
 """Parse bracketed lists of numbers, PMIDs and DOIs: `[1, 2]`, `[PMID 123; doi:10.1000/abc]`.
 
-A DOI may contain almost any character: `10.1016/S0140-6736(20)31180-6`,
-`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a marker, the DOI
-ends at white space, at an unmatched closing bracket, or at a comma or semicolon before the next
-entry.
+DOIs may contain brackets, commas and semicolons: `10.1016/S0140-6736(20)31180-6`,
+`10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2`. In a list, a DOI ends at
+white space, at an unmatched closing bracket, or at a comma or semicolon before the next item.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ import re
 from urllib.parse import unquote
 
 MAX_RANGE = 50
-"""Largest difference between the ends of a range. Wider ranges are not lists of sources."""
+"""Maximum difference between the ends of a range. A wider range such as "[5-95]" is not a
+citation."""
 
 # Digits are limited: no identifier is longer, and Python refuses to parse thousands of them.
 _NUMBER, _LAST = r"[0-9]{1,18}", r"[0-9]{1,4}"
@@ -44,7 +44,7 @@ _WHOLE_PMID = re.compile(rf"{_PREFIX}({_NUMBER})", re.IGNORECASE)
 def find_lists(text: str) -> list[tuple[re.Match[str], list[str]]]:
     """Return the bracketed lists of numbers, PMIDs and DOIs in order, with their items.
 
-    Group 1 of a match is the content of square brackets, and group 2 is the content of parentheses.
+    In a match, group 1 is the content of square brackets, or group 2 the content of parentheses.
     """
     lists = [(match, expand(match[1] or match[2])) for match in _MARKER.finditer(text)]
     return [(match, items) for match, items in lists if items]
@@ -89,12 +89,11 @@ def doi_of(identifier: str) -> str:
 
 
 def bare(identifier: str) -> str:
-    """Convert `"PMID: 123"` to `"123"` and DOIs to plain form, and strip other identifiers."""
+    """Return the number of a PMID such as "PMID: 123", a plain DOI, or other text stripped."""
     pmid = _WHOLE_PMID.fullmatch(identifier.strip())
     return pmid[1] if pmid else doi_of(identifier) or identifier.strip()
 
 
 def _plain_doi(prefix: str, doi: str) -> str:
-    """Return a DOI, percent-decoded if it is part of a URL."""
     decoded = unquote(doi) if prefix.rstrip().endswith("/") else doi
     return doi if re.search(r"\s", decoded) else decoded

@@ -45,7 +45,7 @@ _PAGED = re.compile(
 _ISSUED = re.compile(
     r"\((?P<content>[^()\n]{1,300}(?:19|20)\d\d;\s?\d{1,4}\s?\([\w.\s-]{1,12}\):[^()\n]{1,40})\)"
 )
-"""A reference with an issue number in parentheses: "(... 2019;381(21):1995-2008)"."""
+"""Matches parentheses around a reference with an issue number: "(... 2019;381(21):1995-2008)"."""
 _PARTNER = {opening: (closing, is_square) for opening, closing, is_square in BRACKETS}
 _RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074-\u2079"
 _RAISED = re.compile(
@@ -95,7 +95,7 @@ _AFTER_NUMBER = re.compile(
 _BEFORE_WORD = re.compile(
     r"\s?(?:[%\u00b0]|(?!(?:and|or|but|in|which|while|whereas)\b)[a-z\u00b5\u03bc])"
 )
-"""Text after a statistic, such as a unit or a counted noun."""
+"""Matches the start of text after a number, such as a unit or a counted noun."""
 _SCALE_BEFORE = re.compile(
     r"\b(?P<range>range[ds]?|ranging|aged)?(?P<scale>scales?|scores?|VAS|NRS|mRS|IQR)?:?\s?$",
     re.IGNORECASE,
@@ -123,7 +123,8 @@ _EXPONENT_AFTER = re.compile(
     r"(?:[\d}]|(?<![^\W\d_])[A-Za-z\u03b1-\u03c9\u0391-\u03a9]|(?<![^\W\d_])(?:[cmkd\u00b5\u03bcn]m|in|ft|yd|mi|sec|min|hr|kg|mg|mol|mmol|Hz|"
     r"Ca|Mg|Na|Fe|Zn|Cu|Cl|PO|SO|CO|HCO|NO|NH|log|exp|chi))$"
 )
-"""Symbols that take exponents and charges: "10\u2075", "R\u00b2", "cm\u00b2", "Ca\u00b2\u207a"."""
+"""Matches symbols before an exponent or a charge: "10\u2075", "R\u00b2", "cm\u00b2",
+"Ca\u00b2\u207a"."""
 
 
 MarkStyle = Literal["", "round", "raised", "unsure"]
@@ -134,8 +135,9 @@ class Mark:
     """A citation mark in the plain text of a block.
 
     Attributes:
-        style: Alternative meaning of the mark: a number in parentheses ("round"), an exponent
-            ("raised"), or anything else ("unsure"). Empty if the mark can only be a citation.
+        style: What the mark may be instead of a citation: a number in parentheses ("round"), an
+            exponent ("raised") or anything else ("unsure"). Empty if the mark can only be a
+            citation.
     """
 
     start: int
@@ -169,7 +171,7 @@ def _mark(
 
 
 def _find_links(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield links whose text is a mark, and the ends of links whose text belongs to a sentence."""
+    """Yield a mark for each link, or for its last character if its text is part of a sentence."""
     for match in _LINKED.finditer(plain.text):
         address = plain.targets.get(match.start(), "")
         content = match["content"].strip("[]()^ " + SUP + SUP_END)
@@ -228,7 +230,7 @@ def _target_of_item(item: str) -> Target:
 
 
 def _is_enumerated(match: re.Match[str]) -> bool:
-    """Return whether a number in parentheses starts an item: "(1) age, (2) sex and (3) height"."""
+    """Return whether a number in parentheses numbers an item, as in "(1) age and (2) sex"."""
     before = match.string[max(0, match.start() - 8) : match.start()]
     if _ENUMERATION.search(before):
         return True
@@ -241,7 +243,7 @@ def _is_enumerated(match: re.Match[str]) -> bool:
 
 
 def _is_count(match: re.Match[str]) -> bool:
-    """Return whether a number in parentheses repeats or qualifies a count.
+    """Return whether a number in parentheses belongs to the number before it and is no citation.
 
     Examples: "seven (7) days", "3 (1) patients", "66 (11) years".
     """
@@ -255,7 +257,7 @@ def _is_count(match: re.Match[str]) -> bool:
 
 
 def _doubt_statistic(match: re.Match[str], content: str) -> Literal["", "unsure", "sure"]:
-    """Return how certainly two numbers are an interval or scale: "14 [12-18] days", "[0, 100]"."""
+    """Return "sure" or "unsure" if two numbers may be an interval or a scale: "14 [12-18] days"."""
     pair = _PAIR.fullmatch(content.strip())
     if not pair:
         return ""
@@ -292,7 +294,7 @@ def _find_brackets(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 
 def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield brackets that contain page numbers ("[1(p3)]") or an issue number in brackets."""
+    """Yield marks with page numbers ("[1(p3)]") or an issue number in inner brackets."""
     for match in _PAGED.finditer(plain.text):
         content = re.sub(f"[{DELIMITERS}]", "", match["content"])
         bare = without_locators(content)
@@ -304,7 +306,7 @@ def _find_paged(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
 
 
 def _is_braced_number(match: re.Match[str], content: str) -> bool:
-    r"""Return whether braces contain a number outside a formula ("FEV_{1}", "\frac{1}{4}")."""
+    r"""Return whether braces contain a number and are not part of a formula such as "FEV_{1}"."""
     text, start = match.string, match.start()
     if not content.strip().isdigit() or _LATEX_BEFORE.search(text[max(0, start - 24) : start]):
         return False
@@ -366,7 +368,7 @@ def _find_identifiers(plain: PlainText, names: Collection[str]) -> Iterator[Mark
 
 
 def _find_narrative(plain: PlainText, names: Collection[str]) -> Iterator[Mark]:
-    """Yield the years after author names that are part of a sentence: "Smith et al. (2020)"."""
+    """Yield years after author names that are part of a sentence, as in "Smith (2020) found"."""
     for match in _NARRATIVE.finditer(plain.text):
         is_several = bool(match["several"])
         if is_no_author(match["authors"], is_several):
@@ -401,7 +403,7 @@ def removable_spans(text: str, marks: Sequence[Mark]) -> list[tuple[int, int]]:
 
 
 def _mask_matches(text: str, pattern: re.Pattern[str]) -> str:
-    """Mask the matches of a pattern, treating each run of masks as a single character."""
+    """Mask the matches of a pattern, for which adjacent mask characters count as one."""
     runs = [match.span() for match in re.finditer(rf"{MASK}+", text)]
     short, offsets, position = [], [], 0
     for start, end in runs:

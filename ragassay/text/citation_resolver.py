@@ -23,24 +23,24 @@ _POSITION = re.compile(
     r"\s?(?:no\.?\s?|#)?(\d{1,3})(?![\w./])",
     re.IGNORECASE,
 )
-"""Matches a reference that begins with the position of a source, such as "Source 2"."""
+"""Matches the start of a reference that is the position of a source, such as "Source 2"."""
 
 _HEAD_CHARS = 600
-"""Number of leading characters of a source searched for its authors and year."""
+"""Number of characters at the start of a source that are searched for its authors and year."""
 
 _LABEL_CHARS = 300
-"""Number of leading characters of a source searched for its PMID and DOI."""
+"""Number of characters at the start of a source that are searched for its PMID and DOI."""
 
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 """Matches a bracketed number that is more likely a year than a source."""
 LEAST_HEAD_WORDS = 4
-"""Minimum number of words before the subtitle for a title to be recognized without it."""
+"""Minimum number of words in a title by which a source is recognized without its subtitle."""
 
 
 class CitationResolver:
-    """Converts the marks in an answer to citations and collects the documents they refer to.
+    """Resolver that converts citation marks to citations, and collects the cited documents.
 
-    `lookup` finds articles outside the sources by PMID or DOI.
+    `lookup` finds articles that are not among the sources by their PMID or DOI.
     """
 
     def __init__(
@@ -83,17 +83,17 @@ class CitationResolver:
 
     @property
     def names(self) -> frozenset[str]:
-        """Ids, titles and labels, in lower case. A bracket that contains one of them is a mark."""
+        """Ids, titles and labels in lower case that are citation marks if they are in brackets."""
         labels = {f"^{label}" for label in self._references}
         return frozenset(self._names | labels | self._defined)
 
     def settle_numbers(self, numbers: Iterable[int]) -> None:
         """Decide whether the cited numbers of an answer are source ids or positions from 1 or 0.
 
-        The numbers are ids if every number is an id. They are also ids if every source has a
-        numeric id, the ids are not simply 1 to n, and at least one cited number is an id. In this
-        case, numbers without a source refer to sources that are missing from the input. The numbers
-        are positions from 0 if 0 is cited and every number is smaller than the number of sources.
+        The numbers are ids if all of them are ids. The numbers are also ids if every source has a
+        numeric id, the ids are not just 1 to n, and at least one cited number is an id. Numbers
+        that are not ids then refer to sources that are missing from the input. The numbers are
+        positions from 0 if 0 is cited and every number is smaller than the number of sources.
         """
         cited = set(numbers)
         # Longer ids are PMIDs.
@@ -105,11 +105,11 @@ class CitationResolver:
         )
 
     def is_position(self, target: Target) -> bool:
-        """Return whether a target is a position in the list of sources."""
+        """Return whether a target is a number from 1 to the number of sources."""
         return target.value.isdigit() and 1 <= int(target.value) <= self.n_sources
 
     def points_to_source(self, target: Target) -> bool:
-        """Return whether a target can be resolved. Numbers are never looked up as PMIDs."""
+        """Return whether a target can be resolved, without looking up numbers as PMIDs."""
         if target.kind in ("number", "index"):
             if target.value.casefold() in self._references or target.value in self._ids:
                 return True
@@ -118,7 +118,7 @@ class CitationResolver:
         return self._find_document(target) is not None
 
     def resolve_listed(self, citations: Iterable[str]) -> list[Target]:
-        """Return the targets of the citations listed for a sentence in an input file."""
+        """Return the targets of citations that an input file lists for a sentence."""
         return [target for one in citations for target in self._listed_targets(one)]
 
     def _listed_targets(self, citation: str) -> list[Target]:
@@ -133,7 +133,7 @@ class CitationResolver:
         return [_listed_target(plain)]
 
     def citations(self, targets: Iterable[Target]) -> tuple[Citation, ...]:
-        """Return the citations of a statement in order, without repeated markers or documents."""
+        """Return the citations for a statement's targets, each marker and document only once."""
         by_key: dict[str, Citation] = {}
         documents: set[str] = set()
         for one in (citation for target in targets for citation in self._resolve_all(target)):
@@ -150,7 +150,7 @@ class CitationResolver:
         return [one for one in citations if one.document is not None] or citations
 
     def resolve(self, target: Target) -> Citation:
-        """Return the citation for a target."""
+        """Return the citation for a target, with its document if the target can be resolved."""
         known = self._find_document(target)
         if known is not None:
             return Citation(marker=target.text, document=known, other=self._other(target, known))
@@ -176,7 +176,6 @@ class CitationResolver:
         return Citation(marker=target.text, is_unresolved=not is_invalid)
 
     def _may_be_joined(self, number: str) -> bool:
-        """Return whether the only source may be a list that has an item with this number."""
         if self.n_sources != 1:
             return False
         listed = rf"^[ \t]{{0,8}}(?:{re.escape(number)}[.):]\s|[-=*]{{3,}}[ \t]{{0,8}}$)"
@@ -254,7 +253,6 @@ class CitationResolver:
         return self._by_reference[name]
 
     def _matched_documents(self) -> list[str]:
-        """Return the sources that the reference list of the answer identifies."""
         return [one for label in self._references if (one := self._find_by_label(label))]
 
     def _find_in_reference(self, text: str) -> str | None:
@@ -281,7 +279,7 @@ class CitationResolver:
         return self._document_at(int(position[1]) - 1)
 
     def _find_by_author(self, value: str) -> str | None:
-        """Return the only source, or else the only reference, with these authors and this year."""
+        """Return the id of the source or referenced document with the given authors and year."""
         authors, _, year = value.rpartition(", ")
         openings = {s.id: f"{s.id} {s.title} {s.url} {s.text[:_HEAD_CHARS]}" for s in self._sources}
         matches = [name for name, head in openings.items() if _has_authors(head, authors, year)]
@@ -301,9 +299,9 @@ class CitationResolver:
 
 
 def _labelled_identifiers(sources: Sequence[Document]) -> dict[str, str]:
-    """Map the PMID ("PMID: 123") and DOI ("doi:10.1/a") at the start of each source to its id.
+    """Return source ids, keyed by the PMIDs and DOIs at the start of the sources' texts.
 
-    If a source starts with two PMIDs or DOIs, one of them may be a citation, so both are ignored.
+    If a text starts with two PMIDs or DOIs, both are ignored, because one may be a citation.
     """
     ids: dict[str, str] = {}
     for source in reversed(sources):
@@ -341,7 +339,7 @@ def _has_authors(text: str, authors: str, year: str) -> bool:
 
 
 def _by_title(sources: Sequence[Document]) -> dict[str, str]:
-    """Map titles to source ids. A title without its subtitle is included if it is unique."""
+    """Return source ids, keyed by title and, if unique, by title without subtitle."""
     titles = {title: s.id for s in reversed(sources) if (title := _plain_words(s.title))}
     openings = [(_plain_words(s.title.partition(":")[0]), s.id) for s in sources if ":" in s.title]
     counts = Counter(head for head, _ in openings)

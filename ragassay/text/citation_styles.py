@@ -1,7 +1,7 @@
-"""Citation styles, defined as data so that each new style requires only one more line.
+"""Citation styles. To add a style, add a row to a table.
 
 A mark is a bracket, a superscript, a link or an element that contains one or more entries.
-`ENTRIES` lists the forms of an entry, and `BRACKETS` the pairs of brackets.
+`ENTRIES` lists the forms of an entry, and `BRACKETS` the types of brackets.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SQUARE_WORDS = (
     "evidence|study|result|search result|web|file|item|note|footnote|id|no|nr|text|page|pub|"
     "citation_id|hit|record|link"
 )
-"""Words accepted only in square brackets, because "(Study 2)" may refer to a study."""
+"""Words for a source in square brackets only, because "(Study 2)" may refer to a study."""
 
 LEAST_NAME = 3
 """Minimum length of an id or title in parentheses, because "(a)" may number an item."""
@@ -49,7 +49,7 @@ LETTERS = "SDRPCEAKN"
 """Letters that stand for a source: "[S1]", "[D2]"."""
 
 AMBIGUOUS_LETTERS = "PEAKN"
-"""Letters in `LETTERS` with other meanings, such as "[E2]" (estradiol) and "[N1]" (a stage)."""
+"""Letters that may also mean something else, as in "[E2]" (estradiol) and "[N1]" (a stage)."""
 
 _LOCATOR = (
     r"(?:pp?\.?|pages?|tables?|tab\.|figs?\.?|figures?|sections?|sect?\.|chapters?|ch\.|chap\.|lines?|l|"
@@ -87,7 +87,7 @@ _JOURNALS = (
 _JOURNAL = (
     r"[A-Z][\w'\u2019-]{0,30}\.?(?:\s(?:[A-Z][\w'\u2019-]{0,30}\.?|of|the|and|for|in|on|&)){0,7}"
 )
-"""Any journal name, accepted between "et al." and a year."""
+"""Matches any journal name, but is used only between "et al." and a year."""
 _WITH_JOURNAL = tuple(
     re.compile(pattern)
     for pattern in (
@@ -99,7 +99,7 @@ _WITH_JOURNAL = tuple(
 _VOLUME = re.compile(
     r"(?<=\b(?:19|20)\d\d);\s?\d{1,4}(?:\s?\([\w\s.-]{1,12}\))?:\s?\w{1,9}(?:[-\u2013]\w{1,9})?"
 )
-"""Volume and pages after a year: "2019;381:1995-2008"."""
+"""Matches volume and pages after a year, as in "2019;381:1995-2008"."""
 NARRATIVE = (
     rf"(?<!\w)(?P<authors>{_AUTHOR}(?P<several>{_ET_AL}|{_AND})?)"
     rf"(?P<mark>\s?[(\[](?:{_JOURNALS}[.,]?\s)?(?P<years>{_YEARS})[)\]])"
@@ -146,12 +146,12 @@ _ROUND_WORD = re.compile(rf"(?:{WORDS})s?\.?[\s_:#.-]{{0,3}}\d{{1,4}}", re.IGNOR
 
 @dataclass(frozen=True)
 class Target:
-    """The source that an entry of a mark refers to.
+    """Reference of an entry in a citation mark, such as the position of a source or a PMID.
 
     Attributes:
         value: Number, identifier or address of the source.
-        text: Text shown to readers: "1", "PMID 123", "doc1".
-        address: URL of the link around the entry, preferred if it belongs to a known document.
+        text: Text by which readers recognize the entry: "1", "PMID 123", "doc1".
+        address: URL of the link around the entry, which takes precedence if its document is known.
         others: Further identifiers of the same article, as in "PMID 123; doi:10.1000/abc".
         is_sure: Whether the entry is a citation even if no source matches.
     """
@@ -181,8 +181,8 @@ def read_targets(
 
     Authors next to a PMID or DOI ("Lee 2019; PMID 123") describe the article and are not a target.
 
-    With `is_square`, any number is a citation. `names` are the ids and titles of the sources in
-    lower case.
+    If `is_square` is true, any number is a citation. `names` are the ids and titles of the sources
+    in lower case.
 
     Example:
         >>> [target.value for target in read_targets("see Source 1, p. 4", is_square=True)]
@@ -211,7 +211,7 @@ def read_targets(
 
 
 def join_identifiers(targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Merge a PMID, a DOI and a PMC number in one mark, which identify the same article.
+    """Merge the PMID, DOI and PMC number in a mark, because they identify the same article.
 
     Identifiers of the same kind ("PMID 123, 456") belong to different articles and are not merged.
     """
@@ -228,7 +228,7 @@ def _identifier_kind(target: Target) -> str:
 
 
 def _continue_pmids(targets: Sequence[Target]) -> Iterator[Target]:
-    """Yield the targets. Numbers after a PMID become PMIDs: "PMID 123, 456"."""
+    """Yield the targets, with numbers after a PMID as PMIDs, as in "PMID 123, 456"."""
     is_pmid = False
     for one in targets:
         is_pmid = one.kind == "pmid" or (is_pmid and one.kind == "number")
@@ -236,7 +236,7 @@ def _continue_pmids(targets: Sequence[Target]) -> Iterator[Target]:
 
 
 _LABEL = re.compile(rf"(?:see\s)?(?:{WORDS})s?\s?[:\uff1a]", re.IGNORECASE)
-"""A word for a source, followed by a colon. Any number after the colon is a citation."""
+"""Matches a word for a source and a colon, after which any number is a citation."""
 
 
 def _without_prefix(text: str) -> str:
@@ -363,7 +363,7 @@ def _authors(group: str) -> Iterator[Target]:
 
 
 def is_no_author(authors: str, is_several: bool) -> bool:
-    """Return whether the word before a year is a month, a country or another non-author."""
+    """Return whether the words before a year name no author, as in "March 2020"."""
     return not is_several and authors.split()[0].strip(",") in NO_AUTHORS
 
 

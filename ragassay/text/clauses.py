@@ -1,9 +1,9 @@
-"""Split a sentence into independent clauses using rules, without a model.
+"""Split a sentence into independent clauses by rules.
 
 A sentence is split at semicolons, before coordinated clauses, between predicates that share a
-subject, and around a relative clause that follows the subject. TextBlob assigns the parts of
-speech. The sentence is not split where its meaning might change: after "if", "whether", "that" and
-similar words, before "or", before a pronoun, and inside brackets or quotations.
+subject, and around a relative clause that follows the subject. TextBlob tags the parts of speech.
+The sentence is not split where its meaning might change: after "if", "whether", "that" and similar
+words, before "or", before a pronoun, and inside brackets or quotations.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from ragassay.text.tagger import tag_words
 
 LEAST_WORDS = 3
-"""Number of tokens that each clause must exceed."""
+"""A sentence is split only if each clause has more than this number of tokens."""
 
 MOST_SUBJECT = 25
-"""Maximum number of words in a subject that is repeated in each clause."""
+"""Maximum number of words in a subject that may be repeated in each clause."""
 
 MOST_ITEM = 8
-"""Maximum number of words in a list item."""
+"""Maximum number of words in the last item of a list within a sentence."""
 
 MOST_WORDS = 200
-"""Maximum number of tokens in a sentence. Longer sentences are not prose and are not split."""
+"""Maximum number of tokens in a sentence to be split. Longer sentences are usually not prose."""
 
 _TOKEN = re.compile(r"\w+(?:[-./,'\u2019\u00b7]\w+)*%?|\S")
 _OPENING, _CLOSING = "([{\u201c", ")]}\u201d"
@@ -39,14 +39,14 @@ _SCOPES = frozenset(
         *("though", "or", "nor", "between", "provided"),
     }
 )
-"""Words whose scope may extend past a split that follows them."""
+"""Words after which a sentence is not split unless a comma precedes the conjunction."""
 _CONDITIONS = frozenset(
     {
         *("if", "when", "whenever", "unless", "whether", "that", "either", "neither", "only"),
         *("how", "where", "which", "who", "whose", "whom"),
     }
 )
-"""Words with a scope that does not end at a comma."""
+"""Words after which a sentence is not split even after a comma."""
 _PRONOUNS = frozenset(
     {
         *("it", "they", "this", "these", "those", "that", "he", "she", "we", "such", "others"),
@@ -183,7 +183,7 @@ def _cut_coordinated(parts: Sequence[Words]) -> list[Words]:
 
 
 def _is_joint(left: Words, right: Words) -> bool:
-    """Return whether a conjunction between two clauses allows a split."""
+    """Return whether a sentence may be split at a conjunction between two clauses."""
     word = right[0]
     if word.text not in _JOINING or word.is_inside or _verb(left) is None:
         return False
@@ -196,7 +196,6 @@ def _is_joint(left: Words, right: Words) -> bool:
 
 
 def _is_list(words: Words) -> bool:
-    """Return whether the words end with a short list item between commas, as in "A, B, and C"."""
     commas = [n for n, word in enumerate(words) if word.text == "," and not word.is_inside]
     if len(commas) < 2 or commas[-1] != len(words) - 1:
         return False

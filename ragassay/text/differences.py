@@ -1,8 +1,8 @@
 """Find the words in which a claim and a document differ, as evidence for a contradiction.
 
-The label "contradicts" of an inference model may be wrong. The label is far more often correct if
-the document gives another value for a number in the claim, if the closest sentences have the
-opposite direction, or if only the claim or only the document contains a negation.
+When an inference model answers "contradicts", it is far more often right if the document gives
+another value for a number in the claim, if the document's closest sentences state the opposite
+direction, or if only one of the texts contains a negation.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ragassay.text.number_context import word_of
 from ragassay.text.search import rank, tokenize
 
 N_CLOSEST = 2
-"""Number of closest sentences in a document that are searched for directions."""
+"""Number of sentences of a document, closest to the claim, that are searched for opposite words."""
 
 N_AROUND, N_AROUND_COMPARED = 3, 2
-"""Number of words compared on each side of a direction word and of a comparative."""
+"""Numbers of words that are compared on each side of a direction word and of a comparative."""
 
 _WORD = re.compile(r"[a-z]+(?:-[a-z]+)*")
 _THAN_NUMBER = re.compile(
     r"\b(?:more|less|fewer|greater|higher|lower|longer|shorter)\sthan\s\d", re.IGNORECASE
 )
-"""Matches a bound, which is not a direction."""
+"""Matches a bound such as "more than 5", which does not state a direction."""
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|cannot|without|nor|neither|fail(?:s|ed)?|unable|absence|avoid(?:s|ed)?"
@@ -70,7 +70,7 @@ _SIDES = tuple(tuple(tuple(side.split()) for side in pair) for pair in _OPPOSITE
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between a claim and its document, with its kind and a text for readers."""
+    """A difference between a claim and a document, with words that explain it to readers."""
 
     kind: Literal["number", "direction", "negation"]
     words: str
@@ -79,13 +79,14 @@ class Difference:
 def difference_of(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] | None = None
 ) -> Difference | None:
-    """Return the first difference between a claim and a document, or None.
+    """Return the first difference between a claim and a document, or None if there is none.
 
     Args:
-        beside: Texts of the other documents cited for the claim. A number stated in one of them is
-            not a difference. If there are other documents, directions and negations are ignored,
-            because they may come from another document. Pass None if the sentences are only part of
-            the document. Numbers are then ignored, because the rest of the document may state them.
+        beside: Texts of the other documents cited for the claim. A number that another document
+            states is not a difference. If there are other documents, directions and negations are
+            ignored, because the claim may take them from another document. Pass None if `sentences`
+            is only part of the document. Numbers are then ignored, because the rest of the document
+            may state them.
 
     Example:
         >>> difference_of("It fell by 5 mm.", ["It fell by 2 mm."], beside=[])
@@ -108,10 +109,10 @@ def difference_of(
 def absent_numbers(
     claim: str, sentences: Sequence[str], title: str = "", beside: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the numbers in a claim, with units, that are not stated in any of its documents.
+    """Return the numbers in a claim, with units, that no document states.
 
-    Numbers for which a document gives another value are excluded. Pass all `sentences` of the
-    document, and the texts of the other documents cited for the claim as `beside`.
+    Numbers for which a document gives another value are left out. `sentences` are all sentences of
+    a document, and `beside` are the texts of the other documents cited for the claim.
 
     Example:
         >>> absent_numbers("Mean age was 64 years.", ["Adults took part."])
@@ -124,7 +125,7 @@ def absent_numbers(
 
 
 def is_other_value(words: str) -> bool:
-    """Return whether the text of a difference reports another value of a number.
+    """Return whether the words of a difference say that the document gives another value.
 
     Example:
         >>> is_other_value("the source says 2, the answer 5")
@@ -134,9 +135,9 @@ def is_other_value(words: str) -> bool:
 
 
 def difference_spans(words: str, text: str, of: Literal["here", "there"]) -> list[Span]:
-    """Return the spans of the words in a text that a difference quotes.
+    """Return the spans in a claim or document of the words that a difference quotes from it.
 
-    `words` is the text of a `Difference`. Use "here" for the claim and "there" for its document.
+    `words` come from a `Difference`. `of` is "here" for a claim and "there" for a document.
 
     Example:
         >>> difference_spans("the source says 2, the answer 5", "It fell by 5 mm.", "here")
@@ -195,7 +196,7 @@ def _direction(claim: str, near: str) -> Difference | None:
 
 
 def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Return whether "than" has the same object. "Less than A" may equal "more than B"."""
+    """Return whether comparisons with "than" are with the same thing, or there are none."""
     ends = [
         {word for n, one in enumerate(words) if one == "than" for word in words[n + 1 : n + 4]}
         for words in (ours, theirs)
@@ -208,7 +209,6 @@ def _same_comparator(ours: Sequence[str], theirs: Sequence[str]) -> bool:
 def _find_opposite(
     ours: Sequence[str], side: tuple[str, ...], around: set[str], n: int
 ) -> str | None:
-    """Return the word in the claim that has one of the stems and shares a nearby word."""
     return next(
         (w for i, w in enumerate(ours) if w.startswith(side) and around & _around(ours, i, n)), None
     )

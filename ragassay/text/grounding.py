@@ -1,4 +1,4 @@
-"""Check that a quote occurs in a text, and that a nugget adds nothing to its sentence."""
+"""Check that a quote occurs in a text, and that a nugget says no more than its sentence."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ LEAST_ALIKE = 90.0
 """Minimum similarity between a quote and the text in percent (rapidfuzz's partial ratio)."""
 
 LEAST_CHARS = 8
-"""Minimum number of characters in a quote. Shorter quotes prove nothing."""
+"""Minimum number of characters in a quote. Shorter quotes may occur by chance."""
 
 MOST_CHARS = 300
-"""Length above which quotes are located by start and end, because matching is quadratic."""
+"""Maximum number of characters of a quote that are matched, since matching takes quadratic time. Of
+a longer quote, the start and the end are matched."""
 
 
 def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     """Return the (start, end) span of a quote in a text, or None if it does not occur.
 
-    Models change the case, spaces and dashes of quotes, so the most similar span is returned if it
-    is similar enough. Show readers the text of the span instead of the quote.
+    Models change the case, spaces and dashes of quotes. Therefore, the most similar span is
+    returned if it is similar enough. Show readers the text of this span, not the quote.
 
     Example:
         >>> find_quote("The dose was 5 mg", "At first the dose  was 5 mg daily.")
@@ -59,7 +60,8 @@ LEAST_OVERLAP = 0.7
 """Minimum share of a nugget's content words that occur in its sentence."""
 
 MOST_CLAUSES = 50
-"""Maximum number of clauses in a nugget that differs from its sentence. All pairs are compared."""
+"""Maximum number of clauses in a nugget, each of which is compared with all clauses of its
+sentence."""
 
 _NUMBER = re.compile(
     r"(?:[<>=\u2264\u2265]\s*)?(?:(?<![^\s(<>=\u2264\u2265])-)?\d+(?:[.,\u00b7]\d+)*(?:\s?%)?"
@@ -102,14 +104,14 @@ _NEVER_BORROWED = frozenset(
         "thousand percent"
     )
 )
-"""Words that are essential to the claim and are never the referent of a pronoun."""
+"""Words that must occur in the sentence itself, because no pronoun can stand for them."""
 
 
 def is_carried(nugget: str, sentence: str, answer: str) -> bool:
     """Return whether a sentence states a nugget.
 
-    A sentence always states itself. A nugget without content words is never stated. The `answer`
-    provides the referents of pronouns in the sentence.
+    A nugget that equals the sentence is stated, and one without content words is not. A pronoun in
+    the sentence may stand for words of the `answer`.
     """
     words, sentence_words = _words(nugget), _words(sentence)
     if not words or not _is_drawn(words, sentence_words, sentence, answer):
@@ -130,14 +132,14 @@ def is_carried(nugget: str, sentence: str, answer: str) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def _words(text: str) -> frozenset[str]:
-    """Return the content words of a text, cached because each answer has many nuggets."""
+    """Return the content words of a text. They are cached because each answer has many nuggets."""
     return frozenset(tokenize(text))
 
 
 def _is_drawn(
     words: frozenset[str], sentence_words: frozenset[str], sentence: str, answer: str
 ) -> bool:
-    """Return whether all words occur in the sentence, except the referents of its pronouns."""
+    """Return whether all words occur in the sentence, or in the answer if it contains a pronoun."""
     borrowed = words - sentence_words
     if not borrowed:
         return True
@@ -157,11 +159,11 @@ def _clauses(text: str) -> list[str]:
 
 
 def _agrees(part: str, clauses: list[str], pattern: re.Pattern[str]) -> bool:
-    """Return whether a nugget's clause and the sentence match the pattern in the same clauses.
+    """Return whether a clause of a nugget is negated or hedged just as in the sentence.
 
-    The clause is compared with the shortest of the sentence's clauses that share the most words
-    with it. A clause without a match must not use words that the sentence contains only in clauses
-    with a match.
+    `pattern` matches negations or hedges. A clause with a match is compared with the clauses of the
+    sentence that share the most words with it. A clause without a match must not use words that
+    occur only in matching clauses of the sentence.
     """
     words = _words(part)
     matching = [clause for clause in clauses if pattern.search(clause)]
@@ -188,7 +190,7 @@ def _closest(words: frozenset[str], clauses: list[str], pattern: re.Pattern[str]
 
 
 def _keeps_sides(parts: list[str], clauses: list[str]) -> bool:
-    """Return whether the nugget and the sentence make comparisons with the same thing."""
+    """Return whether the nugget compares only with things with which the sentence compares."""
     compared = [_COMPARATOR.split(clause, maxsplit=1)[1:] for clause in clauses]
     standards = {word for tail in compared for text in tail for word in tokenize(text)}
     return all(word in standards for part in parts for word in _next_words(part))

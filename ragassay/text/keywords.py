@@ -1,4 +1,4 @@
-"""Extract keywords with TopicRank, using noun phrases found by word lists and word endings."""
+"""Extract keywords with TopicRank. Word lists and word endings identify the noun phrases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 WordKind = Literal["noun", "adjective", "participle", "opener", "other"]
-"""An "opener" is a word that may precede a noun phrase: an article, a preposition or "and"."""
+"""Role of a word in a noun phrase. An "opener" may precede a phrase: an article, a preposition or
+"and"."""
 
 _OPENERS = frozenset(
     "a an the this that these those its their our your his her each every any some no all both "
@@ -86,9 +87,9 @@ _NO_PARTICIPLES = frozenset(
 
 
 def kind_of_word(word: str) -> WordKind:
-    """Return the role of a word in a noun phrase. "other" cannot be part of a noun phrase.
+    """Return the role of a word in a noun phrase, or "other" for words that occur in none.
 
-    The word must be in lower case. The role of a hyphenated compound is the role of its last part.
+    The word must be in lower case. The last part of a hyphenated compound determines its role.
 
     Example:
         >>> [kind_of_word(word) for word in ("electrode", "optical", "modified", "the", "rapidly")]
@@ -111,7 +112,8 @@ N_KEYWORDS = 20
 """Default number of keywords, as in SciQAG (Wan et al. 2024, section 3.1)."""
 
 CUT_DISTANCE = 0.74
-"""Distance at which topics are separated, as in pke, where candidates share 1/4 of the stems."""
+"""Distance above which topics are separated. As in pke, candidates of a topic share 1/4 of their
+stems."""
 
 DAMPING = 0.85
 _TOLERANCE = 1e-9
@@ -121,18 +123,19 @@ _MOST_CANDIDATES = 4_000
 _BLOCK = 256
 _KIND_LETTERS = {"noun": "n", "adjective": "a", "participle": "p", "opener": "o", "other": "x"}
 _RUN = re.compile("(?<![^o])p[na]*|[na]+")
-"""Matches the letters of a noun phrase. A participle counts only after an opener."""
+"""Matches a noun phrase in a text in which each letter is the role of a word. A participle may
+start it only after an opener."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-\u2010\u2011'\u2019][^\W_]+)*|[^\w\s]|_")
 
 
 @dataclass
 class Candidate:
-    """A keyword candidate in all its inflected forms.
+    """A noun phrase that may be a keyword, with all its inflected forms.
 
     Attributes:
-        starts: Index of the first word of each occurrence in the text.
-        forms: Number of occurrences of each spelling.
+        starts: Indexes of the words in the text at which the phrase starts.
+        forms: Number of occurrences of each spelling of the phrase.
     """
 
     stems: tuple[str, ...]
@@ -193,7 +196,7 @@ def _stem(word: str) -> str:
 
 
 def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
-    """Cluster the candidates and return the topic of each, starting at 0."""
+    """Cluster the candidates into topics, and return the 0-based topic of each candidate."""
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.sparse import csr_array
     from scipy.spatial.distance import squareform
@@ -214,7 +217,7 @@ def find_topics(candidates: list[Candidate]) -> NDArray[np.intp]:
 
 
 def topic_weights(candidates: list[Candidate], topics: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the weights between topics, which are sums of inverse candidate distances."""
+    """Return the weights between topics: sums of the inverse distances of their candidates."""
     starts = np.array([start for one in candidates for start in one.starts])
     n_words = np.array([len(one.stems) for one in candidates for _ in one.starts])
     owner = np.repeat(topics, [len(one.starts) for one in candidates])

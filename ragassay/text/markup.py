@@ -1,7 +1,7 @@
-"""Convert Markdown or HTML to plain text that maps each character to its offsets in the source.
+"""Convert Markdown or HTML to plain text in which each character has its offsets in the answer.
 
 Emphasis, links, tags, entities and escapes are resolved. Superscripts, citation elements and links
-remain as private-use delimiter characters, because they may be citations.
+may be citations, so private-use characters mark where they start and end.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ SUP, SUP_END = "\ue001", "\ue002"
 CITE, CITE_END = "\ue003", "\ue004"
 LINK, LINK_END = "\ue005", "\ue006"
 DELIMITERS = "".join((SUP, SUP_END, CITE, CITE_END, LINK, LINK_END))
-"""Delimiters of superscripts, citation elements and links in plain text."""
+"""Characters that mark the start and end of superscripts, citation elements and links."""
 
 MASK = "\ue010"
-"""Placeholder for a citation mark's text. Like the delimiters, it never occurs in an answer."""
+"""Character that replaces the text of a citation mark and never occurs in plain text."""
 
 _CITE_TAGS = "cite|citation|citations|ref|reference|source|doc|document|co|footnote|fn"
 _PLAIN_TAGS = (
@@ -68,7 +68,7 @@ class PlainText:
     Attributes:
         starts: Start offset of each character in the answer, shape (len(text),).
         ends: End offset of each character in the answer, shape (len(text),).
-        targets: Link addresses and citation attributes, keyed by opening delimiter index.
+        targets: Link addresses and citation attributes, keyed by the index of the start character.
     """
 
     text: str
@@ -82,7 +82,7 @@ class PlainText:
 
 
 def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
-    r"""Return the plain text of spans in an answer, joined by line breaks.
+    r"""Return the plain text of spans in an answer, with a line break between two spans.
 
     The spans must be in order, such as the lines of a paragraph.
 
@@ -100,7 +100,7 @@ def plain_text(answer: str, spans: Iterable[Span]) -> PlainText:
 
 
 def readable(text: str) -> str:
-    """Remove the delimiters from plain text, turning numbers between them into superscripts."""
+    """Remove the delimiters from plain text, and convert raised numbers to characters like "²"."""
     raised = re.sub(
         rf"{SUP}([^{SUP}{SUP_END}]*){SUP_END}",
         lambda sup: sup[1].translate(_RAISED) if re.search(r"\d", sup[1]) else sup[1],
@@ -120,7 +120,7 @@ class _Builder:
         self._anchors: list[str] = []
 
     def add(self, text: str, start: int, end: int) -> None:
-        """Add characters that all map to the same span of the answer."""
+        """Add characters that all stand for the same span of the answer."""
         for character in text:
             self._append(character, start, end)
 
@@ -130,7 +130,7 @@ class _Builder:
         self.ends.append(end)
 
     def copy(self, answer: str, start: int, end: int) -> None:
-        """Add a span of the answer unchanged, except for reserved characters."""
+        """Add a span of the answer unchanged, but with U+FFFD for reserved characters."""
         for index in range(start, end):
             character = answer[index]
             if character == "[":
@@ -141,7 +141,7 @@ class _Builder:
             self._append("\ufffd" if is_reserved else character, index, index + 1)
 
     def read(self, answer: str, start: int, end: int) -> None:
-        """Parse a span of the answer."""
+        """Parse the markup in a span of the answer, and add its text."""
         position = start
         while token := _TOKEN.search(answer, position, end):
             self.copy(answer, position, token.start())
@@ -212,7 +212,7 @@ class _Builder:
             self.add(LINK, start, end)
 
     def _mark_emphasis(self, token: re.Match[str], answer: str) -> None:
-        """Add emphasis marks, and remove them once the matching marks are found."""
+        """Add an emphasis mark, and remove it and the opening mark if it closes the emphasis."""
         start, end = token.span()
         before = answer[start - 1 : start] or " "
         after = answer[end : end + 1] or " "
@@ -239,7 +239,7 @@ class _Builder:
             self.characters[n] = ""
 
     def build(self) -> PlainText:
-        """Return the plain text without cleared characters."""
+        """Return the collected plain text, without the emphasis marks that were removed."""
         for run, index in self._emphasis:
             if run in ("**", "***"):  # the closing mark was cut off
                 self._clear(index, len(run))
@@ -254,7 +254,7 @@ class _Builder:
 
 
 def _target_of(attributes: str) -> str:
-    """Return the target of a citation element. Anthropic's index is "document-sentence"."""
+    """Return the source that the attributes of a citation element name, or "" if they name none."""
     value = _ATTRIBUTE_VALUE.search(attributes)
     if not value:
         return ""

@@ -1,8 +1,8 @@
 """Compare the numbers of a claim with the numbers of a text.
 
-A number is "same" if the text states the number or implies it in one step, "other" if
-the text gives another value for the same thing, and "absent" otherwise. Only "other" is a
-contradiction, so doubtful cases are "absent".
+A number of the claim is "same" if the text states it or implies it in one step, "other" if the text
+gives another value for the same thing, and "absent" otherwise. Only "other" is a contradiction, so
+doubtful cases are "absent".
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from ragassay.text.number_mentions import (
 NumberVerdict = Literal["same", "absent", "other"]
 
 PLAIN, ALIKE, AFTER_LONG_SLIP, STRICT = (0.75, 0.5), (0.5, 0.55), (0.3, 0.0), (0.85, 0.6)
-"""Minimum shares of common specific words for two numbers to measure the same thing.
+"""Minimum shares of equal words around two numbers that may measure the same thing.
 
-The first share refers to the words around the claim's number, and the second to the words around
-the text's number. `ALIKE` applies if the adjacent words are the same or the digits differ by a
-typing slip. `AFTER_LONG_SLIP` applies to slips in numbers with many digits. `STRICT` applies to
-thresholds ("over 50 years"), because a text contains many thresholds.
+The first share is that of the words around the claim's number, and the second that of the words
+around the text's number. `ALIKE` applies if the adjacent words are the same or the digits differ by
+a typing error. `AFTER_LONG_SLIP` applies to typing errors in numbers with many digits. `STRICT`
+applies to thresholds ("over 50 years"), because many texts contain several thresholds.
 """
 LONG_SLIP = 3
 
 BESIDE = 0.5
-"""Value added to the similarity of two numbers that share a neighbouring number."""
+"""Value added to the similarity of two numbers if the numbers next to them are equal."""
 
 MOST_CLAIMED = 20
-"""Maximum number of compared numbers in a claim. Limits the run time for tables."""
+"""Maximum number of numbers in a claim that are compared. The limit bounds the run time."""
 
 MOST_PLACES = 20
-"""Maximum number of occurrences of a number in a text. Limits the run time for repetitive lists."""
+"""Maximum number of occurrences of a number in a text. The limit bounds the run time."""
 
 SMALL_COUNT = 12
-"""Value up to which counts written as words ("two effects") are ignored."""
+"""Counts up to this value are ignored if they are written as words ("two effects")."""
 
 TIME_UNITS_S = (60, 3_600, 86_400, 604_800, 2_592_000, 31_536_000)
 """Minimum number of seconds in a minute, hour, day, week, month and year."""
@@ -58,12 +58,12 @@ _NEVER_OTHER = frozenset({"p", "year"})
 
 @dataclass(frozen=True)
 class ComparedNumber:
-    """A number in a claim, compared with a text.
+    """A number in a claim, with the result of its comparison with a text.
 
     Attributes:
         end: Offset after the number and its unit.
-        stated: Span of the other value in the text if the verdict is "other", otherwise None.
-        arm: Study arm of the other value if the claim swapped two numbers, otherwise "".
+        stated: Span of the text's value if the verdict is "other", otherwise None.
+        arm: Study arm to which the text's value belongs if the claim swapped two values, or "".
     """
 
     start: int
@@ -74,7 +74,7 @@ class ComparedNumber:
 
 
 def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
-    """Return the numbers in a sentence in order, each compared with the numbers in a text.
+    """Compare each number in a claim with the numbers in a text, in the order of the claim.
 
     Example:
         >>> [one.verdict for one in compare_numbers("5 mg for 2 weeks", "2 mg for 14 days")]
@@ -105,7 +105,7 @@ def compare_numbers(claim: str, text: str) -> list[ComparedNumber]:
 
 
 def has_complement(claim: str, text: str) -> bool:
-    """Return whether a share in a claim and a differently worded share in a text add up to 100 %.
+    """Return whether a share in a claim is 100 % minus a share in a text with other words.
 
     Example:
         >>> has_complement("Of them, 80% did not relapse.", "Of them, 20% relapsed.")
@@ -133,7 +133,7 @@ def _other_value(
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> NumberMention | None:
-    """Return the number that the text states instead of a claimed number, or None if in doubt."""
+    """Return the number that the text states instead of a claim's number, or None if in doubt."""
     one = claimed[index]
     if one.in_interval or one.kind in _NEVER_OTHER:
         return None
@@ -157,7 +157,7 @@ def _other_value(
 def _has_companion(
     index: int, other: NumberMention, known: Sequence[Sequence[NumberMention]]
 ) -> bool:
-    """Return whether the sentence with the text's number also states another claimed number."""
+    """Return whether another number of the claim is in the same sentence as the text's number."""
     return any(
         n != index and any(one.sentence == other.sentence and one.kind != "year" for one in fitting)
         for n, fitting in enumerate(known)
@@ -167,7 +167,7 @@ def _has_companion(
 def _has_same_neighbour(
     index: int, n: int, known: Sequence[Sequence[NumberMention]], stated: Sequence[NumberMention]
 ) -> bool:
-    """Return whether the two numbers have a common neighbouring number: "19% with 2 mg"."""
+    """Return whether an equal number is next to both numbers, such as 2 in "19% with 2 mg"."""
     mine = [
         end
         for fitting in (*known[max(0, index - 1) : index], *known[index + 1 : index + 2])
@@ -178,7 +178,6 @@ def _has_same_neighbour(
 
 
 def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two numbers could be values of the same thing."""
     if one.kind != other.kind or other.in_interval or one.partner != other.partner:
         return False
     if one.kind == "share" and one.change != other.change:
@@ -194,17 +193,17 @@ def _is_comparable(one: NumberMention, other: NumberMention) -> bool:
 
 
 def _is_rest(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two differently worded shares add up to 100 %: 95 % survived, 5 % died."""
+    """Return whether two shares with different words add up to 100 %: 95 % survived, 5 % died."""
     is_worded_alike = one.near == other.near and one.is_negated == other.is_negated
     is_change = one.change or other.change
     return completes(one, [other]) and not is_worded_alike and not is_change
 
 
 def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
-    """Return whether two lengths of time could be durations of the same thing.
+    """Return whether two times may be durations of the same thing.
 
-    A period of measurement is not a duration. Units that are further apart than days and weeks
-    indicate different things, unless only the unit differs.
+    A duration is not compared with a period over which something was measured. Units must be the
+    same or adjacent, such as days and weeks, unless the values are equal.
     """
     if one.period != other.period:
         return False
@@ -213,7 +212,7 @@ def _is_one_duration(one: NumberMention, other: NumberMention) -> bool:
 
 
 def _time_scale(one: NumberMention) -> int:
-    """Return the position of a time unit in the order seconds, minutes, ..., years."""
+    """Return 0 for a time in seconds, 1 for minutes, and so on up to 6 for years."""
     unit = one.quantity.unit
     if unit is None:
         return 0
@@ -222,14 +221,13 @@ def _time_scale(one: NumberMention) -> int:
 
 
 def _counted_noun(one: NumberMention) -> str:
-    """Return the last noun of a count. All words for people are treated as the same noun."""
+    """Return the last noun after a count, or "people" if it counts people."""
     if PEOPLE & set(one.noun):
         return "people"
     return one.noun[-1] if one.noun else ""
 
 
 def _likeness(one: NumberMention, other: NumberMention, has_companion: bool) -> float:
-    """Return the similarity of the words around two numbers, or 0 if it is too low."""
     if not one.near and one.words and not has_companion and one.kind != "ratio":
         return 0.0
     mine = one.near if len(one.near) > 1 else one.near | one.lead
@@ -263,9 +261,9 @@ def _has_same_head(one: NumberMention, other: NumberMention) -> bool:
 
 
 def slip_size(one: NumberMention, other: NumberMention) -> int:
-    """Return the number of digits if two numbers differ by a typing slip, otherwise 0.
+    """Return the number of digits if two numbers differ by a typing error, otherwise 0.
 
-    A slip is one wrong digit, two swapped digits or a misplaced decimal point.
+    A typing error is one wrong digit, two swapped digits or a misplaced decimal point.
 
     Example:
         >>> one, other = read_mentions("1,520 mg and 1,250 mg")
@@ -292,7 +290,7 @@ def _find_swapped(
     known: Sequence[Sequence[NumberMention]],
     stated: Sequence[NumberMention],
 ) -> dict[int, tuple[NumberMention, str]]:
-    """Return the claim's numbers, by index, that the text states for the other study arm."""
+    """Return the text's values for numbers that the claim states for the wrong arm, by index."""
     swapped: dict[int, tuple[NumberMention, str]] = {}
     for index, one in enumerate(claimed[:-1]):
         other = claimed[index + 1]
@@ -314,7 +312,7 @@ def _find_swapped(
 def _find_crossed_arms(
     one: NumberMention, other: NumberMention, mine: NumberMention, theirs: NumberMention
 ) -> tuple[str, str] | None:
-    """Return the study arms of two numbers if the text states both for the other arm."""
+    """Return the study arms of the text's two numbers if the claim swapped the arms, or None."""
     first, second = one.near - other.near, other.near - one.near
     mine_only, theirs_only = mine.near - theirs.near, theirs.near - mine.near
     straight = ((first & mine_only) - (one.lead & mine.lead)) | (second & theirs_only)

@@ -36,7 +36,7 @@ _CONCEPTS = {
     "placebo": "placebo placebos",
 }
 CONCEPTS = {word: concept for concept, words in _CONCEPTS.items() for word in words.split()}
-"""Concept of each word, so that "took 5 mg" is recognized as a dose, like "a dose of 5 mg"."""
+"""Concepts, keyed by word, so that "took 5 mg" and "a dose of 5 mg" have the same concept."""
 
 PEOPLE = frozenset(
     "patient particip subject individu person peopl adult volunt respond case popul".split()
@@ -58,7 +58,7 @@ GENERIC = PEOPLE | frozenset(
     "made make becom remain use usual common typic general known typical particular well "
     "enrol out-of of follow person-year patient-year participant-year woman-year women-year".split()
 )
-"""Stems that are too generic to identify a measurement."""
+"""Stems of words that are too general to show what a number measures."""
 
 WORD = re.compile(r"[^\W\d_][^\W_]*(?:['\u2019-][^\W\d_][^\W_]*)*")
 SMALL_WORDS = frozenset(
@@ -68,14 +68,14 @@ SMALL_WORDS = frozenset(
     "under over about more less versus vs did does do could should must no nor so such compared "
     "only also".split()
 )
-"""Function words."""
+"""English function words, which do not show what a number measures."""
 
 DULL = re.compile(rf"{'|'.join(sorted(SMALL_WORDS))}|\w+-?fold", re.IGNORECASE)
 
 
 @lru_cache(maxsize=20_000)
 def stem_of(word: str) -> str:
-    """Return the stem of a word, or its concept ("enrol" for "randomised")."""
+    """Return the concept of a word, such as "enrol" for "randomised", or else its stem."""
     import snowballstemmer
 
     low = word.lower().removesuffix("'s").removesuffix("\u2019s")
@@ -85,7 +85,7 @@ def stem_of(word: str) -> str:
 
 @lru_cache(maxsize=4_000)
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of a text without function words and generic words."""
+    """Return the stems or concepts of all words in a text except function and general words."""
     words = (word for word in WORD.findall(text) if not DULL.fullmatch(word))
     stems = map(stem_of, words)
     return frozenset(stem for stem in stems if stem not in GENERIC and len(stem) > 1)
@@ -97,16 +97,16 @@ def word_of(stem: str, text: str) -> str:
 
 
 Kind = str
-"""Kind of a number: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money", or
+"""Kind of a number: "share", "time", "ratio", "fold", "count", "bare", "year", "p", "money", or its
 base units with powers, such as "g1" or "g1 m-3"."""
 
 Bound = Literal["", "about", "over", "under"]
 
 HEAD = 3
-"""Number of adjacent words on each side of a number that identify the measurement."""
+"""Number of words on each side of a number that show best what the number measures."""
 BEFORE, AFTER, NEAR, LEAD = 48, 60, 90, 300
-"""Number of characters read before a number, after it, on each side for its nearby words, and at
-the start of its sentence."""
+"""Numbers of characters that are read before a number, after a number, on each side for nearby
+words, and at the start of a sentence."""
 
 _HEDGE = r"(?:(?:the|a|an|of|than|to|by|as|at|for|in|ages?)\s){0,3}"
 _SIGN = r"[-\u2212\u2013+]?"
@@ -171,7 +171,7 @@ _CLAUSE = re.compile(
     r"|respectively)\b",
     re.IGNORECASE,
 )
-"""Separators of clauses that each contain a number."""
+"""Matches a separator between clauses, which counts if each clause contains a number."""
 _CHANGE_BEFORE = re.compile(
     r"\b(?:by|reduction|increase|decrease|decline|drop|rise|improvement|difference|change|benefit"
     r"|gain|loss|excess|gap)\s(?:(?:[^\W\d][\w-]*\s){1,7}(?:of|was|is|by)\s)?(?:(?:of|was|is|in|about|approximately|around|nearly|almost|some|only"
@@ -203,7 +203,7 @@ def end_of(one: Quantity, text: str) -> int:
 def clauses_of(
     text: str, span: tuple[int, int], quantities: Sequence[Quantity]
 ) -> list[tuple[int, int]]:
-    """Return the clause of each number. Numbers without a boundary between them share a clause."""
+    """Return the span of the clause of each number. Several numbers may share a clause."""
     clauses: list[tuple[int, int]] = []
     first, waiting = span[0], 1
     for left, right in itertools.pairwise(quantities):
@@ -216,7 +216,7 @@ def clauses_of(
 
 
 def partners_of(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0, 1]]:
-    """Return the offset to the other end of each number's range: 1 for next, -1 for previous."""
+    """Return for each number 1 if it starts a range, -1 if it ends a range, and 0 otherwise."""
     partners: list[Literal[-1, 0, 1]] = [0] * len(quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         gap = text[end_of(left, text) : right.start]
@@ -229,7 +229,7 @@ def partners_of(text: str, quantities: Sequence[Quantity]) -> list[Literal[-1, 0
 
 
 def head_of(before: str, after: str) -> tuple[str, ...]:
-    """Return the stems of the content words next to a number on both sides, closest first."""
+    """Return the stems of the content words next to a number, first before it, then after it."""
     return tuple(
         stem
         for words in (WORD.findall(before)[::-1], WORD.findall(after))
@@ -238,13 +238,13 @@ def head_of(before: str, after: str) -> tuple[str, ...]:
 
 
 def names_of(text: str, is_start: bool = True) -> frozenset[str]:
-    """Return the stems of the names in a text, skipping the first word of a sentence."""
+    """Return the stems of the names in a text, without the first word of a sentence."""
     names = _NAME.findall(text.strip().partition(" ")[2] if is_start else text)
     return frozenset().union(*map(stems_of, names))
 
 
 def kind_of(one: Quantity, before: str, close: str, after: str, sentence: str) -> Kind | None:
-    """Return the kind of a number, or None for the level of a confidence interval."""
+    """Return the kind of a number, or None for a confidence level such as 95 %."""
     unit = one.unit
     if unit and not unit.powers:
         if _LEVEL_BEFORE.search(before) or _LEVEL_AFTER.match(close):
@@ -288,7 +288,7 @@ def _is_year(one: Quantity, before: str, after: str) -> bool:
 
 
 def bound_of(one: Quantity, before: str, after: str) -> Bound:
-    """Return whether a number is approximate ("about") or a bound ("over", "under")."""
+    """Return "about" for an approximate number, "over" or "under" for a bound, or ""."""
     if one.is_about or _ABOUT.search(before):
         return "about"
     if _OVER.search(before) or _OVER_AFTER.match(after):
@@ -297,7 +297,7 @@ def bound_of(one: Quantity, before: str, after: str) -> Bound:
 
 
 def noun_of(after: str) -> tuple[str, ...]:
-    """Return the stems of the counted nouns, which are the words up to a function word."""
+    """Return the stems of the words that directly follow a number, up to a function word."""
     noun = _NOUN.match(after)
     if not noun:
         return ()
@@ -317,7 +317,7 @@ def is_change(before: str, after: str) -> bool:
 
 
 def is_period(before: str) -> bool:
-    """Return whether a time is the period of a measurement, as in "over 2 years"."""
+    """Return whether a time is the period over which something was measured ("over 2 years")."""
     return bool(_PERIOD.search(before))
 
 
@@ -327,7 +327,7 @@ def is_in_interval(before: str, is_range: bool) -> bool:
 
 
 def words_near(text: str, start: int, end: int, clause: tuple[int, int]) -> tuple[str, str]:
-    """Return the nearby words in a clause before and after a number, without partial words."""
+    """Return the text of a clause near a number, before and after it, without partial words."""
     first, last = max(clause[0], start - NEAR), min(clause[1], end + NEAR)
     before = text[first:start] if first == clause[0] else text[first:start].partition(" ")[2]
     after = text[end:last] if last == clause[1] else text[end:last].rpartition(" ")[0]

@@ -16,17 +16,17 @@ _RATIO = re.compile(
     r"(?:(?:von|war|betrug|de|fue|=|<|>)\s?)?(?:[0-9.,]{1,8}\s?(?:bis|a|-|\u2013|;|,)\s?)?$",
     re.IGNORECASE,
 )
-"""Text before a number that is more often a decimal than thousands in any language."""
+"""Matches text before a number whose point is a decimal point in any language, as in "HR 1.234"."""
 _BEFORE = 32
 _DECIMAL = re.compile(r"(?<![\w.,/-])(?:[0-9]{1,6}\.[0-9]{1,2}|0\.[0-9]{3})(?![\w.]|,[0-9])")
-"""Matches a point that cannot group digits, which shows that the text uses decimal points."""
+"""Matches a number whose point cannot group digits, so the text uses decimal points."""
 _COUNTED = re.compile(
     r"\s(?:\w{1,20}\s)?(?:patient|teilnehm|proband|person|f\u00e4lle|studien|kinder|frauen|m\u00e4nner"
     r"|pacient|participant|caso|estudios|personas|ni\u00f1os|mujeres|pazient|partecipant|casi\b|pati\u00eb"
     r"|deelnemer|mensen)",
     re.IGNORECASE,
 )
-"""Counted nouns after a number. Counts have no decimals."""
+"""Matches a counted noun after a number, which therefore has no decimals."""
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = frozenset(
@@ -60,10 +60,10 @@ def groups_by_points(text: str) -> bool:
 
 
 def with_english_numbers(text: str) -> str:
-    """Swap points and commas in the numbers in a text that groups digits with points.
+    """Write "3.730" as "3,730" in a text whose language groups digits with points.
 
-    The length of the text does not change. A decimal comma is swapped only if it would be read as a
-    thousands separator. This is the case before three digits and a unit.
+    The length of the text does not change. A decimal comma becomes a point only before three digits
+    and a unit, where it would be read as a thousands separator.
 
     Example:
         >>> with_english_numbers("Eingeschlossen wurden 3.730 Patienten.")

@@ -37,7 +37,7 @@ _NEGATION = re.compile(r"\b(?:not|no|nor|never|cannot)\b|n['\u2019]t\b", re.IGNO
 _DAY_S = 86_400
 MONTH_S = Fraction(36525, 1200) * _DAY_S
 WORD_SHARE = Fraction(1, 20)
-"""Relative tolerance for a share written in words. "A quarter" also matches 24.6 %."""
+"""Maximum relative difference for shares in words, so that "a quarter" matches 24.6 %."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +46,19 @@ class NumberMention:
 
     Attributes:
         end: Offset after the number and its unit.
-        amount: Absolute value in the base units of the kind.
-        step: Largest possible rounding error: half a unit of the last digit, in base units.
+        amount: Absolute value in base units.
+        step: Maximum rounding error in base units: half a unit of the last digit.
         in_interval: Whether the number is a limit of a confidence interval, or a measure of spread.
-        noun: Stems of the counted nouns that follow a count or appear in a rate.
-        sentence: Index of the sentence, from 0.
-        partner: Offset to the other end of the range: 1 for the next number, -1 for the previous.
-        near: Stems of the nearby words in the same clause.
-        head: Stems of the adjacent words, closest first.
-        names: Stems of the names in the same clause and in `lead`.
+        noun: Stems of the nouns that follow a count, or that a rate counts.
+        sentence: 0-based index of the sentence in the text.
+        partner: 1 if the number starts a range, -1 if it ends a range, otherwise 0.
+        near: Stems of the words near the number in the same clause.
+        head: Stems of the words next to the number, first before it, then after it.
+        names: Stems of the names near the number and at the start of the sentence.
         lead: Stems of the words between the start of the sentence and its first number.
-        change: Whether the number is the size of a difference.
-        period: Whether the number is the period of a measurement.
-        topic: Stems of the words in the text's title or first sentence.
+        change: Whether the number is the size of a difference, as in "5% lower".
+        period: Whether the number is a period over which something was measured.
+        topic: Stems of the words in the first sentence of the text, which may be its title.
     """
 
     start: int
@@ -156,7 +156,7 @@ def _sentence_mentions(
 
 
 def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
-    """Return a number's value and half the unit of its last digit, in base units."""
+    """Return the value of a number and its maximum rounding error in base units."""
     factor = one.unit.factor if one.unit else Fraction(1)
     if one.unit and one.unit.powers == (("month", 1),):
         factor *= MONTH_S
@@ -169,13 +169,14 @@ def _amount(one: Quantity) -> tuple[Fraction, Fraction]:
 
 
 ROUNDING, COARSE = Fraction(1, 5), Fraction(1, 20)
-"""Relative tolerances for numbers rounded in the claim and in the text."""
+"""Maximum relative differences of numbers that are rounded in the claim and in the text."""
 ABOUT, BEYOND, CALENDAR = Fraction(3, 25), Fraction(3, 2), Fraction(1, 10)
-"""Relative tolerance for "about", largest multiple of a bound that still satisfies the bound, and
-relative tolerance between calendar units (3 months are 12 weeks)."""
+"""Maximum relative difference for "about", maximum ratio of a number to its bound ("over"), and
+maximum relative difference between calendar units (3 months are 12 weeks)."""
 
 MOST_NUMBERS = 20
-"""Maximum number of neighbouring numbers combined in pairs. Limits the run time for tables."""
+"""Maximum distance between two combined numbers, counted in numbers. The limit bounds the run
+time."""
 
 _FOLD_WORDS = (
     (re.compile(r"\b(?:doubl\w+|twice)\b", re.IGNORECASE), Fraction(2)),
@@ -184,7 +185,7 @@ _FOLD_WORDS = (
     (re.compile(r"\bhalv(?:ed|es|ing)\b", re.IGNORECASE), Fraction(1, 2)),
 )
 RATE = "month-1"
-"""Kind of rates such as "12 per 1,000 person-years" and "1.2 % a year", in units per month."""
+"""Kind of rates such as "12 per 1,000 person-years" and "1.2 % a year", whose unit is 1/month."""
 _UNITLESS = frozenset({"bare", "count", "ratio", "p", "year"})
 
 
@@ -212,12 +213,11 @@ def is_same(claimed: NumberMention, stated: NumberMention) -> bool:
 
 
 def _per_year(one: NumberMention) -> NumberMention:
-    """Convert a rate to a share per year, and return other numbers unchanged."""
     return replace(one, amount=12 * one.amount, step=12 * one.step) if one.kind == RATE else one
 
 
 def _is_near(claimed: NumberMention, amount: Fraction, stated: NumberMention | None = None) -> bool:
-    """Return whether an amount agrees with a claimed number within its precision."""
+    """Return whether an amount agrees with a claimed number, given rounding, bounds and "about"."""
     mine, off = claimed.amount, abs(claimed.amount - amount)
     if off == 0 or (off <= claimed.step and off <= ROUNDING * amount):
         return True
@@ -250,10 +250,10 @@ def _units_differ(one: NumberMention, other: NumberMention) -> bool:
 
 
 def follows(claimed: NumberMention, stated: Sequence[NumberMention], text: str) -> bool:
-    """Return whether a claimed number follows from the numbers in a text in one step.
+    """Return whether a claimed number can be computed from the numbers in a text in one step.
 
-    A step is a difference, a sum, a share of a count, a percent change, or 1 minus a ratio. The
-    text is searched for words such as "doubled". `stated` must be in text order.
+    A step is a difference, a sum, a share of a count, a percent change, or 1 minus a ratio. Words
+    in the text such as "doubled" also state a factor. `stated` must be in text order.
     """
     if claimed.kind == "fold" and any(
         _is_near(claimed, value) and word.search(text) for word, value in _FOLD_WORDS

@@ -25,9 +25,9 @@ _SPELLED = re.compile(
 
 
 def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
-    """Yield the start, end and value of each number written as words, in order.
+    """Yield the start, end and value of each number that is written as words.
 
-    Ordinals are skipped, as is "one" on its own, because it is usually a pronoun.
+    Ordinals are skipped. "One" on its own is also skipped, because it is usually a pronoun.
 
     Example:
         >>> [str(value) for *_, value in number_words_in("Two thirds of a hundred and five.")]
@@ -44,7 +44,7 @@ def number_words_in(text: str) -> Iterator[tuple[int, int, Fraction]]:
 
 
 def _value(words: list[str]) -> int:
-    """Return the value of number words: "two hundred and five thousand" is 205,000."""
+    """Return the value of number words, such as 205,000 for "two hundred and five thousand"."""
     total = part = 0
     for word in words:
         if word in _SMALL:

@@ -1,4 +1,4 @@
-"""Parse the numbers in a text and their units, in any notation, using rules."""
+"""Parse the numbers in a text and their units, in any notation, by rules."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ _POINTERS = re.compile(
     r"|(?:^|[\n:;,.]\s|\band\s)\(?[0-9]{1,2}\)(?=\s)|(?:^|\n|[.:;!?]\s)[0-9]{1,2}\.(?=\s+\w)",
     re.IGNORECASE,
 )
-"""References to parts of a paper, sources, identifiers, dates and list items, not quantities."""
+"""Matches numbers that are not quantities, such as table numbers, identifiers and dates."""
 _COUNTED = re.compile(
     r"-(?:well|point|item|step|day|way|bit|layer|electron|digit|channel|cycle|dose|mer|dimensional"
     r"|membered|year|month|week|hour|minute|second|times)\b",
@@ -129,7 +129,7 @@ _AGAINST = re.compile(
     r"(?:\s(?:with|in|on|for|among)(?:\s[^\W\d][\w-]*){1,4})?,?\s"
     r"(?:and|or|to|vs\.?|versus|(?:as\s)?compared\s(?:with|to))\s"
 )
-"""Matches the text between the numbers of two study arms."""
+"""Matches the text between the number of one study arm and that of the other."""
 _INTERVAL = re.compile(
     r"[\s,;:]{0,3}[(\[]?\s?9[0-9](?:\.[0-9])?\s?%[\s-]"
     r"?(?:CI|CrI|confidence intervals?)[\s,;:=]{0,3}(?:of\s)?"
@@ -148,12 +148,12 @@ class Quantity:
     Attributes:
         end: Offset after the number, without the unit.
         value: The most likely value.
-        also: Other values that the notation allows.
-        power: Power of ten that the number may represent: 1000 for "10^3", and also for "103",
-            which may have lost its superscript.
+        also: Further values that the notation may stand for.
+        power: Power of ten that the number may be: 1000 for "10^3", but also for "103", which may
+            have lost its superscript.
         is_name: Whether the number is part of a name and therefore not a quantity.
         digits: Number of decimal places, or the negative number of trailing zeros: -2 for "7500".
-        factor: Multiplier of the digits, such as a power of ten or a million.
+        factor: Factor after the number, such as a power of ten or "million".
     """
 
     start: int
@@ -169,7 +169,7 @@ class Quantity:
 
 
 def read_quantities(text: str) -> list[Quantity]:
-    """Return the numbers in a text in order. Numbers inside names are marked as such.
+    """Return the numbers in a text in order, including those that are part of a name.
 
     Example:
         >>> [str(q.value) for q in read_quantities("p53 rose from 1,200 to 2.5 \u00d7 10^4")]
@@ -187,7 +187,6 @@ def read_quantities(text: str) -> list[Quantity]:
 
 
 def _end_with_unit(one: Quantity) -> int:
-    """Return the end of a number, including numbers in its unit."""
     return one.unit.end if one.unit and one.unit.numbered_from is not None else one.end
 
 
@@ -216,7 +215,7 @@ def _number(text: str, match: re.Match[str]) -> Quantity:
 
 
 def _read_multiplier(text: str, one: Quantity) -> Quantity:
-    """Apply a multiplier after a number: "\u00d7 10^5", "e-5", "million"."""
+    """Multiply a number by the factor after it: "\u00d7 10^5", "e-5", "million"."""
     times, short = _TIMES_TEN.match(text, one.end), _E.match(text, one.end)
     scale = _SCALE.match(text, one.end)
     if times:
@@ -270,7 +269,6 @@ def _share(start: int, end: int, value: Fraction) -> Quantity:
 
 
 def _in_context(text: str, one: Quantity) -> Quantity:
-    """Search the text around a number for a name, a sign, a unit, or "about"."""
     before, after = text[max(0, one.start - 24) : one.start], text[one.end : one.end + 40]
     suffix = _SUFFIX.match(after)
     at = one.end + (1 if after[:1] in ("-", " ", "\u00a0", "\u2009") else 0)
@@ -298,7 +296,7 @@ def _in_context(text: str, one: Quantity) -> Quantity:
 
 
 def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
-    """Apply the unit and power of the last number in a range or list to the earlier numbers."""
+    """Apply the unit and factor of the last number in a range or list to the earlier numbers."""
     result: list[Quantity] = []
     for one in reversed(quantities):
         after = result[-1] if result else None
@@ -313,7 +311,7 @@ def _share_units(text: str, quantities: Sequence[Quantity]) -> list[Quantity]:
 
 
 def _share_rates(text: str, quantities: list[Quantity]) -> list[Quantity]:
-    """Apply a rate to both numbers of "12 with the drug and 15 with placebo" if one has a rate."""
+    """Apply the rate of one number in "12 with the drug and 15 with placebo" to the other."""
     result = _share_with_interval(text, quantities)
     for n, (left, right) in enumerate(itertools.pairwise(quantities)):
         start = _end_with_unit(left)
@@ -350,7 +348,7 @@ def _is_rate(one: Quantity) -> bool:
 
 
 def _scale_value(one: Quantity, factor: Fraction, gap: str) -> Quantity:
-    """Multiply the "6" in "6\u20139 million". For "6 to 9 million", add 6 million as an option."""
+    """Multiply the "6" in "6\u20139 million". In "6 to 9 million", "6" may be 6 million."""
     if _SAME_POWER.fullmatch(gap):
         return replace(one, value=one.value * factor, also=(*one.also, one.value))
     return replace(one, also=(*one.also, one.value * factor))

@@ -123,7 +123,7 @@ _NAME = re.compile(r"(?<=\w)\W+[A-Z][\w.]*|['\u2018\u201c\"]\w")
 
 
 def context_marks(question: str, answer: str) -> tuple[ContextMark, ...]:
-    """Return the words in a question and its answer that depend on the paper, in order.
+    """Return the phrases in a question and its answer that are unclear without the paper.
 
     The answer may be empty. The result is empty if the rules consider the pair self-contained.
 
@@ -146,7 +146,7 @@ def _marks(text: str, part: PairPart) -> Iterator[ContextMark]:
 
 
 def find_unnamed(question: str) -> re.Match[str] | None:
-    """Return the first "this X" in a question that does not mention X before."""
+    """Return the first phrase such as "this trial" if the question mentions no trial before."""
     folded = question.casefold()
     for match in _POINTING.finditer(question):
         if folded.find(match[1].rstrip("s"), 0, match.start()) < 0:
@@ -155,7 +155,7 @@ def find_unnamed(question: str) -> re.Match[str] | None:
 
 
 def bare(question: str) -> re.Match[str] | None:
-    """Return "the show", "the author" or similar in a question that contains no proper name."""
+    """Return a phrase such as "the author" if the question does not contain a proper name."""
     match = _BARE.search(question)
     return match if match and not _NAME.search(question) else None
 
@@ -210,7 +210,7 @@ _WORD = re.compile(r"[^\W_]+(?:[.'-][^\W_]+)*")
 
 @dataclass(frozen=True)
 class Flaw:
-    """A flaw in a question, with an explanation that quotes the question and a suggested fix."""
+    """A flaw in the wording of a question, with an explanation and a suggested correction."""
 
     kind: FlawKind
     why: str
@@ -304,7 +304,7 @@ _ENDING = re.compile(r"(?:ing|ed|es|s|e|ly)$")
 
 
 def asked_for(question: str) -> str:
-    """Return the question word ("who", "when", "how many", ...), or "whether" if there is none.
+    """Return a question word such as "who" or "how many", or "whether" if there is none.
 
     Example:
         >>> asked_for("In which year did it begin?"), asked_for("Is it old?")

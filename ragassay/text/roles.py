@@ -17,7 +17,7 @@ from typing import Literal
 from ragassay.text.search import rank
 
 MOST_WORDS, MOST_IN_PHRASE = 120, 7
-"""Maximum number of tokens read from a sentence and from a phrase."""
+"""Maximum numbers of tokens that are read from a sentence and from a phrase."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[.,\u00b7-]\d+)*|[^\w\s]")
 _LETTERED = re.compile(r"\b(groups?|arms?|cohort|cluster|phase) ([a-d1-4]|i{1,3})\b")
@@ -29,7 +29,7 @@ DULL = frozenset(
     "taking assigned randomized randomised alone therapy treatment patients participants people "
     "subjects individuals persons cohort who whom whose which there what when respectively".split()
 )
-"""Words that do not distinguish the sides of a comparison."""
+"""Words that say nothing about which of two things is meant, such as "group" and "treated"."""
 
 PREPOSITIONS = frozenset("with in among for on after by during under from at within of".split())
 _ENDS = frozenset("in at for after during over among by on from to within across through".split())
@@ -39,7 +39,7 @@ _VERBS = frozenset(
     "resulted showed caused lowered raised prevented developed produced provided achieved".split()
 )
 _STOPS = frozenset(",.:?!")
-"""Punctuation that ends a phrase after its first specific word."""
+"""Punctuation that ends a phrase once the phrase contains a specific word."""
 
 _CLAUSES = frozenset({"whereas", "while", "but"})
 _CONTROLS = frozenset("placebo control controls untreated sham comparator".split())
@@ -99,7 +99,7 @@ def is_value(word: str) -> bool:
 
 
 def stems_of_side(words: Sequence[str]) -> frozenset[str]:
-    """Return the stems of the words that may identify a side of a comparison."""
+    """Return the stems of the words that may tell which of two things is meant."""
     return frozenset(
         stem_of_side(word)
         for word in words
@@ -108,7 +108,7 @@ def stems_of_side(words: Sequence[str]) -> frozenset[str]:
 
 
 def stem_of_side(word: str) -> str:
-    """Return a word without its ending. All words for a control group become "control".
+    """Return a word without its ending, or "control" for any word for a control group.
 
     Example:
         >>> stem_of_side("smokers"), stem_of_side("placebo")
@@ -121,8 +121,8 @@ def stem_of_side(word: str) -> str:
 
 
 N_BESIDE_NUMBER, N_BETWEEN, N_AROUND = 7, 12, 20
-"""Number of words that describe an adjacent number, maximum number of words between the numbers in
-a pair, and number of words around the pair that are searched in a passage."""
+"""Number of words next to a number that may describe it, maximum number of words between two
+numbers of a pair, and number of words around a pair that are searched in a passage."""
 
 _JOINTS = frozenset("and or versus vs whereas while but compared with ,".split())
 
@@ -131,7 +131,7 @@ Stems = frozenset[str]
 
 @dataclass(frozen=True)
 class ValuePair:
-    """Two numbers of a sentence, and the stems that occur next to only one of them."""
+    """Two numbers in a sentence, with the stems that describe only the first or only the second."""
 
     numbers: tuple[str, str]
     first: Stems
@@ -139,11 +139,10 @@ class ValuePair:
 
 
 def swapped_values(claim: str, sentences: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first two numbers in a claim that a sentence states in the opposite order.
+    """Return the first two numbers in a claim that sentences state in the opposite order, or None.
 
-    The numbers and the things they measure have the same order in any construction: "12% with A and
-    20% with B", "A 12%, B 20%", "12% and 20% with A and B". `sentences` are the sentences that may
-    state the numbers.
+    Numbers have the same order as the things that they measure in any construction: "12% with A and
+    20% with B", "A 12%, B 20%", "12% and 20% with A and B".
 
     Example:
         >>> swapped_values("It was 9% in men and 4% in women.", ["Men had 4%, women 9%."])
@@ -172,7 +171,6 @@ def _pairs(words: Sequence[str]) -> Iterator[ValuePair]:
 def _things(
     words: Sequence[str], left: int, right: int, joint: int
 ) -> Iterator[tuple[Stems, Stems]]:
-    """Yield pairs of things that two numbers may describe, named after or before the numbers."""
     if "respectively" in words[right:]:
         end = words.index("respectively", right)
         yield _split_things(words[right + 1 : end])
@@ -205,7 +203,7 @@ def _stems_of_name(words: Sequence[str]) -> Stems:
 
 
 def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
-    """Return whether numbers and things have the same order, or None if any is missing."""
+    """Return whether numbers and things have the same order as in the claim, or None if unclear."""
     if not set(pair.numbers) <= set(words):
         return None
     indices = [words.index(number) for number in pair.numbers]
@@ -221,14 +219,14 @@ def _order(pair: ValuePair, words: Sequence[str]) -> bool | None:
 
 
 N_CLOSEST = 4
-"""Number of sentences in a passage that may confirm a direction."""
+"""Number of sentences of a passage, closest to the claim, that may confirm a comparison."""
 
 _VAGUE = frozenset(
     "expected previously previous before thought ever usual other one once half twice any average "
     "doubles doubled triples tripled baseline estimated reported required normal general "
     "all most time course".split()
 )
-"""Words after "than" that do not refer to a second thing."""
+"""Words after "than" that name no second thing, as in "than expected"."""
 
 _TO = frozenset("superior inferior noninferior preferable preferred favored favoured".split())
 _OVER = tuple("superior prefer advantage favo chose choose benefit recommend improv".split())
@@ -240,7 +238,7 @@ _ACTIONS = (
 ).split()
 _BE = frozenset("is are was were be been being".split())
 N_BESIDE = 5
-"""Number of words read on each side of a verb."""
+"""Number of words on each side of a verb in which its agent and object are searched."""
 
 _WITH = frozenset("compared comparison relative contrast opposed".split())
 _UP = (
@@ -262,12 +260,12 @@ class ComparedPair:
     """Two things that a sentence compares.
 
     Attributes:
-        kind: "compared", "chosen" for "A rather than B", or "changed" for "from A to B".
-        first: Stems of the words in the sentence that are not in `second`.
-        second: Stems of the words after the comparing word.
-        shown: The words of the second thing as written.
-        size: 1 if the sentence says "higher", -1 for "lower", 0 if unknown.
-        benefit: 1 if the sentence says "better", -1 for "worse", 0 if unknown.
+        kind: "chosen" for "A rather than B", "changed" for "from A to B", or else "compared".
+        first: Stems of all other words in the clause.
+        second: Stems of the phrase after a word such as "than".
+        shown: Phrase after a word such as "than", in lower case.
+        size: 1 if the clause says "higher", -1 if it says "lower", 0 if it says neither.
+        benefit: 1 if the clause says "better", -1 if it says "worse", 0 if it says neither.
     """
 
     kind: Kind
@@ -280,7 +278,7 @@ class ComparedPair:
 
 @dataclass(frozen=True)
 class Action:
-    """A verb with the stems of its agent and its object, which the passive exchanges."""
+    """A verb with the stems of the words for its agent and its object."""
 
     verb: str
     agent: Stems
@@ -288,7 +286,7 @@ class Action:
 
 
 def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
-    """Explain which comparison in a claim the passage does not confirm.
+    """Explain which comparison in a claim the sentences of a passage do not confirm.
 
     Return "" if the claim makes no comparison or if all comparisons are confirmed.
 
@@ -296,7 +294,7 @@ def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
         >>> unconfirmed_roles("A1 eased pain more than B2.", ["B2 eased pain less than A1."])
         ''
         >>> unconfirmed_roles("B2 eased pain more than A1.", ["A1 eased pain more than B2."])
-        'no close sentence confirms the comparison with "a1"'
+        'no similar sentence confirms the comparison with "a1"'
     """
     clauses = plain_clauses(claim)
     compared = [one for part in clauses for one in _comparisons(part)]
@@ -307,14 +305,14 @@ def unconfirmed_roles(claim: str, sentences: Sequence[str]) -> str:
     parts = [part for sentence in close for part in plain_clauses(sentence)]
     for one in compared:
         if not _is_confirmed(one, parts):
-            return f'no close sentence confirms the comparison with "{one.shown}"'
+            return f'no similar sentence confirms the comparison with "{one.shown}"'
     if swapped := swapped_values(claim, close):
-        return f"a close sentence states {swapped[0]} and {swapped[1]} in the opposite order"
+        return f"a similar sentence states {swapped[0]} and {swapped[1]} in the opposite order"
     theirs = [one for part in parts for one in _actions(part)]
     reversed_action = next((one for one in acted if _is_turned(one, theirs)), None)
     if reversed_action is None:
         return ""
-    return f'a close sentence uses "{reversed_action.verb}" in the opposite direction'
+    return f'a similar sentence uses "{reversed_action.verb}" in the opposite direction'
 
 
 def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
@@ -331,7 +329,6 @@ def _comparisons(words: Sequence[str]) -> Iterator[ComparedPair]:
 
 
 def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
-    """Yield the start of the second thing in each comparison, and the kind of comparison."""
     for n, word in enumerate(words[:-1]):
         before, after, near = words[n - 1] if n else "", words[n + 1], words[max(0, n - 6) : n]
         if (word == "than" and before == "rather") or (word == "of" and before == "instead"):
@@ -353,7 +350,7 @@ def _marks(words: Sequence[str]) -> Iterator[tuple[int, Kind]]:
 
 
 def _is_change(before: Sequence[str]) -> bool:
-    """Return whether the words describe a change "from" something. "Far from" does not."""
+    """Return whether words before "to" describe a change, as in "from 5 to 7"."""
     if "from" not in before or "far" in before:
         return False
     return {",", "("}.isdisjoint(before[before.index("from") :])
@@ -364,7 +361,7 @@ def _is_number(word: str) -> bool:
 
 
 def _benefit(words: Sequence[str]) -> int:
-    """Return the direction of words such as "better" and "less effective", or 0 if none occurs."""
+    """Return 1 for words such as "better", -1 for words such as "less effective", or 0."""
     own = _product(words, _GOOD, _BAD)
     return -own if own and "less" in words else own
 
@@ -377,7 +374,7 @@ def _product(words: Sequence[str], up: Sequence[str], down: Sequence[str]) -> in
 
 
 def _is_confirmed(one: ComparedPair, parts: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first clause that compares the same things has the same direction."""
+    """Return whether the first clause that compares the same things states the same direction."""
     for words in parts:
         for other in _comparisons(words):
             if other.kind != one.kind:
@@ -407,7 +404,7 @@ def _actions(words: Sequence[str]) -> Iterator[Action]:
 
 
 def _is_turned(one: Action, others: Sequence[Action]) -> bool:
-    """Return whether other sentences use the verb only with agent and object exchanged."""
+    """Return whether all other uses of the verb have the agent and the object swapped."""
     same = [other for other in others if stem_of_side(other.verb)[:5] == stem_of_side(one.verb)[:5]]
     agent, object_ = one.agent - one.object, one.object - one.agent
     crossed = any(agent & o.object and object_ & o.agent for o in same)

@@ -25,7 +25,7 @@ def tokenize(text: str) -> list[str]:
 
 
 def word_positions(text: str) -> list[tuple[int, str]]:
-    """Return each word that starts with a letter, in the form used by `tokenize`, with its start.
+    """Return the start and the token of each word that begins with a letter.
 
     Example:
         >>> word_positions("Of 5-day cycles")
@@ -54,10 +54,11 @@ class Bm25Index:
         self._bm25 = BM25Plus(tokens) if any(tokens) else None
 
     def search(self, query: str, k: int | None = None) -> list[tuple[int, float]]:
-        """Return the best `k` texts as (position, score), best first. Ties keep the text order.
+        """Return the best `k` texts as (position, score), by descending score and then by position.
 
-        Texts that share no word with the query are left out. Unlike Lv & Zhai (2011), rank-bm25
-        adds its delta for each query word to every text, even if the text does not contain it.
+        Texts that share no word with the query are left out. For each query word, rank-bm25 adds
+        its delta to the score of every text, unlike Lv & Zhai (2011), who add it only for texts
+        with the word.
         """
         import numpy as np
 
@@ -72,14 +73,14 @@ class Bm25Index:
 
 
 def rank(query: str, texts: Sequence[str]) -> list[tuple[int, float]]:
-    """Return all texts as (position, score), best first. The score is 0 if no word is shared."""
+    """Return all texts as (position, score), best first. Texts that share no word score 0."""
     matches = Bm25Index(texts).search(query)
     rest = set(range(len(texts))).difference(position for position, _ in matches)
     return [*matches, *((position, 0.0) for position in sorted(rest))]
 
 
 PASSAGE_WORDS = 400
-"""Maximum number of words in a passage of a generated response (Dietz 2024, section 6)."""
+"""Default maximum number of words in a passage of a response (Dietz 2024, section 6)."""
 
 
 def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
@@ -105,10 +106,10 @@ def passages_of(text: str, most_words: int = PASSAGE_WORDS) -> tuple[str, ...]:
 
 
 WINDOW = 3
-"""Sentences per passage. The best value for comparing answers with documents (BioACE, 4.1.3)."""
+"""Default number of sentences in a passage, which is the best value of BioACE (section 4.1.3)."""
 
 CUT = "[...]"
-"""Marker of omitted sentences."""
+"""Text that replaces omitted sentences."""
 
 
 def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
@@ -121,7 +122,6 @@ def windows(document: Document, size: int = WINDOW) -> tuple[EvidenceSpan, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def _windows(identifier: str, title: str, text: str, size: int) -> tuple[EvidenceSpan, ...]:
-    """Return the passages of a document, cached because the same articles recur in a run."""
     spans = split_sentences(text)
     if not spans:
         return ()
@@ -133,7 +133,7 @@ def _windows(identifier: str, title: str, text: str, size: int) -> tuple[Evidenc
 
 
 def condense(documents: Sequence[Document], query: str, n_chars: int) -> list[Document]:
-    """Shorten documents to a total length, keeping the sentences most similar to the query (BM25).
+    """Shorten documents to a total length. Sentences are kept by their BM25 score for the query.
 
     Documents keep their position, id and title. Sentences stay in order, and "[...]" marks omitted
     sentences. If no sentence shares a word with the query, the first sentences are kept. The total
@@ -168,11 +168,11 @@ N_WORDS = 300
 """Default maximum number of words read from a document (about 512 tokens with title and claim)."""
 
 ALL_WORDS = 1_000_000
-"""Word limit for models that read whole documents."""
+"""Value of `n_words` for models that read whole documents."""
 
 
 def passage_of(claim: str, text: str, title: str = "", n_words: int = N_WORDS) -> str:
-    """Return the passage of a document that a claim is compared with."""
+    """Return the title and the sentences of a document with which a claim is compared."""
     return passage_of_sentences(claim, sentences_of(text), title, n_words=n_words)
 
 
@@ -183,7 +183,7 @@ def passage_of_sentences(
     wanted: Collection[int] = (),
     n_words: int = N_WORDS,
 ) -> str:
-    r"""Return the passage of a document that is already split into sentences.
+    r"""Return the title and those sentences of a document with which a claim is compared.
 
     If the document has more than `n_words` words, the sentences at the `wanted` positions are
     included first, followed by the sentences that BM25 ranks closest to the claim. Sentences stay
@@ -208,7 +208,7 @@ def passage_of_sentences(
 
 
 def with_closest(claim: str, passage: str) -> str:
-    r"""Repeat the sentence that BM25 ranks closest to the claim before the other sentences.
+    r"""Insert a copy of the sentence closest to the claim (BM25) before the first sentence.
 
     Example:
         >>> with_closest("Pain rose.", "A trial.\nPressure fell.\nPain rose.\nAll was well.")

@@ -37,18 +37,18 @@ def segment(
 ) -> tuple[str, list[AnswerSentence], list[Document]]:
     """Split the answer of a record into statements with resolved citations.
 
-    A statement is a sentence, a list item or a table row. Headings, list marks, reasoning, code and
-    reference lists are not statements, but reference lists help to resolve marks. A mark belongs to
-    the statement that contains or precedes the mark. A mark at the start of a line belongs to the
-    next statement on that line.
+    A statement is a sentence, a list item or a table row. Headings, list markers, reasoning, code
+    and reference lists are not statements. Citation marks may refer to entries of the reference
+    list. A mark belongs to the statement that contains or precedes it, or, at the start of a line,
+    to the next statement on that line.
 
-    Marks are resolved to the record's sources or, failing that, by `lookup`, which returns other
-    documents by id.
+    Marks are resolved to the sources of the record or, failing that, by `lookup`, which returns
+    documents outside the sources by id.
 
     Returns:
         The unchanged answer, its statements, and its sources followed by the cited documents that
-        `lookup` found. Statements include their marks and do not overlap. Their offsets refer to
-        the answer. Marks, headings and white space alone are not statements.
+        `lookup` found. Statements include their marks and do not overlap. The offsets of statements
+        refer to the answer.
     """
     if not isinstance(record.answer, str):
         resolver = CitationResolver(record.sources, lookup)
@@ -71,7 +71,7 @@ def judged_text(record: Record) -> str:
 def find_statements(
     answer: str | Sequence[SentenceInput], sources: Sequence[Document] = ()
 ) -> list[Statement]:
-    """Return the statements of an answer with unresolved marks.
+    """Return the statements of an answer, with marks that are not resolved.
 
     If the answer is a list of sentences, each non-blank sentence is a statement, and offsets refer
     to the sentences joined by spaces.
@@ -89,7 +89,7 @@ def _read_document(answer: str, sources: Sequence[Document]) -> Bibliography:
 
 
 def _attach_spans(statements: Sequence[Statement], cited: Sequence[CitedSpan]) -> None:
-    """Add structured citations to the statements that they cover, replacing marks there."""
+    """Add structured citations to the statements that they cover, in place of the marks there."""
     starts = [statement.start for statement in statements]
     for span in cited:
         targets = [Target("name", name, name) for name in span.documents]
@@ -125,7 +125,7 @@ def _with_citations(
 def _listed_sentences(
     listed_sentences: Sequence[SentenceInput], resolver: CitationResolver
 ) -> tuple[str, list[AnswerSentence]]:
-    """Parse an answer in sentences. Each sentence is a statement with its listed citations."""
+    """Return the statements of an answer that is a list of sentences, with their citations."""
     text, statements, listed = _listed_statements(listed_sentences, resolver)
     sentences: list[AnswerSentence] = []
     early: tuple[Citation, ...] = ()
@@ -151,7 +151,7 @@ def _listed_sentences(
 
 
 def stand_alone(statements: Sequence[Statement]) -> list[bool]:
-    """Return, for each sentence, whether it contains anything besides marks.
+    """Return for each sentence whether it is a statement, that is, more than citation marks.
 
     If every sentence contains only marks, the first sentence counts as a statement.
     """
@@ -183,7 +183,6 @@ def _without_list_mark(text: str, span: Span) -> Span:
 def _join_sentences(
     listed_sentences: Sequence[SentenceInput],
 ) -> tuple[str, list[Span], list[tuple[str, ...]]]:
-    """Return the sentences as one text, their spans in this text, and their listed citations."""
     pieces: list[str] = []
     spans: list[Span] = []
     listed: list[tuple[str, ...]] = []

@@ -1,6 +1,6 @@
-"""Rules that correct the sentence boundaries of sentencex, defined as data.
+"""Rules by which the sentence boundaries that sentencex finds are corrected.
 
-To add an abbreviation, extend the rule with examples that behave like the abbreviation.
+To add an abbreviation, extend the rule whose examples behave like it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BoundaryRule:
-    """A position between two words at which a sentence ends or continues.
+    """A rule for positions between two words at which a sentence ends or continues.
 
     Attributes:
         before: Pattern for the text before the position. Must end with `$`.
         after: Pattern for the text after the position and its white space.
-        examples: Test texts with "|" at each end of a sentence.
+        examples: Texts for tests, with "|" between two sentences.
     """
 
     before: re.Pattern[str]
@@ -27,7 +27,8 @@ class BoundaryRule:
 def _abbreviation_pattern(names: str) -> str:
     """Return a pattern for a text that ends in one of the abbreviations.
 
-    Abbreviations in lower case may be capitalized. White space is allowed after inner periods.
+    Abbreviations in lower case may start with a capital letter, and white space may follow periods
+    inside an abbreviation.
     """
     patterns = (
         (f"[{name[0].upper()}{name[0]}]" if name[0].islower() else name[0])
@@ -166,7 +167,7 @@ SPLITS: tuple[BoundaryRule, ...] = (
         ("\u60a3\u800540\u4eba\u3002|5\u4eba\u6b7b\u4ea1\u3002",),
     ),
 )
-"""Boundaries that sentencex misses."""
+"""Rules for sentence boundaries that sentencex misses."""
 
 JOINS: tuple[BoundaryRule, ...] = (
     BoundaryRule(
@@ -276,7 +277,7 @@ JOINS: tuple[BoundaryRule, ...] = (
         ("Sie starben am 12. Tag nach der 2. Dosis.",),
     ),
 )
-"""False boundaries of sentencex, at which the sentence continues."""
+"""Rules for false boundaries of sentencex, at which the sentence continues."""
 
 BULLETS = (
     "\u2022\u2023\u2043\u204c\u2024\u25a0\u25a1\u25aa\u25ab\u25ba\u25b6\u25b7\u25b8\u25cb\u25cf\u25e6"
@@ -292,4 +293,4 @@ ITEM = re.compile(
     r"|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)][^\S\n]{1,8}"
     r"|\d{1,2}(?:\.\d{1,2}){1,3}\.?[^\S\n]{1,8}(?=[A-Z])|[-\u2013](?=[^\W\d_]))(?=\S)"
 )
-"""Start of a list item at the beginning of a line."""
+"""Matches the start of a list item at the beginning of a line."""

@@ -13,7 +13,7 @@ _STOP = re.compile(
     r"[.!?\u2026]\\?[\"'\u201d\u2019)\]]{0,3}(?P<space>\s+)(?=[^\sa-z])"
     r"|[\u3002\uff01\uff1f\uff61\uff0e][\"'\u201d\u2019\u300d\u300f\uff09\u3011\u300b]{0,2}(?=.)"
 )
-"""Possible end of a sentence within a sentencex segment."""
+"""Matches a possible end of a sentence within a segment found by sentencex."""
 
 _BULLET = re.compile(rf"[{BULLETS}]")
 _LINE_ITEM = re.compile(rf"(?:\A|\n)[^\S\n]{{0,20}}(?={ITEM.pattern})")
@@ -22,17 +22,17 @@ _TRAILERS = re.compile(
     rf"(?<=[.!?)\]\"\u201d])(?:[{_SUPERSCRIPT}][{_SUPERSCRIPT},\u207b]{{0,20}}|[*_]{{1,3}}|\${{1,2}})"
     r"(?=\s|\Z)"
 )
-"""Superscripts, and closing emphasis or formula marks, which belong to the previous sentence."""
+"""Matches superscripts and closing marks of emphasis or formulas after a sentence."""
 
 _NUMBERED = re.compile(r"\(([^().!?\n]{1,60}[0-9])\)")
-"""A number before a closing parenthesis. sentencex may treat "1)" and "2)" as a list."""
+"""Matches a number before a closing parenthesis, which sentencex may treat as a list number."""
 
 _ONE_LINE = re.compile(r"[\w ,;:()%/'\"-]*\s?")
-"""Matches text without final punctuation, which is a single piece, like most list items."""
+"""Matches text without sentence punctuation, such as most list items."""
 
 _CITED = re.compile(r"\s?\[[\d, \u2013-]{1,20}\]$")
 _GLUED = re.compile(r"[A-Z0-9]\.[A-Z0-9][^a-z]")
-"""Part of a name such as "tPA.WT", as opposed to a sentence end without white space."""
+"""Matches part of a name such as "tPA.WT", which is not a sentence end without white space."""
 
 _LIST_NUMBER = re.compile(r"\(?(?:\d{1,3}|[ivxIVX]{1,5}|[a-zA-Z])[.)]$")
 _LONGEST_CHARS = 800
@@ -43,22 +43,22 @@ _MARKS = "()[]{}\"\u201c\u201d\u2018\u2019\u00ab\u00bb\u201e\u201a'"
 _BRACKETS = ("()", "[]", "\u201c\u201d", "\u300c\u300d", "\u300e\u300f", "\uff08\uff09")
 _PAIRED = str.maketrans(dict.fromkeys(_MARKS, " "))
 _MOST_PAIRED = 2_000
-"""Maximum number of brackets and quotation marks in a paragraph. If there are more, they are hidden
-from sentencex, which takes quadratic time for unmatched brackets."""
+"""Maximum number of brackets and quotation marks in a paragraph that are passed to sentencex, which
+takes quadratic time for unmatched brackets."""
 
 _SHORT_CHARS = 16
-"""Maximum length of a list number. The limit keeps the check fast."""
+"""Maximum number of characters of a list number. The limit keeps the check fast."""
 
 _TAIL_CHARS = 48
-"""Number of characters before a boundary that are passed to the rules. No rule needs more."""
+"""Number of characters before a boundary that are passed to the rules, none of which needs more."""
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) offsets of sentences in order, without outer white space.
 
-    The boundaries of sentencex are corrected with `sentence_rules`. List items are sentences that
-    include their list mark, and pieces without a word are joined to the previous sentence. The
-    rules are mostly for English. A text without a sentence returns an empty list.
+    The boundaries that sentencex finds are corrected with `sentence_rules`, which are mostly for
+    English. A list item is a sentence that includes its list marker. Pieces without a word are
+    joined to the previous sentence. For a text without a sentence, the list is empty.
     """
     spans: list[tuple[int, int]] = []
     for start, end in _pieces(text):
@@ -75,7 +75,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the pieces into which sentencex and `SPLITS` split the prose between list marks."""
+    """Yield the pieces into which sentencex and `SPLITS` split the text of each list item."""
     for start, end in pairwise([0, *_item_starts(text), len(text)]):
         mark = ITEM.match(text, start, end)
         body = mark.end() if mark else start
@@ -100,8 +100,9 @@ def _prose_pieces(text: str) -> Iterator[tuple[int, int]]:
 def _item_starts(text: str) -> list[int]:
     """Return the offsets at which list items start.
 
-    A dash after a number belongs to a range that continues on the next line. A number or letter
-    starts an item only after a line that ends in punctuation, or after another item.
+    A dash does not start an item if the line before ends in a number, because the two may be a
+    range. A number or letter starts an item only after a line that ends in punctuation, or after
+    another item.
     """
     starts: list[int] = []
     last_line = -1
@@ -140,7 +141,6 @@ def _is_enclosed(text: str) -> bool:
 
 
 def _without_crowds(text: str) -> str:
-    """Replace brackets and quotation marks with spaces in paragraphs that have too many."""
     return "\n\n".join(
         part.translate(_PAIRED) if sum(map(part.count, _MARKS)) > _MOST_PAIRED else part
         for part in text.split("\n\n")

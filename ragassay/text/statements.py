@@ -23,7 +23,7 @@ _CLOSING = ".,;:!?)"
 
 @dataclass(frozen=True)
 class BlockPart:
-    """Part of a block that is split into sentences. `removed` contains the spans of its marks."""
+    """Part of a block that is split into sentences. `removed` are the spans of its marks."""
 
     plain: PlainText
     marks: tuple[Mark, ...] = ()
@@ -33,7 +33,7 @@ class BlockPart:
 def mark_parts(
     parts: Sequence[Sequence[BlockPart]], resolver: CitationResolver
 ) -> list[list[BlockPart]]:
-    """Find the marks in all parts. The whole answer decides whether ambiguous marks count."""
+    """Find the marks in all parts. Whether an ambiguous mark counts depends on all other marks."""
     names = resolver.names
     candidates = [[find_marks(part.plain, names) for part in block_parts] for block_parts in parts]
     every = [mark for block_marks in candidates for marks in block_marks for mark in marks]
@@ -116,7 +116,7 @@ def text_without(part: BlockPart, start: int, end: int) -> str:
 
 
 MOST_LABEL_WORDS, MOST_TITLE_WORDS = 2, 12
-"""Maximum number of words in a label before a colon ("Side effects:") and in a title-case line."""
+"""Maximum numbers of words in a label ("Side effects:") and in a line in title case."""
 
 _BOLD_LINE = re.compile(r"[\s>]{0,9}(?:\*\*|__)(?:[^*_\n]{1,120})(?:\*\*|__)\s?:?\s?")
 _LABEL_LINE = re.compile(r"[\s*_]{0,9}(?:[^\s:]{1,30}[ ]){0,2}[^\s:]{1,30}[\s*_]{0,3}:[\s*_]{0,3}")
@@ -126,7 +126,7 @@ _SOURCE_COLUMN = re.compile(
     re.IGNORECASE,
 )
 _LETTER_AND_BLANK = re.compile(r"(?<![^\W_])[^\W\d_]\s{3,}(?=[.!?](?:\s|\Z))")
-"""A letter, such as a unit, before a removed mark, as opposed to an initial before a surname."""
+"""Matches a letter before a removed mark, which is a unit rather than an initial."""
 
 _NUMBER_ALONE = re.compile(r"\(\d{1,3}\)\W{0,3}")
 _LINK_WORD = (
@@ -137,15 +137,15 @@ _STATES_NOTHING = re.compile(
     rf"\(?\d{{1,3}}[.)]\W{{0,3}}|\W{{0,9}}(?:{_LINK_WORD}\W{{1,9}}){{0,9}}{_LINK_WORD}\W{{0,9}}",
     re.IGNORECASE,
 )
-"""Text next to a mark that states nothing, such as an item number ("1[1]. First") or "see"."""
+"""Matches text next to a mark that states nothing, such as "see" or an item number ("1[1].")."""
 
 
 @dataclass
 class Statement:
-    """A statement with unresolved citations.
+    """A statement of an answer, with citations that are not resolved to documents.
 
     Attributes:
-        start: Start offset in the answer, including marks.
+        start: Offset in the answer at which the statement or its first mark starts.
         marks: Spans of the statement's marks in the answer.
     """
 
@@ -161,8 +161,8 @@ def build_statements(
 ) -> list[Statement]:
     """Return the statements of an answer in order, with the targets of their marks.
 
-    `blocks` exclude the reference list, and their offsets refer to the original answer. The
-    resolver decides which numbers are marks.
+    `blocks` do not contain the reference list, and their offsets refer to the answer. The resolver
+    decides which numbers are marks.
     """
     spans = [[(cell,) for cell in b.cells] if b.kind == "row" else [b.lines] for b in blocks]
     parts = [[BlockPart(plain_text(answer, part)) for part in block_spans] for block_spans in spans]
@@ -255,14 +255,14 @@ def _statement(part: BlockPart, span: Span, marks: Sequence[Mark]) -> Statement:
 
 
 def add_marks(statement: Statement, part: BlockPart, marks: Iterable[Mark]) -> None:
-    """Add the targets and spans of marks to a statement."""
+    """Add the targets and spans of citation marks to a statement."""
     for mark in marks:
         statement.targets += mark.targets
         statement.marks.append(part.plain.source_span(mark.start, mark.end))
 
 
 def _row_statement(block: Block, cells: Sequence[BlockPart]) -> list[Statement]:
-    """Return a row as one statement ("Cough: 12% of patients"), with headers for several values."""
+    """Return a table row as one statement, such as "Cough: 12% of patients"."""
     headers = [*block.header, *("" for _ in cells)]
     values: list[tuple[str, str]] = []
     statement = Statement(
@@ -305,7 +305,6 @@ def _cited_cell(header: str, cell: BlockPart) -> tuple[Target, ...]:
 def _give_marks(
     answer: str, statements: Sequence[Statement], part: BlockPart, marks: Sequence[Mark]
 ) -> None:
-    """Add marks that have no statement of their own to the previous statement."""
     if not statements or not marks:
         return
     last = statements[-1]
@@ -318,8 +317,8 @@ def _give_marks(
 def _owner_of(mark: Mark, text: str, spans: Sequence[Span]) -> int:
     """Return the index of the sentence that a mark belongs to.
 
-    This is the sentence that contains or precedes the mark. A mark at the start of a line belongs
-    to the next sentence on that line.
+    A mark belongs to the sentence that contains or precedes it, or, at the start of a line, to the
+    next sentence on that line.
     """
     before = max(0, bisect_right(spans, mark.start, key=lambda span: span[0]) - 1)
     after = before + 1

@@ -1,4 +1,4 @@
-"""Tag parts of speech with TextBlob's tagger, without loading TextBlob's dependencies."""
+"""Tag parts of speech with TextBlob's tagger, without importing the rest of TextBlob."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tag_words(words: Sequence[str]) -> list[str]:
 
 @functools.cache
 def _parser() -> Any:
-    """Return `textblob.en.parser`, built from the tagger's own module.
+    """Return a parser equal to `textblob.en.parser`, from the only module that it needs.
 
     `import textblob` also imports NLTK, scikit-learn and pandas, which the tagger does not need and
     which take a second to load.

@@ -89,7 +89,7 @@ _UNITS: dict[str, _Meaning] = {
     for prefix, exponent in prefixes.items()
 } | _PLAIN
 SYMBOL = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-"""Regular expression that matches the unit symbols, longest first."""
+"""Regular expression that matches a unit symbol and tries longer symbols first."""
 _EXPONENT = r"\^?[({]?(?P<exponent>[-\u2212\u2013]?[1-4]|[\u207b\u00b9\u00b2\u00b3]{1,2})[)}]?"
 _FIRST = re.compile(rf"(?P<symbol>{SYMBOL})(?:{_EXPONENT})?(?![^\W_])")
 _NEXT = re.compile(
@@ -100,7 +100,7 @@ _PER_SURFACE = re.compile(
     r"(?:\s?/\s?|\s?\(?per\s|\s?[\u00b7\u22c5*.]?\s?)1[.,\u00b7]73[\s\u00a0\u2009\u202f-]?m"
     r"(?:\^?[({]?[-\u2212\u2013\u207b]?[2\u00b2][)}]?)(?![^\W_])\)?"
 )
-"""Body surface area in a filtration rate, which is not a separate quantity."""
+"""Matches the body surface area in a filtration rate, which is not a separate quantity."""
 _SPACE = r"[\s\u00a0\u2009\u202f]"
 _PEOPLE = r"persons?|patients?|people|population|inhabitants|residents|women|men|adults|children"
 _EVENTS = re.compile(
@@ -122,7 +122,7 @@ _RATE = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 MOST_FACTORS = 4
-"""Maximum number of symbols in a unit. "cm2 V-1 s-1" has three."""
+"""Maximum number of symbols in a unit. The unit "cm2 V-1 s-1" has three symbols."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ class Unit:
     """A unit of measurement.
 
     Attributes:
-        factor: Size in base units: 1/1000 for "mg", 1/100 for "%".
-        powers: Sorted base units with their exponents. Empty for a share.
+        factor: Size of the unit in base units, such as 1/1000 for "mg" and 1/100 for "%".
+        powers: Base units with their exponents, sorted by name, or () for a share.
         end: Offset after the unit in the parsed text.
-        numbered_from: Start offset of the unit if it contains a number, as in "mL/min/1.73 m2".
+        numbered_from: Start offset of a unit that contains a number ("mL/min/1.73 m2"), or None.
     """
 
     factor: Fraction
@@ -180,7 +180,7 @@ def read_unit(text: str, start: int) -> Unit | None:
 
 
 def read_rate(text: str, start: int) -> Unit | None:
-    """Return the rate after a number ("per 1,000 person-years"), which may follow a noun.
+    """Return the rate after a number, such as "per 1,000 person-years", or None if there is none.
 
     A rate without a time unit is a share, like a percentage.
 
@@ -207,7 +207,7 @@ def read_rate(text: str, start: int) -> Unit | None:
 
 
 def _is_share(text: str, match: re.Match[str]) -> bool:
-    """Return whether a rate counts people or events, unlike "per 100 mL"."""
+    """Return whether a rate is a share of people or events, which "per 100 mL" is not."""
     end = match.end()
     if read_unit(text, end + (text[end : end + 1] in (" ", "\u00a0", "-"))):
         return False

@@ -205,7 +205,7 @@ def test_assignments_are_written_as_the_nuggetizer_writes_them(tmp_path: Path):
     ("answers", "message"),
     [
         ([AssignedAnswer("1", "", "", "r", ())] * 2, "occurs twice"),
-        ([AssignedAnswer("", "", "", "r", ())], "no topic or no system"),
+        ([AssignedAnswer("", "", "", "r", ())], "no topic, or neither system nor document"),
         ([AssignedAnswer("1", "", "", "r", (AssignedNugget(""),))], "no text"),
         ([AssignedAnswer("1", "\ud800", "", "r", ())], "lone surrogate"),
     ],

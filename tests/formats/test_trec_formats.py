@@ -303,7 +303,7 @@ def test_answers_to_one_topic_become_one_question_for_the_nuggetizer(tmp_path):
     differing = other.model_copy(update={"sources": (Document(id="111", text="else"),)})
     with pytest.raises(InputError, match="the text of '111' differs"):
         write_answers([CITING, differing], path, "nuggetizer-create")
-    with pytest.raises(InputError, match="the question differs from another"):
+    with pytest.raises(InputError, match="the question differs from that of another"):
         write_answers(
             [CITING, other.model_copy(update={"question": "else"})], path, "nuggetizer-create"
         )

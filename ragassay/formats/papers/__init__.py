@@ -1,7 +1,7 @@
 """Read papers, and question-answer pairs about them.
 
-Formats are detected from a file's content. Unreadable items become `Rejection` objects that state
-the file, line and field. The remaining items are still read.
+Formats are detected from a file's content. An unreadable item becomes a `Rejection` that states the
+file, line and field, and all other items are read.
 """
 
 from ragassay.formats.papers.exports import EXPORT_FORMS, export_pairs

@@ -7,7 +7,7 @@
     jsonl     {"id", "question", "reference", "sources"} per line: ragassay's without "answer"
     sft       {"instruction", "input", "output"} per line: a paper with all of its pairs
 
-Source sentences are included if a pair specifies its sources. The license is always included.
+If a pair has sources, they are written. The license of the paper is always written.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ _DOI = "https://doi.org/"
 
 
 Example = Callable[[Paper, Sequence[QAPair]], tuple[str, str]]
-"""Function that returns the instruction and output of a training example."""
+"""Function that receives a paper and its pairs and returns a training example's instruction and
+output."""
 
 
 def with_instruction(instruction: str) -> Example:
-    """Return an example function that uses a fixed instruction and SciQAG's list of pairs."""
+    """Return a function that makes examples from an instruction and SciQAG's list of pairs."""
 
     def example(paper: Paper, pairs: Sequence[QAPair]) -> tuple[str, str]:
         rows = [{"Q": pair.question, "A": pair.answer} for pair in pairs]
@@ -51,17 +52,18 @@ def export_pairs(
     *,
     example: Example | None = None,
 ) -> int:
-    """Write pairs in a format of another tool, and return the number of written entries.
+    """Write pairs in a format of another tool, and return the number of entries in the file.
 
-    Each entry is a paper for "testbank" and "sft", and a pair for the other formats. Equal inputs
-    produce identical bytes.
+    An entry is a paper for "testbank" and "sft", and a pair for the other formats. The same input
+    always produces the same bytes.
 
     Args:
         papers: Papers that the pairs refer to, and possibly other papers.
         path: Path of the file, which is compressed if the name ends in `.gz`. An existing file is
             replaced, completely or not at all.
         form: One of `EXPORT_FORMS`.
-        example: Function that returns instruction and output for a paper. Required for "sft".
+        example: Function that makes training examples, such as `with_instruction(...)`. Required
+            for "sft".
 
     Raises:
         InputError: The format is unknown, there are no pairs, a paper or the example is missing, a
@@ -81,7 +83,7 @@ def export_pairs(
         return _write_banks(pairs, known, path)
     if form == "sft":
         if example is None:
-            raise InputError("the format sft requires an instruction; pass `example`")
+            raise InputError("the format sft requires training examples; pass `example`")
         return _write_rows(list(_sft_rows(pairs, known, example)), path)
     rows = [_ROWS[form](pair, known[pair.paper]) for pair in pairs]
     if form == "deepeval":

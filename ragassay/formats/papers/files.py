@@ -1,7 +1,7 @@
 """Read papers from JATS XML, PDF, plain text or JSON files, or from folders of such files.
 
-Formats are detected from the content. Unreadable parts are rejected, and the rest is read. JSON
-objects are in ragassay's own format or in SciQAG's format:
+Formats are detected from the content. Unreadable papers and pairs are rejected, and the others are
+read. JSON objects are in ragassay's own format or in SciQAG's format:
 
     {"id", "title", "sections": [{"title", "text", "kind"}], "keywords", "journal", "licence"}
     {"doi", "journal", "keywords", "Q&A": [{"Q", "A"}], "txt"}                           SciQAG
@@ -57,7 +57,7 @@ class SectionRow(Row):
     kind: SectionKind = "body"
 
     def to_section(self) -> PaperSection:
-        """Return the section as a record."""
+        """Convert the row to a section of a paper."""
         return PaperSection(title=self.title, text=self.text, kind=self.kind)
 
 
@@ -115,7 +115,7 @@ PAIR = Format(
 
 @dataclass(frozen=True)
 class PaperFile:
-    """Papers in a file or folder, with unique ids, and rejections of unreadable parts."""
+    """Papers in a file or folder, with unique ids, and rejections of unreadable papers."""
 
     papers: tuple[Paper, ...]
     rejections: tuple[Rejection, ...]
@@ -149,7 +149,7 @@ def read_papers(path: AnyPath) -> PaperFile:
 
 
 def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
-    """Write papers as JSON lines. `read_papers` returns equal papers from the file.
+    """Write papers as JSON lines, which `read_papers` can read without loss.
 
     Raises:
         InputError: A text is not valid UTF-8, or the file cannot be written.
@@ -160,7 +160,7 @@ def write_papers(papers: Iterable[Paper], path: AnyPath) -> None:
 
 
 def files_of(path: Path) -> list[tuple[Path, str]]:
-    """Return the files to read, sorted by path, with the default id of their papers."""
+    """Return the files at a path, sorted, each with the default id of its papers."""
     if not path.is_dir():
         return [(path, _stem(path.name))]
     inside = {file: file.relative_to(path) for file in path.rglob("*") if file.is_file()}

@@ -22,7 +22,7 @@ _MAX_LINE = 65_535
 
 
 def not_xml(error: XMLSyntaxError) -> Problem:
-    """Return the problem for a file that is not well-formed XML."""
+    """Return a problem that says where the file stops being well-formed XML."""
     # The message ends with "line 5, column 7". The line is reported separately.
     message, _, where = error.msg.partition(", line ")
     column = where.partition("column ")[2]
@@ -31,7 +31,7 @@ def not_xml(error: XMLSyntaxError) -> Problem:
 
 
 def line_of(element: Element) -> int:
-    """Return the line on which an element starts, or 0 if unknown."""
+    """Return the line of an element in its file, or 0 if it is unknown."""
     if (element.sourceline or 0) < _MAX_LINE:
         return element.sourceline or 0
     # libxml2 reports higher line numbers only for text, as the line on which the text ends.
@@ -65,9 +65,9 @@ _MAX_LICENCE_CHARS = 300
 
 
 def read_jats(article: Element, name: str) -> Paper | Problem:
-    """Convert an `article` element to a paper. Namespaces must already be removed.
+    """Convert an `article` element to a paper, and remove its namespaces in place.
 
-    `name` is the id of an article without a DOI, PMCID or PMID.
+    An article without a DOI, PMCID or PMID gets the id `name`.
     """
     for element in article.iter("*"):
         element.tag = QName(element).localname
@@ -109,7 +109,6 @@ def _keywords(meta: Element) -> tuple[str, ...]:
 
 
 def _licence(meta: Element) -> str:
-    """Return the URL of the license, or its text or type if there is no URL."""
     if (licence := meta.find("permissions/license")) is None:
         return ""
     links = (_attribute(one, "href") for one in licence.iter("ext-link", "uri"))
@@ -224,7 +223,6 @@ def _reference(ref: Element) -> str:
 
 
 def _citation_text(element: Element) -> str:
-    """Return the text of a citation, with spaces between parts that are not otherwise separated."""
     between = (element.text, *(child.tail for child in element))
     if any(text and text.strip() for text in between):
         return text_of(element)
@@ -232,7 +230,7 @@ def _citation_text(element: Element) -> str:
 
 
 MAX_ARTICLE_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes read without finding the end of an article. Limits memory use."""
+"""Maximum number of bytes between the ends of two articles. The limit bounds memory use."""
 
 _CHUNK_BYTES = 64 * 1024
 _EXPECTED = "a JATS article or a set of articles"
@@ -241,8 +239,8 @@ _EXPECTED = "a JATS article or a set of articles"
 def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]]:
     """Yield the papers and rejections of a JATS file, optionally compressed with gzip.
 
-    Invalid articles do not stop reading. If the file is truncated or not well-formed, the last item
-    is a rejection. Articles without an id get the ids `name`, "NAME-2" and so on.
+    Reading continues after an invalid article. If the file is truncated or not well-formed, the
+    last item is a rejection. Articles without an id get ids such as `name` and "NAME-2".
     """
     parser = XMLPullParser(
         events=("end",),
@@ -273,7 +271,7 @@ def iter_jats(path: Path, name: str) -> Iterator[tuple[Paper | Rejection, Place]
 
 
 def _feed_parser(path: Path, parser: XMLPullParser) -> Iterator[tuple[int, Problem] | None]:
-    """Feed a file to a parser. Yield None after each chunk, and finally the line and problem."""
+    """Feed a file to a parser, yield None after each chunk, and end with a line and its problem."""
     n_lines, n_pending = 1, 0
     try:
         with open_binary(path) as handle:

@@ -1,4 +1,4 @@
-"""Convert JATS markup to plain text and tables, keeping superscripts apart from numbers."""
+"""Convert JATS markup to plain text and tables, with superscripts marked as in "10^3"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ragassay.formats.papers.prose import flat
 FLOATS = frozenset(
     {"table-wrap", "table-wrap-group", "fig", "fig-group", "supplementary-material", "media"}
 )
-"""Captioned elements that interrupt the text."""
+"""Elements such as tables and figures, which are not part of the running text."""
 
 SECTIONS = frozenset({"sec", "app", "app-group", "ref-list", "glossary", "ack", "notes", "bio"})
 _NOTES = frozenset({"fn", "fn-group"})
@@ -32,7 +32,7 @@ _UNSEEN = frozenset(
 _SPACED = frozenset({"break", "hr", "disp-formula", "disp-formula-group", "def", "term", "td"})
 _FORMULAS = frozenset({"inline-formula", "disp-formula", "alternatives", "math", "tex-math"})
 _POINTERS = frozenset({"bibr", "fn", "table-fn"})
-"""Types of references marked if they follow a number, so that "12" and "3" do not become "123"."""
+"""Types of references that are marked after a number, so that "12" and "3" do not become "123"."""
 
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SIMPLE = re.compile(r"[+\u2212\u2013-]?[\w.]+[+\u2212-]?")
@@ -40,11 +40,11 @@ _LEFT_OPEN = "([{/-\u2013\u2014\u2212"
 
 
 class Flow:
-    """Running text of an element, without floats and other separate elements.
+    """Running text of an element, with its tables, figures, notes and sections kept separate.
 
     Attributes:
         floats: Tables, figures and similar elements, in document order.
-        sections: Direct subsections. Their text is not included.
+        sections: Subsections, whose text is not in `lines`.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Flow:
         self._last = ""
 
     def add(self, element: Element) -> None:
-        """Add the content of an element."""
+        """Add the text and the children of an element."""
         self._write(element.text)
         for child in element:
             self._add_child(child)
@@ -231,10 +231,10 @@ def _plain_tex(tex: str) -> str:
 _ROWS = ("tr", "row")
 _CELLS = frozenset({"td", "th", "entry"})
 _MOST_SPANNED = 100
-"""Maximum number of rows or columns that a cell can span. Larger spans count as 1."""
+"""Maximum number of rows or columns spanned by a cell. Larger spans count as 1."""
 
 _MOST_COLUMNS = 500
-"""Number of columns beyond which spans are ignored."""
+"""Number of columns in a row after which each cell counts as a single column."""
 
 
 def table_text(wrap: Element) -> str:
@@ -252,7 +252,7 @@ def table_text(wrap: Element) -> str:
 
 
 def _row_cells(row: Element, open_cells: dict[int, int]) -> list[str]:
-    """Return the cells of a row. `open_cells` counts the remaining spanned rows per column."""
+    """Return the cells of a row, and update the number of rows still spanned in each column."""
     cells: list[str] = []
 
     def skip_spanned() -> None:

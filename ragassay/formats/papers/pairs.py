@@ -36,7 +36,7 @@ class PairFile:
     """Question-answer pairs in a file, with their papers.
 
     Attributes:
-        rejections: Lines that could not be read, and pairs without a known paper.
+        rejections: Lines that could not be read, and pairs that name no paper or an unknown one.
         papers: Papers passed to the reader, followed by the papers in the file.
     """
 
@@ -46,10 +46,10 @@ class PairFile:
 
 
 def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
-    """Read question-answer pairs, with the default id `{paper}/{n}`.
+    """Read question-answer pairs. A pair without an id gets the id `{paper}/{n}`.
 
-    The path is a file, optionally compressed with gzip, or a folder of files. If there is only one
-    paper, it is the default paper for all pairs. If there are no papers, the paper ids in the pairs
+    The path is a file, optionally compressed with gzip, or a folder of files. If only one paper is
+    known, it is the default paper of all pairs. If no paper is known, the paper ids of the pairs
     are not checked.
 
     Raises:
@@ -72,7 +72,7 @@ def read_pairs(path: AnyPath, papers: Sequence[Paper] = ()) -> PairFile:
 
 
 def write_pairs(pairs: Iterable[QAPair], path: AnyPath) -> None:
-    """Write pairs as JSON lines. `read_pairs` returns equal pairs from the file.
+    """Write pairs as JSON lines, which `read_pairs` can read without loss.
 
     Raises:
         InputError: Two pairs have the same id, a text is not valid UTF-8, or the file cannot be
@@ -197,7 +197,9 @@ class _PairReading:
             if known in papers:
                 return known
         text = f"the paper {quote_text(name)} is unknown"
-        return Problem("paper", text, f"one of {len(papers)} ids, such as {next(iter(papers))!r}")
+        return Problem(
+            "paper", text, f"one of the {len(papers)} paper ids, such as {next(iter(papers))!r}"
+        )
 
 
 def _pair(row: PairRow, name: str, paper: str) -> QAPair:

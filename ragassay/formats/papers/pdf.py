@@ -43,8 +43,7 @@ _EXPECTED = "a complete PDF; download the file again"
 def read_pdf(data: bytes, name: str) -> Paper | Problem:
     """Convert a PDF to a paper with the given id.
 
-    A problem is returned for a file that is damaged, password-protected or too long, or has no
-    text.
+    Return a problem if the file is damaged, password-protected or too long, or has no text.
     """
     pages = _pages(data)
     if isinstance(pages, Problem):
@@ -120,8 +119,8 @@ def _page_text(page: PageObject) -> str:
 def without_heads(pages: Sequence[str]) -> list[str]:
     """Remove repeated lines at the top and bottom of pages, such as running heads.
 
-    A running head occurs on at least three pages, or two in a short paper. Numbers in a running
-    head may differ. Page numbers occur on at least two pages.
+    A line is a running head if it occurs on at least three pages, or on two pages of a short paper.
+    Numbers in a running head may differ between pages. Page numbers need to be on only two pages.
     """
     split = [[line.strip() for line in page.splitlines() if line.strip()] for page in pages]
     least = min(3, max(2, len(split) - 1))

@@ -52,7 +52,7 @@ _MOST_WORDS = 12
 
 
 def kind_of_heading(title: str) -> SectionKind | None:
-    """Return the kind of section with this heading, or None if the heading is unknown.
+    """Return the kind of section under a heading, or None if the kind is unknown.
 
     Example:
         >>> kind_of_heading("Conflict of interest")
@@ -67,10 +67,10 @@ class Heading:
     """A heading in plain text.
 
     Attributes:
-        title: Heading text without number and markup.
+        title: Text of the heading, without its number and markup.
         number: Section number such as "2.1", or an empty string.
-        depth: Nesting depth from 1, or 0 if the heading has no number or markup.
-        kind: Kind of section, or None if the heading is unknown.
+        depth: Level of the heading, from 1, or 0 if the heading has no number or markup.
+        kind: Kind of section under the heading, or None if the kind is unknown.
     """
 
     title: str
@@ -79,7 +79,7 @@ class Heading:
     kind: SectionKind | None
 
     def is_below(self, other: Heading) -> bool:
-        """Return whether this heading may be nested under an earlier heading."""
+        """Return whether this heading belongs to the section of an earlier heading."""
         if self.number or other.number:
             return bool(other.number) and self.number.startswith(f"{other.number}.")
         return 0 < other.depth < self.depth
@@ -152,7 +152,7 @@ _SPACE = re.compile(r"[ \t\r\n\f\v]+")
 
 
 def flat(text: str) -> str:
-    """Return text as a single line. Narrow and no-break spaces within numbers are preserved."""
+    """Join the lines of a text. Narrow and no-break spaces in numbers are kept."""
     return _SPACE.sub(" ", text.translate(_UNSEEN)).strip(" ")
 
 
@@ -161,9 +161,10 @@ class Prose:
     """A text split into sections.
 
     Attributes:
-        title: First line, if a title was requested and the line looks like one. Otherwise empty.
-        keywords: Keywords from a line "Keywords: ...".
-        sections: Sections in order. A caption follows the section that contains it.
+        title: First line if the text may have a title and the line looks like one, otherwise "".
+        keywords: Keywords listed in a line such as "Keywords: sleep, sodium".
+        sections: Sections in text order. A caption is a section of its own, after the section that
+            contains it.
     """
 
     title: str
@@ -193,7 +194,7 @@ def read_prose(text: str, *, may_have_title: bool = False) -> Prose:
 
 
 def _without_front(sections: list[PaperSection]) -> list[PaperSection]:
-    """Mark text before the abstract heading, such as authors and addresses, as "back"."""
+    """Set the kind of text before the abstract, such as authors and addresses, to "back"."""
     if len(sections) > 1 and not sections[0].title and sections[1].kind == "abstract":
         sections[0] = sections[0].model_copy(update={"kind": "back"})
     return sections
@@ -262,8 +263,6 @@ def _begins_paragraph(line: str, before: str, width: int) -> bool:
 
 
 def _join_broken_words(lines: list[str], words: Counter[str]) -> str:
-    """Join lines, and remove the hyphens of split words but not of compounds."""
-
     def join_parts(match: re.Match[str]) -> str:
         joined, compound = match[1] + match[2], f"{match[1]}-{match[2]}"
         n_joined, n_compound = words[joined.lower()], words[compound.lower()]
@@ -296,7 +295,7 @@ class _Sections:
         return True
 
     def add(self, paragraph: str) -> None:
-        """Add a paragraph, a caption, keywords or the start of an abstract."""
+        """Add a paragraph, which may be a caption, keywords or the start of an abstract."""
         opening, keywords = _OPENING.match(paragraph), _KEYWORDS.fullmatch(paragraph)
         caption = _CAPTION.match(paragraph) if self.kind in ("abstract", "body") else None
         if opening and len(self.lines) < _FRONT_LINES and not self.done:
@@ -320,7 +319,7 @@ class _Sections:
 
 
 def split_keywords(text: str | Iterable[str]) -> list[str]:
-    """Clean and deduplicate keywords. Text is split at semicolons, or at commas if there are none.
+    """Split text at semicolons, or else at commas, and return the distinct keywords.
 
     Example:
         >>> split_keywords("sleep; rats, old; sodium")

@@ -1,4 +1,4 @@
-"""Test banks, their items and item ids, and ragassay's notes in `info` fields."""
+"""Classes for test banks and their items, with item ids and ragassay's notes in `info` fields."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OURS = {"secret", "history", "info"}
 
 
 class NotesRow(Row):
-    """Notes that ragassay stores in an info field. Other info may be nested under "info"."""
+    """Notes that ragassay stores in an `info` field, next to the information of other tools."""
 
     secret: bool | None = None
     history: list[Review] = Field(default_factory=list[Review])
@@ -30,10 +30,10 @@ class NotesRow(Row):
 
 @dataclass(frozen=True)
 class BankNotes:
-    """Content of an info field.
+    """Parsed content of an `info` field.
 
     Attributes:
-        info: Info from other tools as JSON, or an empty string.
+        info: Information from other tools as JSON, or an empty string.
         history: Changes by reviewers, oldest first.
     """
 
@@ -43,7 +43,7 @@ class BankNotes:
 
 
 def read_notes(value: object) -> BankNotes:
-    """Split an info field into ragassay's notes and the info of other tools."""
+    """Split an `info` field into ragassay's notes and the information of other tools."""
     row = _notes(value)
     if row is None or not is_object(value):
         return BankNotes("" if value is None else json.dumps(value, ensure_ascii=False))
@@ -54,7 +54,7 @@ def read_notes(value: object) -> BankNotes:
 
 
 def format_notes(info: str, history: Sequence[Review] = (), is_secret: bool = False) -> JsonRow:
-    """Return an `info` field with ragassay's notes, which `read_notes` can read."""
+    """Combine information and ragassay's notes in an `info` field, which `read_notes` can read."""
     own = parse_value(info) if info else None
     looks_like_notes = _notes(own) is not None  # If so, it must be nested in notes.
     if not (history or is_secret or looks_like_notes):
@@ -91,10 +91,10 @@ class BankItem:
     """A nugget or an exam question.
 
     Attributes:
-        id: Unique id. If empty, the default from `bank_item_id` is used.
-        info: Origin as JSON, or an empty string.
+        id: Id that is unique in the bank, or "" for the id that `bank_item_id` returns.
+        info: Description of how the item was created, as JSON, or an empty string.
         answers: Known correct answers, sorted and distinct.
-        facet: Id of the part of the query that the item covers, if different from the bank's facet.
+        facet: Id of the part of the query that the item covers, or "" if it is the bank's facet.
         is_secret: Whether systems under evaluation must not see the item.
         history: Changes by reviewers, oldest first.
         rest: Other fields and null fields from the file, as a JSON object, or an empty string.
@@ -119,10 +119,10 @@ class RubricBank:
     """Nuggets or exam questions for grading responses to a query.
 
     Attributes:
-        facet_id: Part of the query that the bank covers, or an empty string for the whole query.
+        facet_id: Id of the part of the query that the bank covers, or "" for the whole query.
         info: Description of how the items were created, as JSON, or an empty string.
         facet_text: Heading or text of the facet, or an empty string.
-        history: Changes by reviewers that are not stored in an item, such as removed items.
+        history: Changes by reviewers that no item can store, such as the removal of an item.
         rest: Other fields and null fields from the file, as a JSON object, or an empty string.
     """
 
@@ -139,12 +139,12 @@ class RubricBank:
 
     @property
     def key(self) -> tuple[str, str, BankKind]:
-        """Query, facet and kind. The combination is unique within a file."""
+        """Key of the bank, unique within a file: its query, facet and kind."""
         return self.query_id, self.facet_id, self.kind
 
 
 def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
-    """Return the default id of an item: query id, facet id if any, and MD5 of the text.
+    """Return the default id of an item, made of query id, facet id and the MD5 hash of the text.
 
     Example:
         >>> bank_item_id("940547", "Early 1950s innovation")
@@ -155,7 +155,7 @@ def bank_item_id(query_id: str, text: str, facet_id: str = "") -> str:
 
 
 def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
-    """Return the items of a bank in the form used for grading, with default ids if needed."""
+    """Convert the items of a bank to exam items, all of which have an id."""
     return tuple(
         ExamItem(
             id=item_id(item, bank),
@@ -169,15 +169,15 @@ def exam_items(bank: RubricBank) -> tuple[ExamItem, ...]:
 
 
 def item_id(item: BankItem, bank: RubricBank) -> str:
-    """Return the id of an item, by default from `bank_item_id`."""
+    """Return the id of an item, or the default id if the item has none."""
     return item.id or bank_item_id(bank.query_id, item.text, item.facet or bank.facet_id)
 
 
 def without_repeats(bank: RubricBank) -> tuple[RubricBank, Problem | None]:
     """Make item ids unique, and return a problem that counts the repeated ids.
 
-    An item with the same id and text as an earlier item is merged with it. An item with the same id
-    but other text gets a new id.
+    Items with the same id and text are merged. If items with the same id have different texts, the
+    later item gets a new id.
     """
     items: dict[str, BankItem] = {}
     repeated: list[str] = []

@@ -4,19 +4,19 @@
 
 Exam questions have `question_id` and `question_text` instead (Dietz 2024, figures 2 and 3), and
 `gold_answers` if answers are known. The Workbench also writes `facet_id`, `facet_text` and
-`test_collection`. `info` may be any JSON. For secret items and items changed by reviewers, it
-contains "secret" and "history". Unknown fields and nulls are preserved.
+`test_collection`. `info` may be any JSON. ragassay adds "secret" to the `info` of secret items, and
+"history" to that of items and banks that reviewers changed. Unknown fields and nulls are preserved.
 
-A published bank contains the same item twice. Repeated items are merged, and different items with
-the same id get new ids. A rejection reports the number of repeated ids.
+Published banks may contain an item twice. Repeated items are merged, and different items with the
+same id get new ids. A rejection reports the number of repeated ids.
 
 {"query_id", "title_query", "format_version": "v3",
      "nugget_bank": {TEXT: {"question", "question_id", "answers": {TEXT: {"answer"}}, ...}},
      "claim_bank": {TEXT: {"claim", "claim_id", ...}}}
 
-A line of this format becomes up to two banks, one of questions and one of claims. `nugget_bank` and
-`claim_bank` may also be arrays. Fields that test banks cannot store (references, importance,
-sub-nuggets, ...) are preserved when writing.
+A line of TREC AutoJudge's v3 format becomes up to two banks, one of questions and one of claims.
+`nugget_bank` and `claim_bank` may also be arrays. Fields that test banks lack, such as references
+and sub-nuggets, are kept and written again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ VERSION = "format_version"
 
 
 class _BankKind(NamedTuple):
-    """Names of the fields for one kind of nugget in the v3 format and in a test bank."""
+    """Names of the fields of a question or claim in the v3 format and in a test bank."""
 
     bank: str
     text: str
@@ -90,10 +90,10 @@ NUGGET_BANK_V3 = Format(
 
 
 def split_banks(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]:
-    """Split each v3 line into an item for its questions and one for its claims.
+    """Split each line of the v3 format into an item with its questions and one with its claims.
 
-    Invalid nuggets are rejected. Sub-nuggets are preserved but not graded, which is reported as a
-    rejection.
+    Invalid nuggets are rejected. Sub-nuggets are kept but not graded, and a rejection reports their
+    number.
     """
     for item in items:
         kinds = [] if isinstance(item, Rejection) else [k for k in _KINDS if k.bank in item.fields]
@@ -108,7 +108,7 @@ def split_banks(items: Iterable[Item | Rejection]) -> Iterator[Item | Rejection]
 def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     value = item.fields[kind.bank]
     if not (is_object(value) or is_list(value)):
-        expected = f'nuggets by text: {{TEXT: {{"{kind.text}": …}}}}'
+        expected = f'nuggets keyed by text: {{TEXT: {{"{kind.text}": …}}}}'
         yield item.place.reject(Problem(kind.bank, f"found {describe_value(value)}", expected))
         return
     entries = value.items() if is_object(value) else enumerate(value)
@@ -123,7 +123,7 @@ def _read_kind(item: Item, kind: _BankKind) -> Iterator[Item | Rejection]:
     n_inner = sum(len(one) for row in rows if is_list(one := row.get("sub_nuggets")))
     if n_inner:
         text = f"{n_inner} sub-nuggets are stored, but not graded"
-        yield item.place.reject(Problem(kind.bank, text, "the nuggets to grade at the top level"))
+        yield item.place.reject(Problem(kind.bank, text, "only nuggets at the top level"))
     yield replace(item, fields=_bank_fields(item.fields) | {"items": rows})
 
 
@@ -156,7 +156,7 @@ def _item_row(entry: object, key: str, kind: _BankKind) -> JsonRow | None:
 
 
 def _answers_by_text(answers: object) -> dict[str, object]:
-    """Convert answers, which may be an object or a list, to objects keyed by text."""
+    """Return the answers to a question as objects, keyed by the text of the answer."""
     listed = list(answers.values()) if is_object(answers) else answers
     by_text: dict[str, object] = {}
     for answer in listed if is_list(listed) else []:
@@ -171,7 +171,7 @@ def _digest(text: str) -> str:
 
 
 def join_banks(rows: Iterable[JsonRow]) -> list[JsonRow]:
-    """Join the rows of test banks that were read from a v3 file into one line per query."""
+    """Join rows of test banks from a file in the v3 format into one line per query."""
     written: list[JsonRow] = []
     lines: dict[object, JsonRow] = {}
     for row in rows:
@@ -236,7 +236,7 @@ class BankItemRow(Row):
 
 
 class BankRow(Row):
-    """A test bank on its own line."""
+    """A line of a file of test banks."""
 
     query_id: IdText
     facet_id: IdText | None = None
@@ -282,7 +282,7 @@ def read_test_banks(path: AnyPath) -> BankResult:
 
 def _repeated_bank_problem(bank: RubricBank, line: int) -> Problem:
     text = f"the bank of {quote_text(bank.query_id)} is already on line {line}"
-    return Problem("query_id", text, "only one bank for each query and facet")
+    return Problem("query_id", text, "one bank for each query and facet")
 
 
 def read_bank(item: Item) -> RubricBank:
@@ -358,10 +358,9 @@ def _parse_rest(rest: str) -> JsonRow:
 
 
 def write_test_banks(banks: Iterable[RubricBank], path: AnyPath) -> None:
-    """Write test banks. The Workbench only reads gzip, so use a file name ending in `.gz`.
+    """Write test banks. For the Workbench, use a file name that ends in `.gz`.
 
-    Banks read from TREC AutoJudge's v3 files are written in the v3 format. `read_test_banks`
-    returns equal banks, in which items without an id have the default id.
+    Banks from files in TREC AutoJudge's v3 format are written in that format.
 
     Raises:
         InputError: A bank has no query id or repeats the query, facet and kind of another bank; two

@@ -3,8 +3,9 @@
     [query_id, [{"paragraph_id", "text", "paragraph", "paragraph_data": {"judgments", "rankings"},
                  "exam_grades": [...], "grades": [...]}]]   per line, compressed with gzip
 
-Field names are the names in the file (Dietz 2024, figure 4) in snake case. Other fields are
-preserved. The file does not contain the texts of the queries, which are read from a topics file.
+Fields have the same names as in the file (Dietz 2024, figure 4), but in snake case. Unknown fields
+are preserved. The file contains only the ids of the queries, whose texts are read from a topics
+file.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ SHAPE = "[query_id, [{paragraph_id, text, paragraph_data, ...}]] per line"
 
 
 _BEGINNING = re.compile(rb'\s*\[\s*["0-9-]')
-"""Matches the start of a line with a query, so that other arrays are not parsed completely."""
+"""Matches the start of a line that may contain a query, so that other lines are not parsed."""
 
 
 class ParagraphPart(Row):
-    """Base of graded paragraphs and their parts, which preserves unknown fields and nulls."""
+    """Base class of graded paragraphs and their parts that preserves unknown fields and nulls."""
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
     _nulls: frozenset[str] = PrivateAttr(default=frozenset())
@@ -75,7 +76,7 @@ class ParagraphPart(Row):
         return dict.fromkeys(self._nulls) | {k: v for k, v in fields.items() if v is not None}
 
     def __eq__(self, other: object) -> bool:
-        """Compare the fields. A null field is equal to an absent field."""
+        """Return whether all fields are equal. A null field equals an absent one."""
         if not isinstance(other, type(self)):
             return NotImplemented
         return self.__dict__ == other.__dict__ and self.model_extra == other.model_extra
@@ -94,7 +95,7 @@ class ParagraphJudgment(ParagraphPart):
 
 
 class ParagraphRanking(ParagraphPart):
-    """Rank that a system gave a paragraph. Always 1 if the system returns a single response."""
+    """Rank that a system gave to a paragraph, or 1 if the system returns a single response."""
 
     method: str
     paragraph_id: IdText = Field(alias="paragraphId")
@@ -104,7 +105,7 @@ class ParagraphRanking(ParagraphPart):
 
 
 class ParagraphData(ParagraphPart):
-    """Judgments and rankings of a paragraph."""
+    """Human judgments of a paragraph, and the ranks that systems gave to it."""
 
     judgments: tuple[ParagraphJudgment, ...] = Field(default=(), strict=False)
     rankings: tuple[ParagraphRanking, ...] = Field(default=(), strict=False)
@@ -124,8 +125,8 @@ class ParagraphExamGrade(ParagraphPart):
     Attributes:
         llm_response_errors: Error messages for items without a grade, keyed by item id.
         prompt_type: Either "question" or "nugget".
-        tentative_ratings: Most likely ratings of items that the grader left undecided, keyed by
-            item id. Not part of the original format.
+        tentative_ratings: Most likely ratings of items on which the grader did not decide, keyed by
+            item id. ragassay added this field to the format.
     """
 
     correct_answered: Names = Field(default=(), alias="correctAnswered")
@@ -149,7 +150,7 @@ class DirectGrade(ParagraphPart):
     """A model's direct grade of a paragraph, without a test bank.
 
     Attributes:
-        llm_response_error: Error message. If set, the grade is invalid.
+        llm_response_error: Error message that makes the grade invalid, or None.
     """
 
     correct_answered: bool = Field(alias="correctAnswered")
@@ -162,12 +163,12 @@ class DirectGrade(ParagraphPart):
 
 
 class GradedParagraph(ParagraphPart):
-    """A response to a query.
+    """A response to a query, with its judgments and grades.
 
     Attributes:
-        paragraph_id: Id that is unique within the query.
-        paragraph: Markup of the paragraph, if any.
-        exam_grades: Grades based on test banks, or None before grading.
+        paragraph_id: Id of the paragraph, unique among the paragraphs of a query.
+        paragraph: Paragraph with markup, or None.
+        exam_grades: Grades based on test banks, or None if the response was not graded.
     """
 
     paragraph_id: IdText
@@ -235,7 +236,7 @@ def read_graded_paragraphs(path: AnyPath) -> ParagraphResult:
 
 
 def _iter_queries(path: Path) -> Iterator[tuple[QueryParagraphs | Rejection, Place]]:
-    """Yield queries and rejections with their position. A query follows its rejected paragraphs."""
+    """Yield queries and rejections with their places. Rejected paragraphs precede their query."""
     junk = UnreadableLineCount(path)
     for line in iter_lines(path):
         text = line.data[:8_000].decode("utf-8", "backslashreplace")
@@ -266,7 +267,6 @@ def _read_query(line: RawLine) -> tuple[str, list[object]] | Problem:
 def _read_paragraphs(
     query: str, rows: list[object], place: Place
 ) -> list[QueryParagraphs | Rejection]:
-    """Return the rejected paragraphs, followed by the query with the remaining paragraphs."""
     rejections: list[QueryParagraphs | Rejection] = []
     paragraphs: dict[str, GradedParagraph] = {}
     for i, fields in enumerate(rows):
@@ -289,9 +289,7 @@ def _paragraph(fields: object) -> GradedParagraph | Problem:
 
 
 def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: AnyPath) -> None:
-    """Write graded paragraphs. The Workbench only reads gzip, so use a name ending in `.gz`.
-
-    `read_graded_paragraphs` returns equal queries.
+    """Write graded paragraphs. For the Workbench, use a file name that ends in `.gz`.
 
     Raises:
         InputError: A query id, or a paragraph id within a query, is blank or occurs twice, or the
@@ -315,7 +313,7 @@ def write_graded_paragraphs(queries: Sequence[QueryParagraphs], path: AnyPath) -
 
 
 class ResponseRow(Row):
-    """Fields of a response that judges may see."""
+    """Fields of a response that become part of a record, which judges may see."""
 
     query_id: IdText
     paragraph_id: IdText
@@ -325,7 +323,7 @@ class ResponseRow(Row):
 
 
 def response_id(query_id: str, paragraph_id: str, system: str = "") -> str:
-    """Return the id of a paragraph's record."""
+    """Return the id of the record of a paragraph."""
     return "/".join(part for part in (query_id, paragraph_id, system) if part)
 
 
@@ -341,7 +339,7 @@ def system_of(paragraph: GradedParagraph) -> str | None:
 
 
 def iter_responses(path: Path) -> Iterator[Item | Rejection]:
-    """Yield each paragraph once per system, without judgments and grades."""
+    """Yield each paragraph once per system that ranked it, without judgments and grades."""
     for query, place in _iter_queries(path):
         if isinstance(query, Rejection):
             yield query
@@ -361,8 +359,8 @@ def iter_responses(path: Path) -> Iterator[Item | Rejection]:
 def read_response(item: Item, questions: Mapping[str, str]) -> Record:
     """Convert a paragraph to a record with the id `query_id/paragraph_id`.
 
-    A paragraph ranked by several systems becomes several records. The id of every record but the
-    first ends with the system, so the judgment of the paragraph applies to the first record.
+    A paragraph ranked by several systems becomes several records. The system is part of each id but
+    the first, so a human judgment of the paragraph applies to the first record.
     """
     row = parse(ResponseRow, item.fields)
     return Record(

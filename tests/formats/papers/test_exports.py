@@ -183,7 +183,7 @@ def test_the_same_pairs_give_the_same_bytes_packed_or_not(export, form):
     [
         ((), "ragas", "there are no pairs"),
         (PAIRS, "xml", "cannot be written as 'xml'"),
-        (PAIRS, "sft", "requires an instruction"),
+        (PAIRS, "sft", "requires training examples"),
         ((PAIRS[0].model_copy(update={"paper": "z"}),), "jsonl", "about the unknown paper 'z'"),
         ((PAIRS[2].model_copy(update={"answer": "\ud800"}),), "jsonl", "lone surrogate"),
     ],
