@@ -22,8 +22,8 @@ LINES = {"Apache Software License": "Apache-2.0", "MIT License": "MIT", "BSD Lic
 HEAD = """# Licences
 
 This page lists the declared licences of all packages that `pip install "ragassay[all]"` installs.
-`python docs/licences.py PYTHON` writes this page. A weekly workflow fails if a licence is incompatible
-with ragassay's own licence (Apache-2.0).
+`python docs/licences.py PYTHON` writes this page. A weekly workflow fails if a licence is
+incompatible with ragassay's own licence (Apache-2.0).
 
 ## Model weights in the package
 
