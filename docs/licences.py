@@ -22,8 +22,8 @@ LINES = {"Apache Software License": "Apache-2.0", "MIT License": "MIT", "BSD Lic
 HEAD = """# Licences
 
 This page lists the declared licences of all packages that `pip install "ragassay[all]"` installs.
-`python docs/licences.py PYTHON` generates it. A weekly workflow fails if a licence is incompatible
-with ragassay's own licence (Apache-2.0).
+`python docs/licences.py PYTHON` writes this page. A weekly workflow fails if a licence is
+incompatible with ragassay's own licence (Apache-2.0).
 
 ## Model weights in the package
 
@@ -32,7 +32,7 @@ with ragassay's own licence (Apache-2.0).
 | all-MiniLM-L6-v2 (`ragassay/models/all_minilm_l6_v2`) | Apache-2.0 | \
 `sentence-transformers/all-MiniLM-L6-v2`, in half precision; \
 derived from Microsoft's MiniLM (MIT, see `LICENSE-MiniLM` in the same folder) |
-| adapters, raters, the reranker | Apache-2.0 | trained by us on top of all-MiniLM-L6-v2 and \
+| adapters, raters, the reranker | Apache-2.0 | we trained them on top of all-MiniLM-L6-v2 and \
 SmolLM2-135M-Instruct (both Apache-2.0); `ragassay models show NAME` lists the training data |
 
 ## Packages
