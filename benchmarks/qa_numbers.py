@@ -3,8 +3,8 @@
     python benchmarks/qa_numbers.py --shared ../shared
 
 No model is used. Numbers are tested on SciQAG (35 papers with 350 published pairs) and on BioASQ's
-answers, with the gold snippets as the source. The criteria for "near" were fixed before any of
-these data were read.
+answers, with the gold snippets as the source. The criteria for "near" were fixed before BioASQ's
+answers were read.
 
 - found: answer numbers that occur in the source (equation 2), compared as quantities and as digit
   strings.
