@@ -144,7 +144,7 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
 
 
 def closest_places(closest: Sequence[Sequence[int]], n_sentences: int) -> Places | None:
-    """Return the plot of each answer's closest sentences (figure 5 a), or None without sentences."""
+    """Return the plot of each answer's closest sentences (figure 5 a), or None if it is empty."""
     closest = closest[:MAX_ROWS]
     if not n_sentences or not any(closest):
         return None

@@ -26,17 +26,18 @@ if TYPE_CHECKING:
 
 
 DEPTH = 50
-"""Number of hits to rerank. The weights were fitted on the top 50 hits of BM25."""
+"""Number of hits to rerank. The included weights were fitted on the top 50 hits of BM25."""
 
 STRIDE = 2
-"""Step between embedded three-sentence windows. Every sentence is in at least one window."""
+"""Number of sentences between the starts of two embedded windows. A window has three sentences, so
+every sentence is in at least one window."""
 
 
 class Reranker(Protocol):
     """Protocol for rerankers. Implementations must be thread-safe."""
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits with new scores, best first. Ties keep their order."""
+        """Return the best `k` hits with new scores. Hits with equal scores keep their order."""
         ...
 
 
@@ -58,12 +59,14 @@ class TokenVectorEncoder(Protocol):
 
 
 class FusionWeights(BaseModel):
-    """Weights of a hit's features. Features are standardized over the hits for a query.
+    """Weights of the features that the embedded reranker computes for each hit.
+
+    Features are standardized over the hits of a query.
 
     Attributes:
         search: Weight of the search score (BM25).
         title: Weight of the cosine similarity between query and title.
-        passage: Weight of the highest cosine similarity between query and passage.
+        passage: Weight of the cosine similarity between the query and the most similar passage.
         tokens: Weight of `max_sim` over the tokens of title and passages.
     """
 
@@ -77,7 +80,7 @@ class FusionWeights(BaseModel):
 
 @functools.cache
 def shipped_weights() -> FusionWeights:
-    """Return the packaged weights, fitted with `python -m training.reranking`."""
+    """Return the included weights, which `python -m training.reranking` fitted."""
     text = files("ragassay.retrievers").joinpath("weights/reranker.json").read_text("utf-8")
     return FusionWeights.model_validate_json(text)
 
@@ -87,12 +90,13 @@ class EmbeddedReranker:
 
     s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)) + w_4
     z(MaxSim(q, d)), with z(x) = (x - mean) / standard deviation over the hits, or 0 if all are
-    equal. A missing title is replaced with the best passage, and a missing text with the title. If
-    the embedder has no token vectors, each title or passage is a single token.
+    equal. If a hit has no title, the cosine of its best passage is used instead. If it has no text,
+    the cosine of its title is used. If the embedding model returns no token vectors, each title and
+    each passage counts as a single token.
 
     Args:
-        embedder: Encoder of all texts. The packaged weights fit the packaged embedder.
-        weights: Feature weights. The default is the packaged weights.
+        embedder: Embedding model. The included weights were fitted for the included model.
+        weights: Feature weights. By default, the included weights are used.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
@@ -100,11 +104,11 @@ class EmbeddedReranker:
         self._weights = weights
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits, with weighted sums of standardized features as scores.
+        """Return the best `k` hits, scored by the weighted sum of their standardized features.
 
         Args:
-            query: Natural-language query. If blank, hits keep their order and scores.
-            k: Number of hits to return. If 0 or less, the list is empty.
+            query: Natural-language query. With a blank query, hits keep their order and scores.
+            k: Number of hits to return. With 0 or less, the list is empty.
         """
         if not hits or k <= 0:
             return []
@@ -113,7 +117,7 @@ class EmbeddedReranker:
         return _select_top(hits, self.scores(query, hits), k)
 
     def scores(self, query: str, hits: Sequence[Hit]) -> NDArray[np.float64]:
-        """Return the weighted sum of features for each hit, shape (n_hits,)."""
+        """Return the weighted sum of the standardized features of each hit, shape (n_hits,)."""
         import numpy as np
 
         weights = self._weights or shipped_weights()
@@ -123,7 +127,10 @@ class EmbeddedReranker:
 
 
 def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
-    """Return the search score, title cosine, passage cosine and MaxSim, shape (n_hits, 4)."""
+    """Return the features of each hit: search score, title cosine, passage cosine and MaxSim.
+
+    The result has shape (n_hits, 4).
+    """
     import numpy as np
 
     passages = [passage_texts(hit.document) for hit in hits]
@@ -147,19 +154,19 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
 
 @functools.cache
 def _threads() -> ThreadpoolController:
-    """Find the loaded BLAS libraries and cache the result, because each search is slow."""
+    """Find the loaded BLAS libraries. The result is cached, because finding them is slow."""
     return ThreadpoolController()
 
 
 def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return the cosine of each query token with the closest token of a text.
+    """Return the cosine of each query token and the most similar token of a text.
 
     Args:
         query: Unit vectors of shape (n_query_tokens, n_dimensions).
         text: Unit vectors of shape (n_tokens, n_dimensions).
 
     Returns:
-        Values in [-1, 1] of shape (n_query_tokens,), or (0,) if either has no tokens.
+        Values in [-1, 1] of shape (n_query_tokens,), or (0,) if the query or the text is empty.
     """
     if not len(query) or not len(text):
         return query[:0, :1].ravel()
@@ -167,13 +174,13 @@ def best_matches(query: NDArray[np.floating], text: NDArray[np.floating]) -> NDA
 
 
 def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
-    """Return the mean best match of the query tokens in a document.
+    """Return the MaxSim score of a query and a document.
 
     MaxSim(q, d) = mean over tokens i of q of max over tokens j of d of q_i . d_j
     (Khattab and Zaharia 2020, SIGIR, equation 3, with a mean in place of the sum)
 
     Args:
-        matches: Results of `best_matches` for each part of the document.
+        matches: Result of `best_matches` for each part of the document.
 
     Returns:
         Value in [-1, 1], or 0 if the query or the document has no tokens.
@@ -191,7 +198,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 
 def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """Return text and token vectors. If there are no token vectors, each text is one token."""
+    """Embed texts and their tokens. Without token vectors, each text counts as one token."""
     if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
@@ -199,19 +206,19 @@ def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
 
 
 def passage_texts(document: Document) -> list[str]:
-    """Return every second passage of a document and its last passage."""
+    """Return every second passage of a document, and always its last passage."""
     texts = [span.text for span in windows(document)]
     return texts[::STRIDE] if len(texts) % STRIDE else [*texts[::STRIDE], *texts[-1:]]
 
 
 def reranked_texts(document: Document) -> list[str]:
-    """Return the texts of a document to embed for the embedded reranker."""
+    """Return the texts of a document that the embedded reranker embeds: title and passages."""
     title = document.title.strip()
     return [*([title] if title else []), *passage_texts(document)]
 
 
 def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale columns to mean 0 and variance 1, or to 0 if constant. Shape (n, n_features)."""
+    """Scale each column to mean 0 and variance 1. Constant columns become 0."""
     import numpy as np
 
     spread = table.std(axis=0)
@@ -220,10 +227,10 @@ def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class CrossEncoderReranker:
-    """Reranker that uses a sentence-transformers cross-encoder, loaded on the first call.
+    """Reranks hits with a sentence-transformers cross-encoder, which is loaded on first use.
 
     Args:
-        model: Name on the Hugging Face Hub, or a folder.
+        model: Name of a model on the Hugging Face Hub, or path of a model folder.
 
     Raises:
         ExtraError: A required package is not installed.
@@ -236,13 +243,13 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the top `k` hits, scored by the cross-encoder on the query and "title text".
+        """Return the best `k` hits. The cross-encoder compares the query with title and text.
 
         Args:
-            k: Number of hits to return. If 0 or less, the list is empty.
+            k: Number of hits to return. With 0 or less, the list is empty.
 
         Raises:
-            SettingsError: The model is unavailable, or returns several scores per pair.
+            SettingsError: The model is unavailable, or returns several scores for each hit.
         """
         if not hits or k <= 0:
             return []
@@ -279,9 +286,9 @@ def closest_sentences(
     """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        sentences: Sentences. May be empty.
+        sentences: Sentences to choose from. The list may be empty.
         n: Maximum number of sentences, at least 1.
-        wanted: Indices of sentences to prefer.
+        wanted: Indices of sentences to choose before all others.
     """
     if len(sentences) <= n:
         return list(sentences)

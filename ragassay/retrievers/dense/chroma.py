@@ -18,12 +18,13 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 VECTORS = "vectors"
-"""Name of the corpus folder with the Chroma database, unless a server is used."""
+"""Name of the folder, inside the corpus folder, that contains the Chroma database. Not used if the
+vectors are on a Chroma server."""
 
 REBUILD_HINT = "if its files are damaged, remove {where} and embed again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
-"""Metadata of a vector: the digest of the embedded text, and the fields used by filters."""
+"""Metadata of a vector: a hash of the embedded text, and the fields that filters use."""
 
 
 def embedded_text(article: Article) -> str:
@@ -40,7 +41,7 @@ def embedded_text(article: Article) -> str:
 
 
 def facts_of(article: Article) -> Facts:
-    """Return the metadata of an article's vector. The day is 0 if unknown."""
+    """Return the metadata of an article's vector. If the date is unknown, `day` is 0."""
     facts: Facts = {
         "digest": hashlib.sha256(embedded_text(article).encode()).hexdigest()[:32],
         "day": day_number(article.published) if article.published else 0,
@@ -52,18 +53,20 @@ def facts_of(article: Article) -> Facts:
 
 
 def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
-    """Return metadata that overwrites stored metadata. Keys to remove have the value None.
+    """Return metadata that replaces the stored metadata when it is written to Chroma.
 
-    Chroma merges metadata and removes only keys with the value None.
+    Chroma keeps stored keys that are not overwritten. Keys that should be removed therefore get the
+    value None, which Chroma deletes.
     """
     return {**dict.fromkeys(stored or ()), **facts}
 
 
 def chroma_where(filters: Filters) -> dict[str, Any] | None:
-    """Return filters as a Chroma `where` clause equivalent to `is_kept`, or None for all articles.
+    """Return date and type filters as a Chroma `where` clause, or None if there are none.
 
-    `no_retracted` is not included, because Chroma lists all matching articles before the search,
-    which would be nearly all articles. The caller removes retracted articles.
+    The clause keeps the same articles as `is_kept`, except that the caller must remove retracted
+    articles: Chroma lists all articles that match the clause before it searches, and nearly all
+    articles are not retracted.
     """
     conditions: list[dict[str, Any]] = []
     if filters.since:
@@ -78,20 +81,22 @@ def chroma_where(filters: Filters) -> dict[str, Any] | None:
 
 
 def _join_conditions(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join conditions. Chroma requires at least two for `$and` and `$or`."""
+    """Join conditions. A single condition is returned as it is, because Chroma requires two."""
     return {operator: parts} if len(parts) > 1 else parts[0]
 
 
 def connect(folder: Path, url: str) -> Client:
-    """Connect to the Chroma database of a corpus, or to a server. Telemetry is disabled.
+    """Connect to the Chroma database of a corpus, or to a Chroma server. Telemetry is disabled.
 
     Args:
-        url: URL of a server, such as "http://host:8000", or empty for the folder.
+        folder: Folder of the corpus.
+        url: URL of a Chroma server, such as "http://host:8000". Empty for the database in the
+            corpus folder.
 
     Raises:
         ExtraError: Chroma is not installed.
         SettingsError: The URL is invalid.
-        CorpusError: The server cannot be reached, or the folder is damaged.
+        CorpusError: The server cannot be reached, or the database is damaged.
     """
     need("chromadb")
     import chromadb
@@ -127,7 +132,7 @@ def _parse_url(url: str) -> tuple[str, int, bool]:
 
 @contextmanager
 def explain_errors(where: str) -> Iterator[None]:
-    """Convert Chroma errors to a `CorpusError` that states the location.
+    """Convert Chroma errors to a `CorpusError` that names the folder or the server.
 
     Raises:
         CorpusError: Chroma raised an error.

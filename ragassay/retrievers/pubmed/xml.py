@@ -1,8 +1,8 @@
 """Parse PubMed XML in baseline files, update files and efetch responses.
 
-The XML is not trusted. No entity is expanded or fetched, and no DTD is loaded. Files that declare
-entities and records that reference them are rejected. Only one record, of at most
-`MAX_RECORD_BYTES`, is in memory at a time.
+The XML is not trusted. Entities are not expanded or fetched, and DTDs are not loaded. A file that
+declares entities is rejected, and so is a record that refers to an entity. Only one record, of at
+most `MAX_RECORD_BYTES`, is in memory at a time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a record. Files with longer records are rejected to limit memory."""
+"""Maximum size of a PubMed record. To limit memory use, reading a file ends at a longer record."""
 
 _CHUNK_BYTES = 64 * 1024
 _READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_article}
@@ -34,20 +34,20 @@ _EFETCH_NAME = "efetch"
 
 @dataclass(frozen=True)
 class Deletion:
-    """A record that PubMed deleted. `id` is the PMID."""
+    """An article that was deleted from PubMed. `id` is its PMID."""
 
     id: str
 
 
 PubmedItem = Article | Deletion | Rejection
-"""An item of a PubMed file."""
+"""An article, a deletion, or a rejected record of a PubMed file."""
 
 
 def iter_pubmed_xml(path: Path) -> Iterator[PubmedItem]:
     """Parse a PubMed file in constant memory.
 
     Args:
-        path: Path of a baseline file, an update file or a saved efetch response, plain or gzip.
+        path: Path of a baseline file, update file or saved efetch response, which can be gzipped.
 
     Yields:
         Articles, deletions, and a rejection for each invalid record. If the file is truncated or
@@ -65,14 +65,14 @@ def read_efetch(data: bytes, name: str = _EFETCH_NAME) -> list[PubmedItem]:
     """Parse an efetch response (`db=pubmed`, `retmode=xml`).
 
     Returns:
-        Items as in `iter_pubmed_xml`.
+        The items that `iter_pubmed_xml` would yield.
     """
     chunks = (data[i : i + _CHUNK_BYTES] for i in range(0, len(data), _CHUNK_BYTES))
     return list(_Stream(name).read(chunks))
 
 
 class _Stream:
-    """Incremental parser for a single file."""
+    """Parses a PubMed file in chunks."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -92,7 +92,7 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Yield all items. A problem with the whole file is reported last."""
+        """Yield all items of the file. If the file is invalid, the last item reports the problem."""
         while not self._over:
             rejection = self._feed(chunks)
             for _, element in self._parser.read_events():
