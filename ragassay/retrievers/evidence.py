@@ -45,7 +45,7 @@ def reciprocal_rank_fusion(
         ['b', 'a', 'd', 'c']
     """
     if k < 0:
-        raise ValueError(f"k must be at least 0 (60 in the paper), got {k}")
+        raise ValueError(f"k must be at least 0, got {k}")
     scores: dict[str, float] = {}
     for ranking in rankings:
         for rank, identifier in enumerate(dict.fromkeys(ranking), start=1):

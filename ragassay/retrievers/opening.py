@@ -203,7 +203,7 @@ def _choose_search(
         return "bm25", ""
     problem = "not finished" if status == "unfinished" else "older than the corpus"
     return "bm25", (
-        f"lexical search only, because the vectors of {corpus.folder} are {problem}; run "
+        f"only keyword search is used, because the vectors of {corpus.folder} are {problem}; run "
         f"`ragassay corpus embed {corpus.folder} --embedder {embedder.name}`"
     )
 

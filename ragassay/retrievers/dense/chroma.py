@@ -21,7 +21,7 @@ VECTORS = "vectors"
 """Name of the folder, inside the corpus folder, that contains the Chroma database. Not used if the
 vectors are on a Chroma server."""
 
-REBUILD_HINT = "if its files are damaged, remove {where} and embed again"
+REBUILD_HINT = "if the files are damaged, remove {where} and run `ragassay corpus embed` again"
 
 Facts = dict[str, str | int | bool | list[str] | None]
 """Metadata of a vector: a hash of the embedded text, and the fields that filters use."""

@@ -236,5 +236,5 @@ class _Embedding:
         if n_vectors != len(self._corpus):
             raise CorpusError(
                 f"{self._corpus.folder} has {n_vectors:,} vectors for {len(self._corpus):,} "
-                "articles, because it changed during embedding; embed again"
+                "articles, because it changed during embedding; run `ragassay corpus embed` again"
             )

@@ -99,7 +99,9 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
         if not make:
             return ""
     except (OSError, ValidationError) as error:
-        raise CorpusError(f"{path} cannot be read; remove it and embed again: {error}") from error
+        raise CorpusError(
+            f"{path} cannot be read; remove it and run `ragassay corpus embed` again: {error}"
+        ) from error
     identity = _Identity(id=uuid.uuid4().hex[:16])
     partial = folder / f".{IDENTITY}.partial"
     partial.write_text(identity.model_dump_json(), encoding="utf-8")

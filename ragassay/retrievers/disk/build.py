@@ -104,7 +104,9 @@ def _open_ledger(folder: Path) -> Ledger:
         return read_ledger(folder)
     others = [p.name for p in folder.iterdir() if not p.name.startswith(".") and p.name != INDEX]
     if others:
-        raise CorpusError(f"{folder} has no corpus but contains {others[0]!r}; use an empty folder")
+        raise CorpusError(
+            f"{folder} is not a corpus and contains {others[0]!r}; use an empty folder"
+        )
     ledger = Ledger()
     write_ledger(folder, ledger)
     return ledger

@@ -277,7 +277,7 @@ class DiskCorpus(Rebuilt):
                     break
         if n_read != len(self):
             raise CorpusError(
-                f"{self.folder}: the index is damaged, only {n_read:,} of {len(self):,} articles "
+                f"the index of {self.folder} is damaged: only {n_read:,} of {len(self):,} articles "
                 "can be read; rebuild the corpus"
             )
 

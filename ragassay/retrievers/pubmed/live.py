@@ -118,7 +118,9 @@ def _format_day(date: str, name: str) -> str:
         day = int(match[3] or (calendar.monthrange(year, month)[1] if is_last else 1))
         return datetime(year, month, day).strftime("%Y/%m/%d")
     except ValueError as error:
-        raise InputError(f"{name}={date!r} must be a date: 2020, 2020-03 or 2020-03-09") from error
+        raise InputError(
+            f"{name}={date!r} must be a date such as 2020, 2020-03 or 2020-03-09"
+        ) from error
 
 
 NCBI = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"

@@ -73,7 +73,7 @@ class _MedlineRecord:
         elif self.last is not None and text[:1].isspace():
             self.last.append(text)
         else:
-            message = f"the line {quote_text(text)} belongs to no field"
+            message = f"the line {quote_text(text)} does not belong to a field"
             self.problem = self.problem or Problem("", message, _EXPECTED_LINE)
 
     def values(self, tag: str) -> list[str]:
@@ -110,13 +110,13 @@ def iter_nbib(path: Path) -> Iterator[Article | Rejection]:
                 yield _read_article(record, str(path))
             problem = Problem("", line.problem, line.expected)
             if not line.problem:
-                message = f"not MEDLINE text: found {quote_text(text)}"
+                message = f"the file is not MEDLINE text: found {quote_text(text)}"
                 problem = Problem("", message, _EXPECTED_LINE)
             yield _reject_line(line, text, str(path), problem)
             return
         if all_utf8 and not is_utf8:
             all_utf8 = False
-            message = "not UTF-8: this line and similar lines were read as Latin-1"
+            message = "the line is not UTF-8, so it and similar lines were read as Latin-1"
             yield _reject_line(line, text, str(path), Problem("", message, "UTF-8"))
         if record is None or _starts_record(text, record, line.number > previous + 1):
             if record is not None:

@@ -92,7 +92,7 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Yield all items of the file. If the file is invalid, the last item reports the problem."""
+        """Yield all items of the file. If the file is invalid, the last item is a rejection."""
         while not self._over:
             rejection = self._feed(chunks)
             for _, element in self._parser.read_events():
@@ -126,7 +126,7 @@ class _Stream:
         if self._n_pending_bytes <= MAX_RECORD_BYTES:
             return None
         self._over = True
-        text = f"no record ends within {MAX_RECORD_BYTES:,} bytes"
+        text = f"the record does not end within {MAX_RECORD_BYTES:,} bytes"
         return self._reject(self._line, Problem("", text, "shorter records"))
 
     def _check_root(self, root: Element) -> Rejection | None:
@@ -144,7 +144,9 @@ class _Stream:
     def _parse_items(self, element: Element) -> Iterator[PubmedItem]:
         entity = next(element.iter(Entity), None)
         if entity is not None:
-            text = f"a reference to the entity {quote_text(entity.text)}, which is not expanded"
+            text = (
+                f"found a reference to the entity {quote_text(entity.text)}, which is not expanded"
+            )
             yield self._reject_record(element, Problem("", text, "characters instead of entities"))
         elif element.tag == _DELETIONS:
             for child in element.iterchildren("PMID"):
