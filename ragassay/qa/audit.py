@@ -49,12 +49,10 @@ _SCOPE = re.compile(
 
 @dataclass(frozen=True)
 class PairMaterial:
-    """What an attack needs besides the pair that it perturbs.
+    """Random generator and texts with which an attack perturbs a pair.
 
     Attributes:
-        rng: Random generator.
-        others: Pairs about other papers, as a source of unrelated questions. Pairs about the
-            same paper are ignored.
+        others: Pairs whose questions may be used. Pairs about the same paper are ignored.
         side: Whether built-in texts come from the "fit" or the "audit" set.
     """
 

@@ -203,7 +203,7 @@ N_TEXTS = 1000
 """Number of texts to embed in one batch. Larger batches are barely faster."""
 
 Compared = Literal["pair", "answer"]
-"""What to compare with a paper's sentences: question and answer together, or only the answer."""
+"""Text to compare with a paper's sentences: question and answer together, or only the answer."""
 
 Rows = tuple[tuple[float, ...], ...]
 PaperPairs = tuple[Paper, Sequence[QAPair]]

@@ -164,10 +164,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the page shows around a review item.
+    """Texts and related items that the page shows around a review item.
 
     Attributes:
-        question: Question that the answer or passage is about.
         lines: Sentences of the answer or passage.
         sections: Lists of related items, such as other verdicts on the answer.
         notes: Names and values of further facts, such as known answers and ids.

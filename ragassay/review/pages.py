@@ -22,7 +22,7 @@ N_FIRST_ROWS = 60
 """Number of queue rows in the page when it is loaded. A script requests further rows."""
 
 FIELDS = {"answers": "known answers"}
-"""What the page calls a field of a review, if not by its name."""
+"""Names of review fields on the page, if they differ from the field."""
 
 
 @dataclass(frozen=True, slots=True)

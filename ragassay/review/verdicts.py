@@ -30,7 +30,7 @@ report see them."""
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """What makes a verdict worth reviewing.
+    """Facts that make a verdict worth reviewing.
 
     Attributes:
         confidence: Confidence of the verdict or of its tentative label. None if unknown.
@@ -80,7 +80,7 @@ class Doubt:
 
 
 STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
-"""What the page calls a reason to review, if not by its key."""
+"""Texts of reasons to review, if they differ from the key."""
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
@@ -102,7 +102,7 @@ def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
 
 
 RIGHT = (Choice(True, "right", "good"), Choice(False, "wrong", "bad"))
-"""What a reviewer can choose for a verdict that is a list of texts and has no label."""
+"""Values that a reviewer can choose for a list of texts, which has no label."""
 
 WRITTEN = ("nuggets", "facts")
 """Fields of verdicts that contain lists of texts."""
