@@ -52,7 +52,7 @@ class PairMaterial:
     """Random generator and texts with which an attack perturbs a pair.
 
     Attributes:
-        others: Pairs whose questions may be used. Pairs about the same paper are ignored.
+        others: Question-answer pairs, of which pairs about other papers provide questions.
         side: Whether built-in texts come from the "fit" or the "audit" set.
     """
 
@@ -173,10 +173,7 @@ def _split_sentences(text: str) -> list[str]:
 
 
 def _negates_main_clause(sentence: str, opposite: str) -> bool:
-    """Return whether the changed negation is in the main clause.
-
-    This is the case if no word such as "after" or "which" precedes it.
-    """
+    """Return whether the negation is in the main clause, so no "after" or "which" precedes it."""
     characters = enumerate(zip(sentence, opposite, strict=False))
     first = next((i for i, (old, new) in characters if old != new), len(sentence))
     return not _SCOPE.search(sentence, 0, first)

@@ -67,7 +67,7 @@ class InputPairs:
         return _group_by_paper(self.pairs)
 
     def first(self, n_papers: int | None) -> InputPairs:
-        """Return the first `n_papers` papers with their pairs. None returns all papers."""
+        """Return the first `n_papers` papers with their pairs, or all papers if it is None."""
         if n_papers is None:
             return self
         first = pair_with_papers(self.papers[:n_papers], self.pairs)
@@ -75,7 +75,7 @@ class InputPairs:
 
 
 def pair_with_papers(papers: Iterable[Paper], pairs: Iterable[QAPair]) -> InputPairs:
-    """Match pairs to papers. Papers without pairs and pairs without a paper are dropped."""
+    """Match pairs to papers, and drop papers without pairs and pairs without a paper."""
     known, by_paper = list(papers), _group_by_paper(pairs)
     used = tuple(paper for paper in known if paper.id in by_paper)
     return InputPairs(
@@ -99,8 +99,8 @@ def read_paper_pairs(
 
     Args:
         pairs: The pairs, or the path of a file that `read_pairs` can read.
-        papers: The papers, or the path of a file or folder that `read_papers` can read. Not
-            needed if the file with the pairs also contains the papers.
+        papers: The papers, or the path of a file or folder that `read_papers` can read. None if the
+            file with the pairs also contains the papers.
 
     Raises:
         InputError: A file cannot be read, or no pair belongs to one of the papers.
@@ -128,7 +128,7 @@ def papers_of(
     """Return papers and rejected records, given a path or a list of papers.
 
     Raises:
-        InputError: There are no papers.
+        InputError: The file, folder or list contains no papers.
     """
     known, rejections = _read_papers(papers)
     if not known:
@@ -166,8 +166,7 @@ def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
 PARTS = ("racar", "intents")
 
 MOST_SENTENCES = 100_000
-"""Maximum number of sentences in a record. No real record reaches it: a record contains all pairs
-of a paper, which the usual limit would cut."""
+"""Maximum number of sentences in a record, so high that no pairs of a paper are cut off."""
 
 MEASURES = "measures.jsonl"
 CUT = "sources_cut"
@@ -215,8 +214,8 @@ async def judge_pairs(
     """Measure and judge question-answer pairs.
 
     Args:
-        folder: Folder for verdicts and reports. An interrupted run in this folder is resumed.
-            By default, nothing is written.
+        folder: Folder for verdicts and reports, in which an interrupted run is resumed, or None to
+            write no files.
 
     Raises:
         RunMismatchError: The folder belongs to a different run.
@@ -255,10 +254,7 @@ def write_qa_report(report: QAReport, folder: Path) -> None:
 
 
 def _select_judge_ratings(result: RunResult, run: Run) -> tuple[RacarRating, ...]:
-    """Return the ratings that a judge gave.
-
-    Ratings by instruments are left out, because they only repeat the measures.
-    """
+    """Return the ratings by a judge, without ratings by instruments, which repeat the measures."""
     ratings = (rating for one in result.evaluations for rating in one.of(RacarRating))
     is_judged = run.models.pair_rater is None
     return tuple(rating for rating in ratings if is_judged or rating.escalation is not None)

@@ -45,7 +45,7 @@ class PaperPairs:
     """Question-answer pairs generated from one paper.
 
     Attributes:
-        pairs: Pairs in the order of the text. Their ids are numbered from 1.
+        pairs: Pairs in the order of the text, with ids numbered from 1.
         found: Result of the generation graph, or None if an error ended the generation.
         problem: Reason why there are no pairs, or the reasons for failed calls.
     """
@@ -64,7 +64,7 @@ class Generated:
 
     @property
     def pairs(self) -> tuple[QAPair, ...]:
-        """Pairs of all papers."""
+        """Question-answer pairs of all papers."""
         return tuple(pair for paper in self.papers for pair in paper.pairs)
 
     @property
@@ -115,7 +115,7 @@ def qa_run(settings: Settings, papers: Sequence[Paper], evaluator: str = "") -> 
     Args:
         settings: Settings that name the model that writes the pairs.
         evaluator: LiteLLM name of a second model that rates the pairs, or NAME@URL for a model
-            at a different endpoint. If empty, only rules check the pairs.
+            at a different endpoint, or empty if only rules check the pairs.
 
     Raises:
         InputError: Two papers have the same id.
@@ -174,9 +174,8 @@ async def make_pairs(
     papers without pairs.
 
     Args:
-        plan: Job settings for all papers. The field `paper` is ignored.
+        plan: Job settings for all papers, whose field `paper` is ignored.
         run: Result of `qa_run` for the same papers.
-        out: Path of the JSON Lines file.
 
     Raises:
         FatalModelError: A model is unavailable.

@@ -78,7 +78,7 @@ _ROUNDING = 1e-9
 def top_count(n_sentences: int, share: float = TOP_SHARE) -> int:
     """Return the number of source sentences per answer, rounded down but at least one.
 
-    The SciQAG paper does not say how to round. The authors' published code rounds down.
+    The SciQAG paper does not say how to round, but its published code rounds down.
     """
     return min(n_sentences, max(1, math.floor(n_sentences * share + _ROUNDING)))
 
@@ -200,7 +200,7 @@ N_DIGITS = 5
 """Similarities are rounded to this number of digits, so that results are reproducible."""
 
 N_TEXTS = 1000
-"""Number of texts to embed in one batch. Larger batches are barely faster."""
+"""Number of texts to embed in one batch; larger batches are barely faster."""
 
 Compared = Literal["pair", "answer"]
 """Text to compare with a paper's sentences: question and answer together, or only the answer."""
@@ -217,11 +217,11 @@ def measure_papers(
     Empty answers cover no sentences. If a paper has only one pair, the nearest question is None.
 
     Args:
-        papers: Papers with their pairs. A paper may have no pairs.
+        papers: Papers with their pairs, of which there may be none.
         encode: Function that embeds texts by role, such as
             `ragassay.models.embeddings.RoleEncoder()`.
-        compared: What to compare with the sentences of a paper. The SciQAG paper describes
-            "answer", but the authors' code uses "pair": question, newline and answer.
+        compared: Whether to compare only the "answer" with a paper's sentences, as the SciQAG paper
+            describes, or question and answer (the "pair"), as its published code does.
 
     Returns:
         Measures of each paper, in input order.
@@ -243,7 +243,7 @@ def measured_groups(
 
 
 class _Texts:
-    """Sentences, questions and answers of one paper, by role in the comparison."""
+    """Texts of one paper to embed: sentences, questions and answers."""
 
     def __init__(self, paper: Paper, pairs: Sequence[QAPair], compared: Compared) -> None:
         self.paper, self.pairs = paper, pairs
@@ -279,7 +279,7 @@ def _measure_group(
 
 
 def _cosines(rows: NDArray[np.float32], columns: NDArray[np.float32]) -> Rows:
-    """Return the cosine of each row vector with each column vector, shape (n_rows, n_columns)."""
+    """Return the cosines of all pairs of unit vectors, shape (n_rows, n_columns)."""
     if not len(rows) or not len(columns):
         return tuple(() for _ in rows)
     # In single precision, 0.1 would be written to files as 0.10000000149.

@@ -26,7 +26,7 @@ MarkKind = Literal["", "number", "look", "context"]
 
 @dataclass(frozen=True, slots=True)
 class MarkedPart:
-    """A part of a text, highlighted or not. The kind of a part without highlight is empty."""
+    """A part of a text; its `kind` is empty if it is not highlighted."""
 
     text: str
     kind: MarkKind = ""
@@ -40,9 +40,9 @@ def mark_parts(
 ) -> tuple[MarkedPart, ...]:
     """Split a text into highlighted and other parts.
 
-    Context-dependent words are highlighted. In answers, numbers are highlighted if the paper does
-    not contain them or contains them only in a different context. Highlights that overlap an
-    earlier highlight or extend beyond the text are ignored.
+    Highlighted are words that depend on the paper and, in answers, numbers that the paper does not
+    contain or contains only in a different context. Highlights that overlap an earlier highlight or
+    extend beyond the text are ignored.
     """
     spans: dict[tuple[int, int], MarkKind] = {
         (mark.start, mark.end): "context" for mark in context if mark.part == part
@@ -71,7 +71,7 @@ PARTS = {"question": "The question", "answer": "The answer"}
 
 @dataclass(frozen=True, slots=True)
 class RatingView:
-    """A rating of one RACAR dimension. `word` is the rating or the reason why there is none."""
+    """A rating of one RACAR dimension, or in `word` the reason why there is none."""
 
     title: str
     word: str
@@ -92,7 +92,7 @@ class PairFault:
 
 @dataclass(frozen=True, slots=True)
 class PairView:
-    """A question-answer pair for display. Sorting by `rank` puts the worst pairs first."""
+    """A question-answer pair for display; sorting by `rank` puts the worst pairs first."""
 
     number: int
     anchor: str
@@ -123,7 +123,7 @@ class PairFacts:
 
 
 def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> PairView:
-    """Prepare a pair for display. Pair and paper numbers start at 1."""
+    """Prepare a pair for display, with numbers of pair and paper that start at 1."""
     pair, measures = facts.pair, facts.measures
     context = measures.context if measures else ()
     ratings = tuple(map(_view_rating, facts.ratings))

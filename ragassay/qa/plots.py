@@ -11,7 +11,7 @@ N_SHADES = 8
 MAX_ROWS = 40
 """Maximum number of questions or answers in a plot."""
 MAX_COLUMNS = 300
-"""Maximum number of columns in a sentence heatmap. In longer papers, sentences share columns."""
+"""Maximum number of columns in a sentence heatmap; in longer papers, sentences share columns."""
 DARK = 0.625
 """Lowest value whose cell is so dark that its label is light: the end of the fifth of 8 shades."""
 MAX_NUMBERED = 12
@@ -34,7 +34,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """All heatmap cells of one shade as a single path. Shade 0 is the lightest."""
+    """All heatmap cells of one shade as a single path; level 0 is the lightest shade."""
 
     level: int
     path: str
@@ -42,7 +42,7 @@ class Shade:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """A grid of shaded cells. `note` says which rows are omitted and which columns are merged."""
+    """A grid of shaded cells, with a `note` about omitted rows and merged columns."""
 
     width: float
     height: float
@@ -77,7 +77,7 @@ class HistogramBar:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Histogram of similarities in bins of width 0.1. Negative values count in the first bin."""
+    """Histogram of similarities in bins of width 0.1, with negative values in the first bin."""
 
     width: float
     height: float
@@ -122,7 +122,7 @@ def sentence_heatmap(rows: Sequence[Sequence[float]]) -> Heatmap | None:
     In long papers, neighbouring sentences share a column that shows the highest similarity.
 
     Args:
-        rows: Similarities of shape (n_answers, n_sentences). The row of an empty answer is empty.
+        rows: Similarities of shape (n_answers, n_sentences), where empty answers have empty rows.
     """
     shown = rows[:MAX_ROWS]
     n_sentences = max(map(len, shown), default=0)
@@ -197,7 +197,7 @@ def _edge(i: int) -> str:
 
 
 def _merge_columns(row: Sequence[float], n_columns: int) -> list[float | None]:
-    """Reduce a row to `n_columns` values: the maximum of each group of neighbouring values."""
+    """Reduce a row to `n_columns` values: the maxima of groups of neighbouring values."""
     if not row:
         return [None] * n_columns
     edges = [len(row) * i // n_columns for i in range(n_columns + 1)]

@@ -105,8 +105,8 @@ PAPER_COLUMNS = (
 def pairs_csv(report: QAReport) -> str:
     """Return a CSV table with one row per question-answer pair.
 
-    If a rating is missing, its cell is empty and the next column gives the reason. Sentences are
-    numbered from 1.
+    If a rating is missing, its cell is empty and the next column gives the reason. Sentence numbers
+    start at 1.
     """
     measures = {pair.pair: pair for one in report.measures for pair in one.pairs}
     ratings: dict[tuple[str, str], RacarRating] = {(r.pair, r.dimension): r for r in report.ratings}
@@ -202,8 +202,8 @@ def render_qa_html(report: QAReport) -> str:
     """Render a report on question-answer pairs as HTML.
 
     Returns:
-        Self-contained HTML document. The same input always gives the same document. If there
-        are several papers, the section of each paper is collapsed.
+        Self-contained HTML document, always the same for the same report. If there are several
+        papers, the section of each paper is collapsed.
     """
     environment = page_environment()
     style, script = (environment.get_template(name).render() for name in (STYLE, SCRIPT))
@@ -227,7 +227,7 @@ def render_qa_markdown(report: QAReport) -> str:
     """Render a report as GitHub Flavored Markdown, with the worst pairs, scores and papers.
 
     Returns:
-        Markdown that ends with a newline. The same input always gives the same text.
+        Markdown text that ends with a newline, always the same for the same report.
     """
     return "\n".join(_report_lines(view_report(report))).rstrip("\n") + "\n"
 

@@ -37,7 +37,7 @@ class PairScoreLine:
     """A row of the score table.
 
     Attributes:
-        chance: Score that random sentences would reach. Empty if unknown.
+        chance: Score that random sentences would reach, or empty if unknown.
     """
 
     title: str
@@ -118,7 +118,7 @@ MEANINGS = {
 
 
 def view_plots(scores: Mapping[str, Score]) -> tuple[Plot, ...]:
-    """Return up to three dot plots: ratings, shares and similarities. Empty plots are left out."""
+    """Return up to three dot plots: ratings, shares and similarities, without empty plots."""
     groups = (
         ("Ratings, 1 to 3", RATINGS),
         ("Shares", SHARES),

@@ -28,8 +28,8 @@ edges. In ragassay, 0.3 and 0.5 belong to the upper bin and 0.7 to the lower bin
 of the first and the last bin are exact."""
 
 NEAR_DUPLICATE = 0.95
-"""Cosine from which two questions count as near-duplicates. The SciQAG paper has no such threshold.
-Different questions on the same subject reach cosines of 0.94."""
+"""Cosine from which two questions count as near-duplicates. The SciQAG paper gives no threshold for
+near-duplicates. Different questions on the same subject reach cosines of 0.94."""
 
 NEAR_DUPLICATE_BY = "all-MiniLM-L6-v2"
 """Embedding model for which the threshold `NEAR_DUPLICATE` is valid."""
@@ -64,8 +64,9 @@ def question_diversity(
     """Return the mean and the distribution of question similarities, in the bins of table 2.
 
     Args:
-        similarities: Similarity of each pair of questions. Unscored pairs are None and are ignored.
-        papers: Paper of each pair, so that intervals are computed by resampling papers. By
+        similarities: Similarity of each pair of questions, or None for unscored pairs, which are
+            ignored.
+        papers: Paper of each pair, so that intervals are computed by resampling papers; by
             default, pairs are resampled independently.
         scale: Lowest and highest possible similarity, such as (-1, 1) for cosines.
         judge: Name of the judge or embedding model that produced the similarities.
@@ -92,7 +93,7 @@ def pair_similarities(matrix: Sequence[Sequence[float]]) -> list[float]:
 
 
 def intent_similarities(intents: Sequence[IntentSimilarity]) -> list[float | None]:
-    """Return the judge's intent scores as similarities in [0, 1]. Unscored pairs are None."""
+    """Return the judge's intent scores as similarities in [0, 1], with None for unscored pairs."""
     return [None if intent.score is None else intent.score / MOST_INTENT for intent in intents]
 
 
@@ -124,13 +125,11 @@ def rating_means(ratings: Sequence[RacarRating], paper_of: Mapping[str, str]) ->
 
 
 def qa_scores(measures: Sequence[PaperMeasures], embedder: str = "") -> dict[str, Score]:
-    """Return the mean scores that need no judge. Scores without values are left out.
+    """Return the mean scores that need no judge, without scores that have no values.
 
     Coverage is averaged over papers, scores of numbers over numbers, question similarity over
-    pairs of questions, and all other scores over pairs. Empty answers are ignored.
-
-    Args:
-        measures: Measures of each paper. Papers without pairs are ignored.
+    pairs of questions, and all other scores over question-answer pairs. Empty answers and papers
+    without pairs are ignored.
     """
     papers = [paper for paper in measures if paper.pairs]
     covered = [paper for paper in papers if paper.coverage is not None]
@@ -180,7 +179,7 @@ def intent_score(
 
 
 def drawn_on(pair: PairMeasures) -> list[float]:
-    """Return a list with the share of chunks that an answer covers. Empty if there is no answer."""
+    """Return a list with the share of chunks that an answer covers, or [] for an empty answer."""
     return [len(pair.chunks) / chunk_count(len(pair.similarity))] if pair.similarity else []
 
 
@@ -203,7 +202,7 @@ def filter_pairs(evaluations: Iterable[Evaluation], least: Mapping[RacarDimensio
     """Filter question-answer pairs by their RACAR scores.
 
     Args:
-        least: Minimum score (1 to 3) by dimension. Dimensions without a minimum are ignored.
+        least: Minimum scores (1 to 3), keyed by dimension; other dimensions are ignored.
     """
     kept: list[QAPair] = []
     dropped: dict[str, tuple[RacarDimension, ...]] = {}

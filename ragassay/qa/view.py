@@ -40,12 +40,12 @@ from ragassay.reports.display import NOT_DEFINED, count_missing, format_share
 from ragassay.reports.text import count_text, join_words
 
 MAX_PLOTTED = 60
-"""Maximum number of papers with plots in the report. Plots take about 20 kB per paper."""
+"""Maximum number of papers with plots in the report; plots take about 20 kB per paper."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaperView:
-    """A paper for display, with its pairs and plots. `rating` is the mean rating of all pairs."""
+    """A paper for display, with its pairs, their mean `rating`, and plots."""
 
     number: int
     id: str
@@ -80,13 +80,13 @@ class _PaperFacts:
 
     @property
     def title(self) -> str:
-        """Title of the paper, empty if unknown."""
+        """Title of the paper, or an empty string if unknown."""
         titles = (source.title for source in (self.paper, self.measures) if source)
         return next(filter(None, titles), "")
 
 
 def _view_paper(number: int, facts: _PaperFacts) -> PaperView:
-    """Prepare a paper for display. Papers after the first `MAX_PLOTTED` get no plots."""
+    """Prepare a paper for display, with plots only for the first `MAX_PLOTTED` papers."""
     is_plotted = number <= MAX_PLOTTED
     measures = facts.measures
     n_sentences = measures.n_sentences if measures else 0
@@ -141,7 +141,7 @@ def _view_pairs(number: int, facts: _PaperFacts) -> tuple[PairView, ...]:
 
 
 def _intent_matrix(facts: _PaperFacts) -> list[list[float | None]]:
-    """Return the judge's intent scores as a similarity matrix. Cells without a score are None."""
+    """Return the judge's intent scores as a similarity matrix, with None for missing scores."""
     scores = {
         frozenset((intent.first, intent.second)): intent.score / MOST_INTENT
         for intent in facts.intents
@@ -158,18 +158,18 @@ def _share(value: float | None) -> str:
 
 
 N_WORST = 10
-"""Number of pairs with faults to show in full. Further pairs with faults are collapsed."""
+"""Number of pairs with faults that the report shows in full; further ones are collapsed."""
 
 
 @dataclass(frozen=True)
 class QAReport:
-    """Data for a report on question-answer pairs. Papers without pairs are not shown.
+    """Data for a report on question-answer pairs, which omits papers without pairs.
 
     Attributes:
         name: Name of the evaluated input, such as a file name.
-        ratings: RACAR ratings. Failed ratings are shown as unscored.
+        ratings: RACAR ratings, of which failed ones are shown as unscored.
         embedder: Embedding model that measured coverage and similarity.
-        judge: Model that rated pairs and compared questions. Empty without a judge.
+        judge: Model that rated pairs and compared questions, or empty without a judge.
         cards: What is known about the accuracy of each model and rule set, one paragraph each.
         notes: Notes for the reader, such as messages about rejected records.
     """
@@ -208,7 +208,7 @@ class QAView:
 
 
 def view_report(report: QAReport) -> QAView:
-    """Prepare a report for display. Papers are in the order of their first pair."""
+    """Prepare a report for display, with papers in the order of their first pair."""
     papers = tuple(_view_paper(i, facts) for i, facts in enumerate(_group_facts(report), start=1))
     pairs = [pair for paper in papers for pair in paper.pairs]
     faulty = sorted((pair for pair in pairs if pair.faults), key=lambda pair: pair.rank)

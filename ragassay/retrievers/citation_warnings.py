@@ -32,13 +32,13 @@ def citation_findings(case: Case, literature: Literature, written: str = "") -> 
     verifier treats the citation as invalid.
 
     Args:
-        case: Answer with citations. Only citations with a PMID or DOI are looked up.
-        literature: Literature that contains the cited articles. For documents without metadata,
-            only unknown citations are reported.
-        written: Date of the answer, such as "2024", "2024-05" or "2024-05-01". Empty if unknown.
+        case: Answer with citations, of which only PMIDs and DOIs are looked up.
+        literature: Literature in which cited articles are looked up. For documents without
+            metadata, only unknown citations are reported.
+        written: Date of the answer, such as "2024", "2024-05" or "2024-05-01", or empty if unknown.
 
     Returns:
-        Findings in the order of the citations. For one article, the most serious finding is first.
+        Findings in the order of the citations, with the most serious finding of an article first.
 
     Raises:
         CorpusError: The literature cannot be reached.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 RRF_K = 60
-"""Constant k of reciprocal rank fusion. Cormack et al. chose the value 60 in pilot runs."""
+"""Constant k of reciprocal rank fusion, which Cormack et al. chose in pilot runs."""
 
 
 def reciprocal_rank_fusion(
@@ -31,7 +31,7 @@ def reciprocal_rank_fusion(
     Args:
         rankings: Rankings of ids, best first. If a ranking contains an id twice, the better rank
             counts.
-        k: Constant of the formula, at least 0. Larger values reduce the weight of the top ranks.
+        k: Constant of at least 0; larger values reduce the weight of the top ranks.
 
     Returns:
         Unique ids with scores in (0, n_rankings / (k + 1)], best first. Ids with equal scores keep
@@ -75,10 +75,9 @@ def find_passages(
     """Find the top `k` documents for each claim, and return the best passage of each document.
 
     Args:
-        wanted: Claims with the documents to search. An empty claim gets no passages.
+        wanted: Claims with the documents to search; an empty claim gets no passages.
         reranker: Document reranker, or None to keep the BM25 order.
         embedder: Embedding model that measures the similarity of claims and passages.
-        size: Number of sentences in a passage.
     """
     documents = {d.id: d for w in wanted for d in w.documents}
     index = Bm25Index([f"{d.title} {d.text}" for d in documents.values()])
@@ -114,11 +113,10 @@ def best_passages(
     """Return the passage with the highest cosine similarity to each claim.
 
     Args:
-        claims: Claims. An empty claim gets no passage.
-        candidates: For each claim, the documents to search.
+        candidates: Documents to search for each claim.
 
     Returns:
-        One entry per claim: the passage, or None if the claim or its documents have no text.
+        One passage per claim, or None if the claim is empty or its documents have no text.
     """
     passages = {
         document.id: windows(document, size) for documents in candidates for document in documents

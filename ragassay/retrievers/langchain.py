@@ -45,10 +45,8 @@ class RetrieverLiterature:
 
     Args:
         retriever: LangChain retriever. The id of a document comes from its `id` or its metadata
-            (`PASSAGE_IDS`). If it has no id, a hash of the text is used. The title comes from the
-            metadata.
-        version: Version of the documents that the retriever searches. A new version invalidates
-            cached verdicts.
+            (`PASSAGE_IDS`), and is otherwise a hash of its text.
+        version: Version of the search results; a new version invalidates cached verdicts.
     """
 
     can_look_up = False
@@ -68,7 +66,7 @@ class RetrieverLiterature:
         """Return the first `k` documents that the retriever finds, scored 1, 1/2, 1/3, ...
 
         Raises:
-            InputError: Filters are set. LangChain retrievers do not support filters.
+            InputError: Filters are set, which LangChain retrievers do not support.
         """
         if filters != ANY:
             name = type(self._retriever).__name__

@@ -32,7 +32,7 @@ def bare_identifier(identifier: str) -> str:
 
 
 def day_number(date: str, last: bool = False) -> int:
-    """Return a date as a sortable number. Missing digits become 0, or 9 with `last`.
+    """Return a date as a sortable number, in which missing digits are 0, or 9 with `last`.
 
     Example:
         >>> day_number("2020"), day_number("2020-03", last=True)
@@ -47,10 +47,9 @@ class Filters:
     """Conditions that articles must meet. A date condition excludes articles without a date.
 
     Attributes:
-        since: Earliest publication date, such as "2020", "2020-03" or "2020-03-09". Empty for no
-            limit.
-        until: Latest publication date in the same format as `since`. Empty for no limit.
-        types: Publication types, of which an article must have at least one. Empty for all types.
+        since: Earliest publication date, such as "2020", "2020-03" or "2020-03-09", or empty.
+        until: Latest publication date in the same format as `since`, or empty.
+        types: Publication types, of which an article must have at least one, or empty for all.
     """
 
     since: str = ""
@@ -67,8 +66,8 @@ class Hit:
     """A document found by a search.
 
     Attributes:
-        document: Document that was found. An `Article` if the literature has its metadata.
-        score: Search score; higher is better. Scores of different searches are not comparable.
+        document: Document that was found, which is an `Article` if its metadata is known.
+        score: Search score; higher is better, and scores of different searches are not comparable.
     """
 
     document: Document
@@ -94,7 +93,7 @@ class Literature(Protocol):
 
 
 class Corpus:
-    """A corpus in memory. The first search builds its BM25 index.
+    """A corpus in memory, whose BM25 index is built by the first search.
 
     Args:
         documents: Documents with unique ids.
@@ -152,7 +151,7 @@ def is_kept(document: Document, filters: Filters) -> bool:
 
 
 def has_documents(corpus: Literature) -> bool:
-    """Return whether a corpus contains documents. Only a corpus in memory can be empty."""
+    """Return whether a corpus contains documents; only a corpus in memory can be empty."""
     return not isinstance(corpus, Corpus) or len(corpus) > 0
 
 

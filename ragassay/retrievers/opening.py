@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 FUSED_DEPTH = 100
-"""Number of hits of each ranking that hybrid search combines, or more if more are requested."""
+"""Minimum number of hits of each search that hybrid search combines."""
 
 
 class DenseCorpus:
@@ -66,7 +66,7 @@ class HybridCorpus:
     """Combines keyword and vector search of a corpus by reciprocal rank fusion. Thread-safe.
 
     Args:
-        lexical: The corpus with keyword search. `get` uses only this corpus.
+        lexical: The corpus with keyword search, which `get` uses.
         dense: The same corpus with vector search.
     """
 
@@ -128,9 +128,8 @@ def open_literature(
     Args:
         where: Folder of a built corpus, file with documents, or "pubmed" for PubMed over the
             network.
-        settings: Settings. The setting `search` affects only built corpora; files are searched
-            with BM25.
-        embedder: Embedding model for queries. By default, the model in the settings is loaded.
+        settings: Settings, of which `search` affects only built corpora.
+        embedder: Embedding model for queries, or None to load the model in the settings.
 
     Raises:
         InputError: The file is missing or has no documents, or `where` is a URL.

@@ -40,11 +40,11 @@ _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, width INTEGE
 class TokenStore:
     """Stores text and token vectors in a file, keyed by text and embedding model. Thread-safe.
 
-    Vectors are normalized and quantized to int8. They never expire, because they depend only on the
-    text and the model.
+    Vectors are normalized and quantized to int8. Stored vectors never expire, because they depend
+    only on text and model.
 
     Args:
-        path: Path of the file. It is created when the first vectors are added.
+        path: Path of the file, which is created when the first vectors are added.
     """
 
     def __init__(self, path: Path, encoder: NamedEncoder) -> None:
@@ -53,7 +53,7 @@ class TokenStore:
         self._opened: sqlite3.Connection | None = None
 
     def read(self, texts: Iterable[str]) -> dict[str, Encoded]:
-        """Return the stored vectors, keyed by text. Texts without vectors are left out."""
+        """Return the stored vectors, keyed by text, without texts that have no stored vectors."""
         stored: dict[str, Encoded] = {}
         sql = "SELECT width, rows FROM vectors WHERE key = ?"
         with self._lock:
@@ -66,7 +66,7 @@ class TokenStore:
         return stored
 
     def add(self, texts: Sequence[str], vectors: Sequence[Encoded]) -> None:
-        """Store the vectors of texts.
+        """Store the vectors of some texts.
 
         Raises:
             StorageError: The file cannot be written.
@@ -142,10 +142,9 @@ def reranker_of(
     A cross-encoder is loaded when it is first used.
 
     Args:
-        settings: Settings. The setting `reranker` is "embedded", "none" or the name of a
+        settings: Settings, in which `reranker` is "embedded", "none" or the name of a
             cross-encoder.
-        literature: Corpus to search. If it has stored token vectors, the embedded reranker uses
-            them.
+        literature: Corpus to search, whose stored token vectors the embedded reranker can use.
     """
     name = settings.literature.reranker
     if name == NONE:
@@ -198,10 +197,9 @@ class RerankedLiterature:
         return self._inner.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
-        """Return the best `k` hits after the first `depth` hits are reranked.
+        """Return the best `k` hits after reranking the first `depth` hits.
 
-        The reranker sets the scores of the hits that it reranks. The remaining hits follow in their
-        old order, with lower scores.
+        Hits that are not reranked follow in their old order, with lower scores.
         """
         if k < 1:
             return []

@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 
 DEPTH = 50
-"""Number of hits to rerank. The included weights were fitted on the top 50 hits of BM25."""
+"""Number of hits to rerank; the included weights were fitted on the top 50 hits of BM25."""
 
 STRIDE = 2
-"""Number of sentences between the starts of two embedded windows. A window has three sentences, so
-every sentence is in at least one window."""
+"""Number of sentences between the starts of embedded passages of three sentences. Every sentence is
+in at least one passage."""
 
 
 class Reranker(Protocol):
     """Protocol for rerankers. Implementations must be thread-safe."""
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the best `k` hits with new scores. Hits with equal scores keep their order."""
+        """Return the best `k` hits with new scores, keeping the order of hits with equal scores."""
         ...
 
 
@@ -59,9 +59,7 @@ class TokenVectorEncoder(Protocol):
 
 
 class FusionWeights(BaseModel):
-    """Weights of the features that the embedded reranker computes for each hit.
-
-    Features are standardized over the hits of a query.
+    """Weights of a hit's features, which are standardized over the hits of a query.
 
     Attributes:
         search: Weight of the search score (BM25).
@@ -90,13 +88,13 @@ class EmbeddedReranker:
 
     s(q, d) = w_1 z(search) + w_2 z(cos(q, title)) + w_3 z(max over passages p of cos(q, p)) + w_4
     z(MaxSim(q, d)), with z(x) = (x - mean) / standard deviation over the hits, or 0 if all are
-    equal. If a hit has no title, the cosine of its best passage is used instead. If it has no text,
-    the cosine of its title is used. If the embedding model returns no token vectors, each title and
-    each passage counts as a single token.
+    equal. If a hit has no title, its best passage is used instead, and if a hit has no text, its
+    title is used. If the embedding model returns no token vectors, each title and each passage
+    counts as a single token.
 
     Args:
-        embedder: Embedding model. The included weights were fitted for the included model.
-        weights: Feature weights. By default, the included weights are used.
+        embedder: Embedding model; the included weights were fitted for the included model.
+        weights: Feature weights, or None for the included weights.
     """
 
     def __init__(self, embedder: TextEncoder, weights: FusionWeights | None = None) -> None:
@@ -107,8 +105,8 @@ class EmbeddedReranker:
         """Return the best `k` hits, scored by the weighted sum of their standardized features.
 
         Args:
-            query: Natural-language query. With a blank query, hits keep their order and scores.
-            k: Number of hits to return. With 0 or less, the list is empty.
+            query: Natural-language query; with a blank query, hits keep their order and scores.
+            k: Number of hits to return; with 0 or less, the list is empty.
         """
         if not hits or k <= 0:
             return []
@@ -127,10 +125,7 @@ class EmbeddedReranker:
 
 
 def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[np.float64]:
-    """Return the features of each hit: search score, title cosine, passage cosine and MaxSim.
-
-    The result has shape (n_hits, 4).
-    """
+    """Return the search score, title cosine, passage cosine and MaxSim, shape (n_hits, 4)."""
     import numpy as np
 
     passages = [passage_texts(hit.document) for hit in hits]
@@ -154,7 +149,7 @@ def features(query: str, hits: Sequence[Hit], embedder: TextEncoder) -> NDArray[
 
 @functools.cache
 def _threads() -> ThreadpoolController:
-    """Find the loaded BLAS libraries. The result is cached, because finding them is slow."""
+    """Find the loaded BLAS libraries, and cache the result because finding them is slow."""
     return ThreadpoolController()
 
 
@@ -198,7 +193,7 @@ def max_sim(matches: Sequence[NDArray[np.floating]]) -> float:
 
 
 def encode_tokens(embedder: TextEncoder, texts: Sequence[str]) -> list[Encoded]:
-    """Embed texts and their tokens. Without token vectors, each text counts as one token."""
+    """Embed texts and their tokens; without token vectors, each text counts as one token."""
     if isinstance(embedder, TokenVectorEncoder):
         return embedder.encode_tokens(texts)
     vectors = embedder.encode(texts)
@@ -218,7 +213,7 @@ def reranked_texts(document: Document) -> list[str]:
 
 
 def standardise_columns(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale each column to mean 0 and variance 1. Constant columns become 0."""
+    """Scale each column to mean 0 and variance 1, or to 0 if the column is constant."""
     import numpy as np
 
     spread = table.std(axis=0)
@@ -243,10 +238,10 @@ class CrossEncoderReranker:
         self._lock = threading.Lock()
 
     def rerank(self, query: str, hits: Sequence[Hit], k: int) -> list[Hit]:
-        """Return the best `k` hits. The cross-encoder compares the query with title and text.
+        """Return the best `k` hits, scored on the query and the title and text of each hit.
 
         Args:
-            k: Number of hits to return. With 0 or less, the list is empty.
+            k: Number of hits to return; with 0 or less, the list is empty.
 
         Raises:
             SettingsError: The model is unavailable, or returns several scores for each hit.
@@ -286,7 +281,6 @@ def closest_sentences(
     """Return the `n` sentences most similar to a claim, in their original order.
 
     Args:
-        sentences: Sentences to choose from. The list may be empty.
         n: Maximum number of sentences, at least 1.
         wanted: Indices of sentences to choose before all others.
     """

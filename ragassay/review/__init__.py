@@ -1,5 +1,5 @@
 """Web page for the human review of verdicts, grades and test banks.
 
-`server` opens the run, graded file or test bank to review, `session` stores reviews in a journal
-file next to it, `app` serves the HTML of `pages`, and `access` controls access.
+`server` opens the run, graded file or test bank to review. `session` stores reviews in a file next
+to it, the journal. `app` serves the HTML of `pages`, and `access` controls access.
 """

@@ -15,11 +15,11 @@ HEADERS: Mapping[str, str] = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""Headers that every response has."""
+"""HTTP headers that every response has."""
 
 OWN_SITE = ("same-origin", "none")
-"""Accepted values of the Sec-Fetch-Site header. Browsers send them for requests from the page and
-from the address bar."""
+"""Values of the Sec-Fetch-Site header that are accepted: those that browsers send for requests from
+the page itself and from the address bar."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class AccessControl:
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie with the token. It contains the port, because ports share cookies."""
+        """Name of the cookie with the token; it contains the port, because ports share cookies."""
         return f"ragassay-review-{self.port}"
 
     def set_cookie(self) -> str:
@@ -54,7 +54,7 @@ class AccessControl:
 
         Args:
             headers: Request headers, keyed by name in lower case.
-            token: Token in the URL. It may be empty if the cookie contains the token.
+            token: Token in the URL, which may be empty if the cookie contains the token.
         """
         hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         host = headers.get("host", "")

@@ -32,12 +32,10 @@ class Submission(Frozen):
     """A review that the browser sends.
 
     Attributes:
-        id: Id that the browser creates. If it sends a review twice, the second one has no effect.
-        who: Name of the reviewer.
+        id: Id that the browser creates, so that a review that is sent twice is stored once.
         n: Number of the reviewed item.
         field: Field that the review sets: the `field` or one of the `edits` of the item, "removed",
             "note" or "added".
-        why: Reason that the reviewer gives.
         undoes: Id of an earlier review that this review undoes.
     """
 
@@ -157,8 +155,8 @@ def build_app(
     """Build the ASGI application of the review page.
 
     Args:
-        who: Name of the reviewer that the page suggests.
-        on_done: Function that is called when a reviewer ends a review that a run waits for.
+        who: Suggested name of the reviewer.
+        on_done: Function that is called when a reviewer ends a review for which a run waits.
     """
     routes = _Routes(session, access, who, on_done)
     return Starlette(
@@ -178,7 +176,7 @@ def build_app(
 
 @dataclass(frozen=True)
 class _Routes:
-    """Handles the requests of the review page. Slow operations run in a thread."""
+    """Handles the requests of the review page, with slow operations in a thread."""
 
     session: ReviewSession
     access: AccessControl

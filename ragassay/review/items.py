@@ -40,7 +40,7 @@ class Choice:
 
     @property
     def key(self) -> str:
-        """Key to press for a rating of one digit: the digit. Empty for any other value."""
+        """Key to press for a rating with one digit, or empty for other values."""
         is_digit = isinstance(self.value, int) and self.word == str(self.value)
         return self.word if is_digit and len(self.word) == 1 else ""
 
@@ -65,17 +65,16 @@ class ReviewItem:
         item: Key of the verdict within the answer, or id of the test bank item.
         item_text: Text that the model judged.
         field: Field of a review that a choice sets, such as "label", "rating" or "removed".
-        place: Location such as "sentence 2 · [1]". Empty for the whole answer.
-        model_choice: Value that the model chose. None if the model made no choice.
+        place: Location such as "sentence 2 · [1]", or empty for the whole answer.
+        model_choice: Value that the model chose, or None if it made no choice.
         tentative_choice: Tentative value of an undecided verdict.
-        choices: Values that the reviewer can choose.
         edits: Fields that the reviewer can edit: "label", "text", "answers", "texts".
         written: Texts in the verdict if the verdict is a list, such as a list of nuggets.
-        confidence: Confidence of the model as text. Empty if unknown.
+        confidence: Confidence of the model as text, or empty if unknown.
         states: Reasons to review the item, as keys for filters.
         because: Reasons to review the item, as text for display.
         opinions: Verdicts of all judges or graders, if there are several.
-        sentence: Number of the sentence, starting at 1. None for the whole answer.
+        sentence: Number of the sentence, starting at 1, or None for the whole answer.
     """
 
     evaluator: str
@@ -114,7 +113,7 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True)
 class ShownLine:
-    """A sentence of an answer or passage. If sentences are not numbered, `number` is 0."""
+    """A sentence of an answer or passage, with number 0 if sentences are not numbered."""
 
     text: str
     number: int = 0
@@ -124,12 +123,12 @@ class ShownLine:
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:
-    """A verdict, nugget or question that is shown because it is related to the reviewed item.
+    """A verdict, nugget or question that is related to the reviewed item.
 
     Attributes:
-        text: Text that was judged.
-        word: Verdict as text.
-        about: Identifies the review item to link to. None if there is no such item.
+        text: Text that the verdict judges.
+        word: Verdict as text for display.
+        about: Key of the review item to link to, or None without a link.
         is_asked: Whether this is the reviewed item itself.
     """
 
@@ -167,7 +166,6 @@ class View:
     """Texts and related items that the page shows around a review item.
 
     Attributes:
-        lines: Sentences of the answer or passage.
         sections: Lists of related items, such as other verdicts on the answer.
         notes: Names and values of further facts, such as known answers and ids.
         asks: Question of the rubric, if the item is a rating.
@@ -186,7 +184,7 @@ class ReviewSource(ABC):
     """A run, graded file or test bank to review.
 
     Attributes:
-        noun: What the page calls a reviewed text: "answer", "passage", "item" or "nugget".
+        noun: Noun for a reviewed text on the page: "answer", "passage", "item" or "nugget".
         journal: File that stores the reviews.
     """
 
@@ -196,7 +194,7 @@ class ReviewSource(ABC):
     journal: Journal
 
     finish: ClassVar[str] = ""
-    """Text of the button that ends a review that a run waits for. Empty without such a run."""
+    """Text of the button that ends a review for which a run waits, or empty if no run waits."""
 
     @abstractmethod
     def view(self, item: ReviewItem) -> View:

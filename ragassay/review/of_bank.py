@@ -1,4 +1,4 @@
-"""Review of test bank items."""
+"""Review of test bank items by people."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _item(item: BankItem, bank: RubricBank) -> ReviewItem:
 
 @dataclass(frozen=True)
 class BankSource(ReviewSource):
-    """A file of test banks to review. `banks` maps query id and item id to the test bank."""
+    """A file of test banks to review, where `banks` is keyed by query id and item id."""
 
     banks: Mapping[tuple[str, str], RubricBank]
 

@@ -1,4 +1,4 @@
-"""Review of the passage grades in a graded workbench file."""
+"""Review of the passage grades in a graded workbench file by people."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ReviewedPassages:
 
     @property
     def record(self) -> str:
-        """Id of the passage as an evaluation record."""
+        """Record id of the passage, which identifies it in reviews."""
         return response_id(self.query, self.paragraph.paragraph_id)
 
 
@@ -56,8 +56,7 @@ def open_grades(path: Path, banks: Sequence[Path] = ()) -> GradesSource:
     """Open a file of graded passages for review.
 
     Args:
-        banks: Files of test banks, which contain the texts of the items. For items without a text,
-            the page shows the id.
+        banks: Files of test banks with the texts of the items; for other items, ids are shown.
 
     Raises:
         InputError: A file cannot be read.
@@ -158,7 +157,7 @@ class GradesSource(ReviewSource):
     """A file of graded passages to review.
 
     Attributes:
-        passages: Passages, keyed by record id.
+        passages: Graded passages, keyed by record id.
         texts: Texts of the test bank items, keyed by item id.
         queries: Texts of the queries, keyed by query id.
     """
@@ -226,7 +225,7 @@ def item_text(key: str, texts: Mapping[str, str]) -> str:
 
 
 def _lines(text: str, answer: str) -> tuple[ShownLine, ...]:
-    """Return the sentences of a passage. Sentences with the extracted answer are highlighted."""
+    """Return the sentences of a passage, highlighting sentences with the extracted answer."""
     wanted = _normalize(answer)
     sentences = sentences_of(text) or [text]
     return tuple(

@@ -1,4 +1,4 @@
-"""Review of nugget lists by people, while a run waits for the result."""
+"""Review of nugget lists by people, while a run waits for them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def open_lists(asked: Sequence[EditRequest], journal: Journal) -> ListSource:
     """Open nugget lists for review.
 
     Args:
-        asked: Nugget lists to review. No two lists have the same topic.
-        journal: File to store the reviews in.
+        asked: Nugget lists to review, each with a different topic.
+        journal: File in which the reviews are stored.
     """
     items = tuple(item for request in asked for item in _items(request))
     return ListSource("nuggets", "nugget", items, journal, {r.topic: r for r in asked})
@@ -62,7 +62,7 @@ def _item(request: EditRequest, name: str, text: str, mark: str | None, reason: 
 
 @dataclass(frozen=True)
 class ListSource(ReviewSource):
-    """Nugget lists to review while a run waits. `lists` is keyed by topic."""
+    """Nugget lists to review while a run waits, where `lists` is keyed by topic."""
 
     lists: Mapping[str, EditRequest]
 
@@ -99,7 +99,7 @@ class ListSource(ReviewSource):
 
 
 def rows_of(asked: EditRequest, session: ReviewSession) -> Rows:
-    """Return the rows of a nugget list after all edits. The last edit of each field applies."""
+    """Return the rows of a nugget list after all edits, where the last edit of a field applies."""
     rows: dict[str, dict[str, str | None]] = {}
     for item in session.items:
         if item.record != asked.topic:

@@ -1,4 +1,4 @@
-"""Review of the verdicts of a run."""
+"""Review of the verdicts of a run by people."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def open_run(path: Path) -> RunSource:
 
 
 NO_NUGGET = -1
-"""Value that means that the answer does not state a gold nugget."""
+"""Review value for a gold nugget that the answer does not state."""
 
 Rubrics = Mapping[str, tuple[str, dict[Value, str]]]
 """For each rubric, its question and the descriptions of its ratings."""
@@ -108,7 +108,7 @@ def _items(
 
 
 def _match_items(evaluation: Evaluation) -> Iterator[ReviewItem]:
-    """Yield a review item for each gold nugget, which asks which nugget of the answer states it."""
+    """Yield a review item for each gold nugget: which nugget of the answer states it?"""
     matches = {match.gold: match for match in evaluation.matches}
     nuggets = evaluation.nuggets
     choices = (
@@ -170,7 +170,7 @@ def _pair_text(name: str, evaluation: Evaluation) -> str:
 
 @dataclass(frozen=True)
 class RunSource(ReviewSource):
-    """A run whose verdicts are reviewed. `evaluations` is keyed by record id."""
+    """A run whose verdicts are reviewed, where `evaluations` is keyed by record id."""
 
     evaluations: Mapping[str, Evaluation]
     rubrics: Rubrics

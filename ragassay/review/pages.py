@@ -1,4 +1,4 @@
-"""Render the review page and its parts as HTML. All reviewed texts are escaped."""
+"""Render the review page and its parts as HTML, with all reviewed texts escaped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 N_FIRST_ROWS = 60
-"""Number of queue rows in the page when it is loaded. A script requests further rows."""
+"""Number of queue rows that the page contains at first; a script requests further rows."""
 
 FIELDS = {"answers": "known answers"}
 """Names of review fields on the page, if they differ from the field."""
@@ -40,7 +40,7 @@ class ReviewView:
 
 @functools.cache
 def environment() -> Environment:
-    """Return the Jinja environment. It escapes all values, and undefined names are errors."""
+    """Return the Jinja environment, in which values are escaped and undefined names are errors."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     packages = ("ragassay.review", "ragassay.reports")
@@ -62,8 +62,8 @@ def page(session: ReviewSession, who: str, suggested: str, nonce: str) -> str:
     """Render the page, opened at the first item that the reviewer has not reviewed.
 
     Args:
-        who: Name of the reviewer. If it is empty, the page asks for the name.
-        suggested: Name that the page suggests when it asks.
+        who: Name of the reviewer, or empty if the page should ask for it.
+        suggested: Name that the page suggests when it asks for the name.
         nonce: Nonce of the Content Security Policy.
     """
     order = queue(session, Filter(), who)

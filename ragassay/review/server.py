@@ -25,7 +25,7 @@ def open_source(path: Path, banks: Sequence[Path] = ()) -> ReviewSource:
         banks: Files of test banks with the texts of graded items.
 
     Raises:
-        InputError: The path is none of these, or there is nothing to review.
+        InputError: The path cannot be reviewed, or there is nothing to review.
     """
     if path.is_dir():
         source: ReviewSource = open_run(path)
@@ -56,8 +56,8 @@ def serve_page(
     Args:
         path: Run folder, file of graded passages, or file of test banks.
         banks: Files of test banks with the texts of graded items.
-        who: Name of the reviewer that the page suggests.
-        port: Port to listen on. With 0, the operating system chooses a free port.
+        who: Suggested name of the reviewer.
+        port: Port to listen on, or 0 for any free port.
         opens: Whether to open the page in a browser.
         on_ready: Function that is called when the server accepts requests.
 
@@ -88,7 +88,7 @@ async def serve_until_done(
     """Serve the review page in the running event loop until a reviewer ends the review.
 
     Raises:
-        KeyboardInterrupt: The review was interrupted. All reviews are saved.
+        KeyboardInterrupt: The review was interrupted, after all reviews were saved.
     """
     from ragassay.review.app import build_app
 

@@ -15,8 +15,7 @@ from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
-"""Time between two reviews, in seconds, that counts as a pause. The pace of a reviewer is computed
-without pauses."""
+"""Time between two reviews, in seconds, from which it counts as a pause and not as work."""
 
 N_PACE = 40
 """Number of recent reviews from which the pace of a reviewer is estimated."""
@@ -32,7 +31,7 @@ class Progress:
     Attributes:
         n: Number of items to review.
         n_done: Number of items that the reviewer has reviewed.
-        left_s: Estimated remaining time in seconds. None after too few reviews for an estimate.
+        left_s: Estimated remaining time in seconds, or None after too few reviews.
     """
 
     n: int
@@ -42,7 +41,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Reviews:
-    """Reviews in force, grouped by item. They are read again when the journal file changes."""
+    """Reviews that were not undone or replaced, grouped by item."""
 
     fingerprint: tuple[int, int]
     reviews: tuple[Review, ...]
@@ -50,10 +49,7 @@ class _Reviews:
 
 
 class ReviewSession:
-    """Items to review, with their reviews. Thread-safe.
-
-    Args:
-        source: Run, graded file or test bank to review.
+    """Items of a run, graded file or test bank, with their reviews. Thread-safe.
 
     Raises:
         InputError: The journal is damaged.
@@ -72,7 +68,7 @@ class ReviewSession:
         return self._numbers.get(about) if about else None
 
     def add(self, review: Review) -> None:
-        """Write a review to disk. A second review with the same id has no effect.
+        """Write a review to disk, unless a review with the same id was written before.
 
         Raises:
             InputError: The journal is damaged.
@@ -107,14 +103,14 @@ class ReviewSession:
         return stat.st_mtime_ns, stat.st_size
 
     def _append_added(self, review: Review) -> None:
-        """If a review adds an item, append the item to the list of items."""
+        """Append the item that a review adds, unless the review adds no new item."""
         item = self.source.find_added(review) if review.about[:3] not in self._numbers else None
         if item is not None:
             self._numbers[item.about] = len(self.items)
             self.items.append(item)
 
     def reviews_of(self, item: ReviewItem) -> tuple[Review, ...]:
-        """Return the reviews of an item that are in force, oldest first."""
+        """Return the reviews of an item that were not undone or replaced, oldest first."""
         return self._reviews.by_item.get(item.about, ())
 
     def reviews_since(self, n: int) -> set[int]:
@@ -132,7 +128,7 @@ class ReviewSession:
         return any(len(values) > 1 for values in by_field.values())
 
     def is_done(self, item: ReviewItem, who: str) -> bool:
-        """Return whether a reviewer has reviewed an item. An empty `who` means any reviewer."""
+        """Return whether a reviewer, or any reviewer if `who` is empty, has reviewed an item."""
         return any(not who or review.who == who for review in self.reviews_of(item))
 
     def progress(self, numbers: Sequence[int], who: str) -> Progress:
@@ -143,10 +139,7 @@ class ReviewSession:
         return Progress(len(numbers), n_done, None if pace is None else round(pace * n_left))
 
     def last_of(self, who: str) -> list[tuple[str, int]]:
-        """Return the latest reviews of a reviewer that can be undone: ids and item numbers.
-
-        The newest review is last.
-        """
+        """Return ids and item numbers of the reviews that a reviewer can undo, newest last."""
         current = {review.id for some in self._reviews.by_item.values() for review in some}
         numbered = (
             (r.id, self._numbers.get(r.about[:3]))
@@ -157,9 +150,7 @@ class ReviewSession:
 
 
 def pace_s(times: Iterable[str]) -> float | None:
-    """Return the median time between reviews in seconds, without pauses.
-
-    The result is None if there are fewer than 3 reviews.
+    """Return the median seconds between reviews without pauses, or None for fewer than 3 reviews.
 
     Example:
         >>> pace_s(f"2026-01-01T10:00:{s:02}+00:00" for s in (0, 4, 10, 16))
@@ -187,15 +178,15 @@ STATES: Mapping[str, tuple[str, States]] = {
     "people": ("reviewers differ", lambda session, item, who: session.reviewers_disagree(item)),
     "leads": ("main finding", lambda session, item, who: "leads" in item.states),
 }
-"""States by which the queue can be filtered: the text on the page, and a function that tests an
-item."""
+"""States by which the queue can be filtered, each with its text on the page and a function that
+tests an item."""
 
 ORDERS = {"priority": "highest priority first", "file": "file order"}
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Filter and order of the queue. An empty field matches all items.
+    """Filter and order of the queue, where an empty field matches all items.
 
     Attributes:
         state: State that items must have, a key of `STATES`.
@@ -212,7 +203,7 @@ class Filter:
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Filter:
-        """Read a filter from query parameters. Unknown states and orders are ignored."""
+        """Read a filter from query parameters, ignoring unknown states and orders."""
         query = {field.name: asked.get(field.name, "")[:LONGEST] for field in fields(cls)}
         query["state"] = query["state"] if query["state"] in STATES else ""
         query["order"] = query["order"] if query["order"] in ORDERS else "priority"
@@ -252,7 +243,7 @@ class FilterOption:
 
 
 def options(session: ReviewSession) -> dict[str, list[FilterOption]]:
-    """Return the values to filter by for each field. Fields with a single value are left out."""
+    """Return the values to filter by for each field, without fields that have a single value."""
     kinds = {item.evaluator: item.kind for item in session.items}
     counts_by_field = {
         "evaluator": Counter(item.evaluator for item in session.items),

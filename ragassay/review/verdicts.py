@@ -24,7 +24,7 @@ from ragassay.review.items import Choice, Opinion, ReviewItem, State, Value
 
 LEADS, DIFFERS, UNSURE = 3.0, 2.0, 1.0
 MISSING: dict[VerdictState, float] = {UNDECIDED: 2.0, UNSCORED: 1.5}
-"""Weights of the reasons to review a verdict. Main findings come first, because all readers of the
+"""Weights of the reasons to review a verdict; main findings come first, because all readers of the
 report see them."""
 
 
@@ -33,8 +33,8 @@ class Doubt:
     """Facts that make a verdict worth reviewing.
 
     Attributes:
-        confidence: Confidence of the verdict or of its tentative label. None if unknown.
-        entropy_bits: Entropy of the verdict's distribution in bits. None if unknown.
+        confidence: Confidence of the verdict or of its tentative label, or None if unknown.
+        entropy_bits: Entropy of the verdict's distribution in bits, or None if unknown.
         n_choices: Number of values that a reviewer can choose.
         spread: Disagreement of the judges, from 0 (none) to 1 (maximum).
         leads: Whether the verdict belongs to a main finding.
@@ -84,9 +84,10 @@ STATES: dict[State, str] = {"leads": "main finding", "judges": "judges differ"}
 
 
 def spread_of(values: Sequence[object], n_choices: int = 2) -> float:
-    """Return how much values disagree, from 0 to 1.
+    """Return the disagreement of values, from 0 to 1.
 
-    For numbers, this is the difference between the highest and the lowest, as a share of the scale.
+    The disagreement of numbers is the difference between the highest and the lowest, as a share of
+    the scale.
 
     Example:
         >>> spread_of([1, 5], 5), spread_of(["yes", "no"]), spread_of(["yes"])
@@ -130,8 +131,7 @@ def item_of(
         hints: Explanation of each value that the reviewer can choose.
         n_labels: Number of support labels in the run (2, 3 or 4), or 0 if unknown.
         leads: Whether the verdict belongs to a main finding.
-        opinions: Names and verdicts of several graders. By default, the verdicts of the judges that
-            the verdict contains.
+        opinions: Names and verdicts of several graders, if they are not in the verdict itself.
     """
     choices = choices_of(verdict, labels, hints or {}, n_labels)
     model_choice: Value | None = verdict.choice
@@ -185,7 +185,7 @@ def _spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: in
 def choices_of(
     verdict: VerdictBase, labels: Sequence[str], hints: Mapping[Value, str], n_labels: int = 0
 ) -> tuple[Choice, ...]:
-    """Return what a reviewer can choose for a verdict. A list of texts can be right or wrong."""
+    """Return what a reviewer can choose: labels, ratings, or right and wrong for a list of texts."""
     known: Sequence[Value] = verdict.choices or tuple(labels)
     if not known:
         return RIGHT
@@ -272,7 +272,7 @@ def place_of(verdict: VerdictBase) -> str:
 
 
 def reason_of(verdict: VerdictBase) -> str:
-    """Return the reason for a verdict, with what is known about its basis or its failure."""
+    """Return the reason for a verdict, including the reason for a failure."""
     reason = getattr(verdict, "rationale", "") or getattr(verdict, "reason", "")
     difference = getattr(verdict, "difference", "")
     answer = getattr(verdict, "answer", "")

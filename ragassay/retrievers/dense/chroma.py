@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from chromadb.api.client import Client
 
 VECTORS = "vectors"
-"""Name of the folder, inside the corpus folder, that contains the Chroma database. Not used if the
-vectors are on a Chroma server."""
+"""Name of the folder in the corpus folder that contains the Chroma database, if there is no Chroma
+server."""
 
 REBUILD_HINT = "if the files are damaged, remove {where} and run `ragassay corpus embed` again"
 
@@ -41,7 +41,7 @@ def embedded_text(article: Article) -> str:
 
 
 def facts_of(article: Article) -> Facts:
-    """Return the metadata of an article's vector. If the date is unknown, `day` is 0."""
+    """Return the metadata of an article's vector, where `day` is 0 if the date is unknown."""
     facts: Facts = {
         "digest": hashlib.sha256(embedded_text(article).encode()).hexdigest()[:32],
         "day": day_number(article.published) if article.published else 0,
@@ -55,8 +55,8 @@ def facts_of(article: Article) -> Facts:
 def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
     """Return metadata that replaces the stored metadata when it is written to Chroma.
 
-    Chroma keeps stored keys that are not overwritten. Keys that should be removed therefore get the
-    value None, which Chroma deletes.
+    Stored keys that are not in the new metadata get the value None, because Chroma keeps all other
+    keys.
     """
     return {**dict.fromkeys(stored or ()), **facts}
 
@@ -64,9 +64,8 @@ def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
 def chroma_where(filters: Filters) -> dict[str, Any] | None:
     """Return date and type filters as a Chroma `where` clause, or None if there are none.
 
-    The clause keeps the same articles as `is_kept`, except that the caller must remove retracted
-    articles: Chroma lists all articles that match the clause before it searches, and nearly all
-    articles are not retracted.
+    Retracted articles are not excluded. Chroma would have to list all other articles before each
+    search, so callers remove retracted articles from the hits.
     """
     conditions: list[dict[str, Any]] = []
     if filters.since:
@@ -81,7 +80,7 @@ def chroma_where(filters: Filters) -> dict[str, Any] | None:
 
 
 def _join_conditions(operator: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Join conditions. A single condition is returned as it is, because Chroma requires two."""
+    """Join conditions with an operator, which Chroma only accepts for two or more conditions."""
     return {operator: parts} if len(parts) > 1 else parts[0]
 
 
@@ -89,8 +88,7 @@ def connect(folder: Path, url: str) -> Client:
     """Connect to the Chroma database of a corpus, or to a Chroma server. Telemetry is disabled.
 
     Args:
-        folder: Folder of the corpus.
-        url: URL of a Chroma server, such as "http://host:8000". Empty for the database in the
+        url: URL of a Chroma server, such as "http://host:8000", or empty for the database in the
             corpus folder.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Create and update the vectors of a corpus. An interrupted run can be resumed."""
+"""Create and update the vectors of a corpus, and resume interrupted runs."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighb
 """HNSW parameters that suit rankings of up to 1,000 articles: twice Chroma's defaults."""
 
 SYNCED_AT_WORK = 1000
-"""Lowest sync threshold during embedding. Chroma rewrites its whole graph each time the number of
-changes reaches the threshold. For large corpora, the threshold is a twentieth of the number of
-articles."""
+"""Minimum number of changes after which Chroma rewrites its graph during embedding. For large
+corpora, this number is a twentieth of the number of articles, because Chroma rewrites the whole
+graph."""
 
 SYNCED_AT_REST = 10
-"""Sync threshold after embedding. A low threshold makes Chroma open faster, because it replays
-changes that are not synced."""
+"""Number of changes after which Chroma rewrites its graph once the corpus is embedded. A low number
+makes opening faster, because Chroma then replays fewer changes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class EmbedEvent:
 
     Attributes:
         n_done: Number of processed articles.
-        n_embedded: Number of processed articles that were new or changed and were embedded.
+        n_embedded: Number of processed articles that had to be embedded.
     """
 
     n_done: int
@@ -73,10 +73,10 @@ def embed_corpus(
 ) -> VectorState:
     """Create or update the vectors of a corpus.
 
-    Only new and changed articles are embedded. Vectors of removed articles are deleted.
+    Only new and changed articles are embedded, and vectors of removed articles are deleted. At most
+    two pages of articles are in memory at a time.
 
     Args:
-        corpus: Corpus to embed. At most two pages of articles are in memory at a time.
         embedder: Embedding model. A corpus can have vectors of several embedding models.
         url: URL of a Chroma server, or empty to store the vectors in the corpus folder.
 
@@ -114,9 +114,9 @@ def embed_tokens(
     embedder: NamedEncoder,
     listen: Callable[[EmbedEvent], None] = lambda event: None,
 ) -> None:
-    """Compute and store the token vectors that the embedded reranker needs.
+    """Compute and store the token vectors that the embedded reranker needs and that are missing.
 
-    Only missing vectors are computed. Vectors of removed articles are not deleted.
+    Vectors of removed articles are not deleted.
     """
     store = TokenStore(corpus.folder / STORE, embedder)
     n_done = n_new = 0
@@ -159,7 +159,7 @@ def _warm_up_index(corpus: DiskCorpus, url: str, name: str) -> VectorState:
 
 
 class _Embedding:
-    """Creates, updates and deletes the vectors of a corpus."""
+    """Creates, updates and deletes vectors while reading a corpus once."""
 
     def __init__(
         self,
@@ -175,7 +175,7 @@ class _Embedding:
         self._n_done = self._n_embedded = 0
 
     def run(self) -> None:
-        """Read the corpus once, and add, replace and delete its vectors."""
+        """Create, update and delete the vectors of the corpus."""
         for page in self._corpus.pages():
             self._update_page(page)
         self._remove_deleted()

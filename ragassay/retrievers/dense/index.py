@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY = "vectors.json"
-"""Name of the file with the id of the corpus. The id distinguishes corpora on a Chroma server."""
+"""Name of the file with the id of a corpus, which distinguishes corpora on a Chroma server."""
 
 _N_A_PAGE = 100
 
@@ -60,7 +60,7 @@ class VectorState(Frozen):
 
     Attributes:
         embedder_digest: SHA-256 of the model weights, or an empty string if unknown.
-        corpus_sha256: Hash of the embedded corpus. Empty until all articles are embedded.
+        corpus_sha256: Hash of the embedded corpus, or empty until all articles are embedded.
     """
 
     embedder: str
@@ -69,7 +69,7 @@ class VectorState(Frozen):
     n_vectors: int = 0
 
     def status(self, corpus: DiskCorpus) -> VectorStatus:
-        """Return whether the vectors are unfinished, stale or complete for the corpus as it is."""
+        """Return whether the vectors are unfinished, stale or complete for the current corpus."""
         if not self.corpus_sha256:
             return "unfinished"
         up_to_date = self.corpus_sha256 == corpus.sha256 and self.n_vectors == len(corpus)
@@ -84,10 +84,9 @@ def corpus_identity(folder: Path, make: bool = False) -> str:
     """Return the id that a corpus has in Chroma, or an empty string if it never had vectors.
 
     Args:
-        folder: Folder of the corpus. A copy of the folder has the same id. If two copies with
-            different articles use one Chroma server, embedding one makes the vectors of the other
-            stale.
-        make: Whether to create an id if there is none.
+        folder: Folder of the corpus. A copy of the folder has the same id, so embedding one copy on
+            a Chroma server makes the vectors of a different copy stale.
+        make: Whether to create an id for a corpus that has none.
 
     Raises:
         CorpusError: The file with the id cannot be read.
@@ -164,7 +163,7 @@ class DenseIndex(Rebuilt):
     A search may miss some of the nearest articles, because the index is an HNSW graph.
 
     Args:
-        embedder: Embedding model that computed the vectors. It also embeds the queries.
+        embedder: Embedding model that computed the vectors and embeds the queries.
         url: URL of the Chroma server, or empty if the vectors are in the corpus folder.
 
     Raises:
@@ -191,8 +190,8 @@ class DenseIndex(Rebuilt):
         """Return the ids and cosines of the `k` articles most similar to a query, best first.
 
         Args:
-            query: Natural-language query. A blank query has no results.
-            k: Number of articles. With 0 or less, there are no results.
+            query: Natural-language query; a blank query has no hits.
+            k: Number of articles; with 0 or less, there are no hits.
             filters: Conditions on the articles. With dates or types, the search time grows with
                 the number of matching articles.
 

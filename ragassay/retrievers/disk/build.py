@@ -1,4 +1,4 @@
-"""Build a corpus on disk, file by file. An interrupted build can be resumed."""
+"""Build a corpus on disk, file by file, and resume interrupted builds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 REJECTED = "rejected.jsonl"
 
 N_ITEMS_A_COMMIT = 50_000
-"""Number of items to add between two commits. An interruption loses at most this many items."""
+"""Number of items to add between two commits, which is also what an interruption can lose."""
 
 HEAP_BYTES = 240_000_000
 """Memory in bytes that the threads of the tantivy writer share."""
@@ -48,7 +48,6 @@ class BuildEvent:
     """Progress of building a corpus.
 
     Attributes:
-        file: Name of the current file.
         n_files: Number of finished files.
         n_items: Number of items read from the current file.
     """
@@ -69,8 +68,8 @@ def build_corpus(
     identified by name and content.
 
     Args:
-        sources: Files and folders to read. See `find_sources`.
-        folder: Folder of the corpus. It is created if it does not exist.
+        sources: Files and folders to read, as in `find_sources`.
+        folder: Folder of the corpus, which is created if it does not exist.
 
     Returns:
         List of the files in the corpus.
@@ -113,7 +112,7 @@ def _open_ledger(folder: Path) -> Ledger:
 
 
 def _truncate_rejections(folder: Path, n_lines: int) -> None:
-    """Remove rejected items from the list that an interrupted build wrote but did not commit."""
+    """Remove rejections that an interrupted build wrote without committing their file."""
     path = folder / REJECTED
     if path.exists():
         kept = path.read_bytes().splitlines(keepends=True)[:n_lines]
@@ -121,7 +120,7 @@ def _truncate_rejections(folder: Path, n_lines: int) -> None:
 
 
 class _IndexWriter:
-    """Adds files to the index and to the list of files in the corpus."""
+    """Adds files to the index and to the list of source files of a corpus."""
 
     def __init__(self, folder: Path, ledger: Ledger) -> None:
         import tantivy
@@ -174,10 +173,10 @@ class _IndexWriter:
         return "n_articles"
 
     def _commit(self, file: SourceFile) -> None:
-        """Commit the index, then write the ledger.
+        """Commit the index before the list of source files.
 
-        If the build is interrupted in between, the next build reads some items again and replaces
-        them.
+        After an interruption between the two steps, some items are read and added again, which
+        replaces them.
         """
         with storing(self._folder / INDEX, ValueError):
             self._writer.commit()
@@ -190,7 +189,7 @@ class _IndexWriter:
         self._begin()
 
     def _begin(self) -> None:
-        """Start a new batch and reload the index, so that lookups find all committed items."""
+        """Reload the index, so that it contains all committed items, and start a new batch."""
         self._index.reload()
         self._searcher = self._index.searcher()
         self._fresh: set[str] = set()

@@ -1,4 +1,4 @@
-"""A corpus on disk: a list of its source files (the ledger), and a tantivy index."""
+"""A corpus on disk, which consists of a list of source files and a tantivy index."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class SourceFile(Frozen):
     """A file that was added to a corpus.
 
     Attributes:
-        n_items: Number of items in the corpus that come from this file, of any kind.
-        n_articles: Number of articles in the file, new or revised.
+        n_items: Number of items read so far: articles, deletions and rejections.
+        n_articles: Number of new and revised articles read so far.
         n_rejected: Number of items that could not be read.
         is_complete: Whether the whole file was read.
     """
@@ -119,20 +119,20 @@ class Ledger(Frozen):
     files: tuple[SourceFile, ...] = ()
 
     def with_file(self, file: SourceFile) -> Ledger:
-        """Return a copy of the ledger with a file added, or replaced if it has the same name."""
+        """Return a copy of the list in which a file is replaced or appended."""
         files = {known.name: known for known in self.files} | {file.name: file}
         return self.model_copy(update={"files": tuple(files.values())})
 
     def find(self, name: str) -> SourceFile | None:
-        """Return the file with a name, or None if the ledger does not list it."""
+        """Return the source file with a name, or None if the list does not contain it."""
         return next((file for file in self.files if file.name == name), None)
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """Read the list of source files (the ledger) of a corpus.
+    """Read the list of source files of a corpus.
 
     Raises:
-        CorpusError: The ledger is missing or cannot be read.
+        CorpusError: The list is missing or cannot be read.
     """
     path = folder / LEDGER
     try:
@@ -152,7 +152,7 @@ def read_ledger(folder: Path) -> Ledger:
 
 
 def write_ledger(folder: Path, ledger: Ledger) -> None:
-    """Write the list of source files (the ledger) of a corpus, replacing the old one atomically."""
+    """Replace the list of source files of a corpus atomically."""
     partial = folder / f".{LEDGER}.partial"
     with storing(partial), partial.open("w", encoding="utf-8") as file:
         file.write(ledger.model_dump_json(indent=2))
@@ -162,7 +162,7 @@ def write_ledger(folder: Path, ledger: Ledger) -> None:
 
 
 def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None:
-    """Return a file and its ledger entry, or None if the corpus contains the whole file.
+    """Return a file with its description, or None if the corpus contains the whole file.
 
     Raises:
         InputError: The corpus contains a different file with the same name.
@@ -181,7 +181,7 @@ def fingerprint_of(path: Path, ledger: Ledger) -> tuple[Path, SourceFile] | None
 def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
     """Check that new PubMed files are not older than files in the corpus.
 
-    Older files could undo revisions of articles.
+    An older file could undo revisions of articles.
 
     Raises:
         InputError: A file is older than a file in the corpus.
@@ -197,7 +197,7 @@ def check_order(new: Sequence[SourceFile], ledger: Ledger) -> None:
 
 
 def add_counts(file: SourceFile, counts: Counter[str]) -> SourceFile:
-    """Return a ledger entry whose fields are increased by the counts with the same names."""
+    """Return a file's description with counts added to the fields of the same name."""
     added = {name: getattr(file, name) + n for name, n in counts.items()}
     return file.model_copy(update={**added, "n_items": file.n_items + counts.total()})
 
@@ -250,14 +250,14 @@ class DiskCorpus(Rebuilt):
         return self._read_article(hits[0][1]) if hits else None
 
     def select(self, identifiers: Sequence[str]) -> dict[str, Article]:
-        """Return the articles with the given ids, keyed by id. Missing articles are left out."""
+        """Return the articles with the given ids, keyed by id, without missing articles."""
         if not identifiers:
             return {}
         articles = map(self._read_article, self._find(identifiers))
         return {article.id: article for article in articles}
 
     def pages(self, n: int = PAGE_SIZE) -> Iterator[list[Article]]:
-        """Yield all articles in pages. The order stays the same until the corpus changes.
+        """Yield all articles in pages, in an order that stays the same until the corpus changes.
 
         Args:
             n: Maximum number of articles per page, at least 1.

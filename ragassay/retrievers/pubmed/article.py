@@ -23,13 +23,13 @@ _RESOLVER = re.compile(r"(?:https?://)?(?:dx\.)?doi\.org/|doi:\s*", re.IGNORECAS
 def read_article(record: Element) -> Article | Problem:
     """Parse a `PubmedArticle` element.
 
-    The title is the `ArticleTitle`. If that is empty or "[Not Available].", it is the
-    `VernacularTitle`. The text is the `Abstract`, with one section per line. `published` is the
+    The title is the `ArticleTitle`, or the `VernacularTitle` if the `ArticleTitle` is empty or
+    "[Not Available].". The text is the `Abstract`, with one section per line. `published` is the
     electronic date or the issue date, whichever is earlier.
 
     Returns:
-        Article. If the PMID or a date is invalid, or there is neither a title nor an abstract, the
-        problem.
+        Article, or a problem if the PMID or a date is invalid, or if there is neither a title nor
+        an abstract.
     """
     citation = _child(record, "MedlineCitation")
     if citation is None:
@@ -83,7 +83,7 @@ def read_book_article(record: Element) -> Article | Problem:
 
 
 def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
-    """Parse a PMID and its version. An element without a version has version 1.
+    """Parse a PMID and its version, which is 1 if the element does not state a version.
 
     Returns:
         PMID and version, or a problem if the PMID is not 1 to 8 digits or the version is invalid.
@@ -99,7 +99,7 @@ def read_pmid(element: Element | None) -> tuple[str, int] | Problem:
 
 
 def plain_doi(text: str) -> str:
-    """Return a DOI in lowercase and without a resolver URL. An invalid DOI becomes empty."""
+    """Return a DOI in lowercase and without a resolver URL, or an empty string if it is invalid."""
     match = _RESOLVER.match(text)
     doi = text[match.end() :] if match else text
     return doi.lower() if doi.startswith("10.") and " " not in doi else ""

@@ -25,16 +25,16 @@ _EXPECTED = "a year, optionally with a month (Mar, 3) and a day"
 
 @lru_cache(maxsize=4096)
 def exact_date(year: str, month: str = "", day: str = "") -> str | Problem:
-    """Join year, month and day to a date. Unknown parts are empty.
+    """Join year, month and day to a date, where unknown parts are empty.
 
     Args:
         year: Four digits.
         month: Number, or English name or abbreviation.
-        day: Number. It is ignored if the month is unknown.
+        day: Number, which is ignored if the month is unknown.
 
     Returns:
-        Date such as "2021", "2021-03" or "2021-03-09". Empty if the year is unknown. A problem if
-        the date is invalid.
+        Date such as "2021", "2021-03" or "2021-03-09", an empty string if the year is unknown, or a
+        problem if the date is invalid.
     """
     if not year:
         return ""

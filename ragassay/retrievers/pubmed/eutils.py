@@ -31,7 +31,7 @@ _NO_SUCH_ID = re.compile(rb"(?:<ERROR>|\A)\s*(?:ID[ +]list[ +]is[ +]empty|Empty 
 
 
 class _TemporaryError(Exception):
-    """A request failed, but a retry may succeed."""
+    """Failure of a request that may succeed if it is repeated."""
 
     def __init__(
         self, message: str, retry_after_s: float | None = None, unreachable: bool = False

@@ -46,16 +46,15 @@ _EVERYDAY = frozenset(
     "results review risk show showed shown shows significant significantly studies study treatment "
     "trial trials use used using year years".split()
 )
-"""Words that are common in abstracts. They are dropped first if a question is too long for
-PubMed."""
+"""Words that are common in abstracts and are dropped first if a question is too long for PubMed."""
 
 
 def word_choices(query: str) -> Iterator[list[str]]:
     """Yield shorter and shorter lists of words to search for in PubMed.
 
-    The first list has at most eight words, and each list is about a quarter shorter than the list
-    before. Names and long words are kept longest. Stop words are dropped. Operators and wildcards
-    have no effect.
+    The first list has at most eight words, and each further list is about a quarter shorter. Stop
+    words are dropped, and names and long words are kept longest. Operators and wildcards have no
+    effect.
 
     Example:
         >>> list(word_choices('Does "aspirin"[ti] OR heparin?'))
@@ -108,7 +107,7 @@ def filter_term(filters: Filters) -> str:
 
 
 def _format_day(date: str, name: str) -> str:
-    """Return a date in PubMed format. For "until", missing parts are filled with the last day."""
+    """Return the first day ("since") or the last day ("until") of a period in PubMed format."""
     try:
         match = _DATE.fullmatch(date)
         if match is None:
@@ -130,8 +129,7 @@ _TTL_SEARCH_S = 24 * 3600
 _TTL_ARTICLE_S = 30 * 24 * 3600
 _BATCH = 200
 _READER = 1
-"""Version of the article parser, part of the cache keys. If `read_efetch` parses more fields, the
-version must be increased."""
+"""Part of the cache keys of articles. Increase this number if `read_efetch` parses more fields."""
 
 _MOST_HITS = 10_000
 """Maximum number of ids that esearch returns."""
@@ -150,14 +148,14 @@ class LivePubMed(Rebuilt):
 
     All threads together stay within NCBI's limits (NBK25497): 3 requests per second, or 10 with an
     API key. If NCBI still returns status 429, for example because of other processes at the same IP
-    address, requests are retried. The API key is sent in the body of POST requests. It never
+    address, requests are retried. The API key is sent in the body of POST requests and never
     appears in URLs, in the cache or in error messages.
 
     Args:
-        cache_dir: Folder of the response cache. It is created if it does not exist.
+        cache_dir: Folder of the response cache, which is created if it does not exist.
         email: Email address at which NCBI can contact a user before blocking them.
         timeout_s: Timeout of a request in seconds.
-        idconv_url: URL of the PMC ID converter. By default, this is NCBI's converter, or
+        idconv_url: URL of the PMC ID converter; by default, NCBI's converter, or
             `<base_url>/idconv/` if `base_url` is set.
         clock: Function that returns a monotonic time in seconds.
         sleep: Function that waits for a number of seconds.
@@ -213,8 +211,7 @@ class LivePubMed(Rebuilt):
         """Return the article with a PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
 
         Returns:
-            Article, or None if PubMed does not have it. For any other kind of id, the result is
-            None without a request.
+            Article, or None if PubMed does not have it or the id is of another kind.
 
         Raises:
             CorpusError: PubMed cannot be reached, all retries fail, or the record is invalid.
@@ -318,7 +315,7 @@ class LivePubMed(Rebuilt):
 
 
 def open_cache(folder: Path) -> Cache:
-    """Open the response cache. It never loads pickles, so cache files cannot execute code.
+    """Open the response cache, which never loads pickles and so never executes code.
 
     Raises:
         CorpusError: The folder cannot be used.

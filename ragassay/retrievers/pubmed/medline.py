@@ -28,7 +28,7 @@ from ragassay.retrievers.pubmed.dates_links import (
 )
 
 MAX_RECORD_CHARS = 16 * 1024 * 1024
-"""Maximum length of a MEDLINE record in characters. Longer records are rejected."""
+"""Maximum length of a MEDLINE record in characters; longer records are rejected."""
 
 _FIELD = re.compile(r"([A-Z][A-Z0-9]{1,3}) {0,2}- ?(.*)", re.DOTALL)
 _DOI = re.compile(r"(\S+) \[doi\]\Z")
@@ -43,7 +43,7 @@ class _MedlineRecord:
 
     Attributes:
         line: Number of the first line, starting at 1.
-        fields: Values of each field, keyed by tag. Each value is a list of lines.
+        fields: Values of each field, keyed by tag, where each value is a list of lines.
         content: First lines of the record, to show if the record is rejected.
     """
 

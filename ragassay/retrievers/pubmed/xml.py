@@ -23,7 +23,7 @@ from ragassay.records.inputs import Article
 from ragassay.retrievers.pubmed.article import read_article, read_book_article, read_pmid
 
 MAX_RECORD_BYTES = 64 * 1024 * 1024
-"""Maximum size of a PubMed record. To limit memory use, reading a file ends at a longer record."""
+"""Maximum size of a PubMed record; to limit memory use, reading ends at a larger record."""
 
 _CHUNK_BYTES = 64 * 1024
 _READERS = {"PubmedArticle": read_article, "PubmedBookArticle": read_book_article}
@@ -34,7 +34,7 @@ _EFETCH_NAME = "efetch"
 
 @dataclass(frozen=True)
 class Deletion:
-    """An article that was deleted from PubMed. `id` is its PMID."""
+    """An article that was deleted from PubMed, identified by its PMID."""
 
     id: str
 
@@ -92,7 +92,7 @@ class _Stream:
         )
 
     def read(self, chunks: Iterator[bytes]) -> Iterator[PubmedItem]:
-        """Yield all items of the file. If the file is invalid, the last item is a rejection."""
+        """Yield all items of the file; if the file is invalid, the last item is a rejection."""
         while not self._over:
             rejection = self._feed(chunks)
             for _, element in self._parser.read_events():
