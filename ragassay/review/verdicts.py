@@ -185,7 +185,7 @@ def _spread(verdict: VerdictBase, opinions: Sequence[VerdictBase], n_choices: in
 def choices_of(
     verdict: VerdictBase, labels: Sequence[str], hints: Mapping[Value, str], n_labels: int = 0
 ) -> tuple[Choice, ...]:
-    """Return what a reviewer can choose: labels, ratings, or right and wrong for a list of texts."""
+    """Return what a reviewer can choose: labels, ratings, or right and wrong for a text list."""
     known: Sequence[Value] = verdict.choices or tuple(labels)
     if not known:
         return RIGHT
