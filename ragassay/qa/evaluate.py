@@ -166,7 +166,7 @@ def records_job(records: Sequence[Record], input_pairs: InputPairs) -> Job:
 PARTS = ("racar", "intents")
 
 MOST_SENTENCES = 100_000
-"""Maximum number of sentences in a record, so high that no pairs of a paper are cut off."""
+"""Maximum number of sentences in a record, high enough for all pairs of a paper."""
 
 MEASURES = "measures.jsonl"
 CUT = "sources_cut"

@@ -29,7 +29,7 @@ class PaperSentence:
     """A sentence of a paper's abstract or body.
 
     Attributes:
-        index: Position in the paper, from 0.
+        index: Number of the sentence in the paper, starting at 0.
         start: Start offset in `Paper.text`.
         end: End offset in `Paper.text`, exclusive.
         section: Section of the sentence, `Paper.section_at(start)`.
@@ -217,7 +217,7 @@ def measure_papers(
     Empty answers cover no sentences. If a paper has only one pair, the nearest question is None.
 
     Args:
-        papers: Papers with their pairs, of which there may be none.
+        papers: Papers with their pairs; a paper may have no pairs.
         encode: Function that embeds texts by role, such as
             `ragassay.models.embeddings.RoleEncoder()`.
         compared: Whether to compare only the "answer" with a paper's sentences, as the SciQAG paper

@@ -40,9 +40,9 @@ def mark_parts(
 ) -> tuple[MarkedPart, ...]:
     """Split a text into highlighted and other parts.
 
-    Highlighted are words that depend on the paper and, in answers, numbers that the paper does not
-    contain or contains only in a different context. Highlights that overlap an earlier highlight or
-    extend beyond the text are ignored.
+    The highlighted parts are words that depend on the paper and, in answers, numbers that the paper
+    does not contain or contains only in a different context. Highlights that overlap an earlier
+    highlight or extend beyond the text are ignored.
     """
     spans: dict[tuple[int, int], MarkKind] = {
         (mark.start, mark.end): "context" for mark in context if mark.part == part
@@ -123,7 +123,7 @@ class PairFacts:
 
 
 def view_pair(number: int, paper: str, paper_number: int, facts: PairFacts) -> PairView:
-    """Prepare a pair for display, with numbers of pair and paper that start at 1."""
+    """Prepare a pair for display. Pairs and papers are numbered from 1."""
     pair, measures = facts.pair, facts.measures
     context = measures.context if measures else ()
     ratings = tuple(map(_view_rating, facts.ratings))

@@ -167,7 +167,7 @@ class QAReport:
 
     Attributes:
         name: Name of the evaluated input, such as a file name.
-        ratings: RACAR ratings, of which failed ones are shown as unscored.
+        ratings: RACAR ratings; failed ratings are shown as unscored.
         embedder: Embedding model that measured coverage and similarity.
         judge: Model that rated pairs and compared questions, or empty without a judge.
         cards: What is known about the accuracy of each model and rule set, one paragraph each.

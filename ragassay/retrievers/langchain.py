@@ -59,7 +59,7 @@ class RetrieverLiterature:
         ).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with an id if an earlier search returned it, or None."""
+        """Return the document with the given id if an earlier search returned it, or None."""
         return self._seen.get(bare_identifier(identifier))
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:

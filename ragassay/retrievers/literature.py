@@ -84,7 +84,7 @@ class Literature(Protocol):
         ...
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with a PMID (or a DOI, if supported), or None if there is none."""
+        """Return the document with the given id: a PMID, or a DOI if supported."""
         ...
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
@@ -124,7 +124,7 @@ class Corpus:
         return Bm25Index([f"{d.title} {d.text}" for d in self.documents])
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with an id or DOI, or None if there is none."""
+        """Return the document with the given id or DOI, or None if there is none."""
         name = bare_identifier(identifier)
         return self._by_id.get(identifier) or self._by_id.get(name) or self._by_doi.get(name)
 

@@ -42,7 +42,7 @@ class DenseCorpus:
         return hash_of("dense", self._index.sha256)
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID or DOI, or None if there is none."""
+        """Return the article with the given PMID or DOI, or None if there is none."""
         return self._corpus.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:
@@ -81,7 +81,7 @@ class HybridCorpus:
         return hash_of("hybrid", self._lexical.sha256, self._dense.sha256, RRF_K, FUSED_DEPTH)
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with an id, or None if there is none."""
+        """Return the document with the given id, or None if there is none."""
         return self._lexical.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:

@@ -193,7 +193,7 @@ class RerankedLiterature:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def get(self, identifier: str) -> Document | None:
-        """Return the document with an id, or None if there is none."""
+        """Return the document with the given id, or None if there is none."""
         return self._inner.get(identifier)
 
     def search(self, query: str, k: int = 10, filters: Filters = ANY) -> list[Hit]:

@@ -106,7 +106,7 @@ class ReviewItem:
         return self.evaluator, self.record, self.item
 
     def word_of(self, value: object) -> tuple[str, Tone]:
-        """Return the text and the colour with which the page shows a value."""
+        """Return the text and the colour that the page uses for a value."""
         choice = next((choice for choice in self.choices if choice.value == value), None)
         return (choice.word, choice.tone) if choice else (value_text(value), "plain")
 

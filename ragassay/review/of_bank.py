@@ -1,4 +1,4 @@
-"""Review of test bank items by people."""
+"""Human review of test bank items."""
 
 from __future__ import annotations
 

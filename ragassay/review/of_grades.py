@@ -1,4 +1,4 @@
-"""Review of the passage grades in a graded workbench file by people."""
+"""Human review of the passage grades in a graded workbench file."""
 
 from __future__ import annotations
 

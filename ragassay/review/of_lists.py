@@ -1,4 +1,4 @@
-"""Review of nugget lists by people, while a run waits for them."""
+"""Human review of nugget lists, while a run waits for the result."""
 
 from __future__ import annotations
 

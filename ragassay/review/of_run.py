@@ -1,4 +1,4 @@
-"""Review of the verdicts of a run by people."""
+"""Human review of the verdicts of a run."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ragassay.reports.display import UNDECIDED, UNSCORED, label_text
 from ragassay.review.items import ReviewItem, ReviewSource
 
 PAUSE_S = 300
-"""Time between two reviews, in seconds, from which it counts as a pause and not as work."""
+"""Minimum time between two reviews, in seconds, that counts as a pause."""
 
 N_PACE = 40
 """Number of recent reviews from which the pace of a reviewer is estimated."""

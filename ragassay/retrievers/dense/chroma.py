@@ -64,8 +64,8 @@ def replacing(facts: Facts, stored: Mapping[str, Any] | None) -> Facts:
 def chroma_where(filters: Filters) -> dict[str, Any] | None:
     """Return date and type filters as a Chroma `where` clause, or None if there are none.
 
-    Retracted articles are not excluded. Chroma would have to list all other articles before each
-    search, so callers remove retracted articles from the hits.
+    The clause does not exclude retracted articles, because Chroma would then list all other
+    articles before each search. The caller removes retracted articles from the hits.
     """
     conditions: list[dict[str, Any]] = []
     if filters.since:

@@ -42,9 +42,8 @@ HNSW = {"space": "cosine", "ef_construction": 200, "ef_search": 200, "max_neighb
 """HNSW parameters that suit rankings of up to 1,000 articles: twice Chroma's defaults."""
 
 SYNCED_AT_WORK = 1000
-"""Minimum number of changes after which Chroma rewrites its graph during embedding. For large
-corpora, this number is a twentieth of the number of articles, because Chroma rewrites the whole
-graph."""
+"""Number of changes after which Chroma rewrites its whole graph during embedding. For corpora with
+many articles, the number is a twentieth of the number of articles."""
 
 SYNCED_AT_REST = 10
 """Number of changes after which Chroma rewrites its graph once the corpus is embedded. A low number

@@ -263,7 +263,7 @@ class DenseIndex(Rebuilt):
 
 
 def find_collection(client: Client, name: str) -> Collection | None:
-    """Return the Chroma collection with a name, or None if there is no such collection."""
+    """Return the Chroma collection with the given name, or None if there is none."""
     from chromadb.errors import NotFoundError
 
     try:

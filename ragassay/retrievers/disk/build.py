@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 REJECTED = "rejected.jsonl"
 
 N_ITEMS_A_COMMIT = 50_000
-"""Number of items to add between two commits, which is also what an interruption can lose."""
+"""Number of items per commit. An interruption loses at most the items of one commit."""
 
 HEAP_BYTES = 240_000_000
 """Memory in bytes that the threads of the tantivy writer share."""

@@ -35,10 +35,10 @@ _JSON = (".jsonl", ".jsonl.gz", ".json", ".json.gz")
 
 
 def find_sources(given: Sequence[Path]) -> list[Path]:
-    """Return the corpus files among the given files and in the given folders, without duplicates.
+    """Return the files to read, given a list of files and folders, without duplicates.
 
     PubMed baseline and update files come last, in numeric order, because later files revise earlier
-    files. All other files keep their order.
+    files. Files of other kinds keep their order.
 
     Raises:
         InputError: A file is missing or has an unsupported type, a folder contains no supported
@@ -124,7 +124,7 @@ class Ledger(Frozen):
         return self.model_copy(update={"files": tuple(files.values())})
 
     def find(self, name: str) -> SourceFile | None:
-        """Return the source file with a name, or None if the list does not contain it."""
+        """Return the source file with the given name, or None if the list does not contain it."""
         return next((file for file in self.files if file.name == name), None)
 
 
@@ -240,7 +240,7 @@ class DiskCorpus(Rebuilt):
         return hashlib.sha256(self.ledger.model_dump_json().encode()).hexdigest()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID (`123`, `PMID 123`) or DOI, or None if there is none."""
+        """Return the article with the given PMID (`123`, `PMID 123`) or DOI, or None."""
         from tantivy import Query
 
         name = bare_identifier(identifier)

@@ -208,7 +208,7 @@ class LivePubMed(Rebuilt):
         self.close()
 
     def get(self, identifier: str) -> Article | None:
-        """Return the article with a PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
+        """Return the article with the given PMID (`123`, `PMID 123`), PMCID (`PMC123`) or DOI.
 
         Returns:
             Article, or None if PubMed does not have it or the id is of another kind.
